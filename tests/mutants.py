@@ -345,6 +345,20 @@ LINKS = [
         tests=("tests/classical/test_judging.py",),
     ),
     Mutant(
+        "judging: final forecasts may go anywhere",
+        "skinformer/classical/judging.py",
+        "(own + self.excess)",
+        "own",
+        tests=("tests/classical/test_judging.py",),
+    ),
+    Mutant(
+        "steps: what rises slowly is a step",
+        "skinformer/classical/steps.py",
+        "np.where(is_sudden & is_known,",
+        "np.where(is_known,",
+        tests=("tests/classical/test_steps.py",),
+    ),
+    Mutant(
         "likely smoothing: every window has one row",
         "skinformer/classical/smoothing.py",
         "np.minimum(self.n_known, _MOST_LIKELY)[:, None]",

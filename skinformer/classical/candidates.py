@@ -3,8 +3,8 @@ The classical candidates: what each of them forecasts for a batch of windows.
 
 Every candidate is a fixed map of the window: nothing is learnt but what the window's own rows say.
 They take a level, perhaps with a trend, and perhaps a season's profile on top; most of them speak
-twice, of the values and of their logarithms. A candidate that needs more rows than a window has
-answers NaN for it.
+twice, of the values and of their logarithms. Rows before a step have been moved to its level. A
+candidate that needs more rows than a window has answers NaN for it.
 """
 
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Ends, Past
 from skinformer.classical.profiles import around_level, at, last_values, nearest, place_means
 from skinformer.classical.smoothing import Grid, line, smooth
+from skinformer.classical.steps import without_step
 from skinformer.classical.windows import bounded
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
@@ -76,6 +77,8 @@ def forecast_candidates(past: Past, seasons: tuple[int, ...], *, of_mean: bool) 
         NaN where a window has too few rows for a candidate, or values that have no logarithms. No
         forecast lies farther outside of what the window holds than this is wide.
     """
+    seen = past.values
+    past = without_step(past, seasons[0] if seasons else 1)
     plain = [forecast for _, forecast in _on_values(past, seasons, of_mean=of_mean)]
     positive = np.nanmin(past.values, axis=1) > 0
     n_logs = len(candidate_names(seasons, of_mean=of_mean)) - len(plain)
@@ -87,7 +90,7 @@ def forecast_candidates(past: Past, seasons: tuple[int, ...], *, of_mean: bool) 
         most = np.nanmax(there.values, axis=1)[:, None] + _MOST_LOG
         shift = mean_log_shift(there, seasons) if of_mean else np.zeros(len(most))
         logs[:, positive] = np.exp(np.minimum(found, most) + shift[:, None])
-    return bounded(np.concatenate([np.stack(plain), logs]).swapaxes(0, 1), past.values)
+    return bounded(np.concatenate([np.stack(plain), logs]).swapaxes(0, 1), seen)
 
 
 def _on_values(
@@ -111,7 +114,8 @@ def _on_values(
             "late means of season": place_means(past, season, _LATE),
         }
         for name, profile in profiles.items():
-            yield f"{name} {season}", _only(able, at(nearest(profile), ahead))
+            profile[able] = nearest(profile[able])
+            yield f"{name} {season}", _only(able, at(profile, ahead))
     yield from _around_levels(past, seasons)
 
 

@@ -20,6 +20,8 @@ _BATCH = 256  # windows at a time: what smoothing holds then stays in the cache 
 _BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
 #: Known rows of a series before an origin at which it is judged.
 _FEWEST = 3
+#: The recent level is the median of so much of a horizon.
+_RECENT = 3
 #: Weight of the last value, which counts where nobody else can forecast.
 _LEAST = 1e-9
 #: The step from which a series without a row is alive.
@@ -234,6 +236,7 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     final = candidates(end)
     ledger = Ledger.of(len(first), final.names)
     truths = np.where(rows.known, rows.values, np.nan)
+    n_recent = max(_FEWEST, sizes.pred_len // _RECENT)
     for distance in origin_distances(sizes.pred_len, len(first)):
         origin = np.maximum(end - distance, begin)
         ahead = np.minimum(origin + sizes.pred_len, end)
@@ -246,7 +249,13 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
         for part, forecast in candidates(origin).forecast(*cut, floor[some]):
             series = some[part]
             truth = futures(truths, origin[series], end[series], sizes.pred_len)
-            ledger.enter(series, forecast, truth, distance)
+            level = cut[0].take(part).recent_level(n_recent)
+            ledger.enter(series, forecast, truth, level, distance)
+    judged = np.flatnonzero(ledger.total > 0)
+    cut = _cut(rows, begin[judged], end[judged], sizes)
+    for part, forecast in final.forecast(*cut, floor[judged]):
+        level = cut[0].take(part).recent_level(n_recent)
+        ledger.compare_final(judged[part], forecast, level)
     weights, panel_weights = ledger.weights()
     return ClassicalFit(
         candidates=final,

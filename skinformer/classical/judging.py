@@ -3,7 +3,9 @@ Who is believed: errors of every candidate at rolling origins of each series, an
 
 Errors at an origin are related to those of the others there, so that a wild time decides no more
 than a quiet one. What they say of a series is believed as far as the origins are many; what all
-series of a panel say together, farther.
+series of a panel say together, farther. A final forecast that goes farther from the recent level
+than the series went behind those origins counts less: a season of one year that a line drew, or
+means from before a step.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skinformer.selection import shrinkage, softmax
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: Origins lie a third of the horizon apart. There are so many of a series, fewer in large panels,
 #: but never fewer than the second number, and so many of all series.
@@ -31,6 +33,8 @@ _UNASKED = 0.5
 _PRIOR = 2.0
 #: Origins of others that count beside a series' own distance from them.
 _OTHERS = 12.0
+#: How many times as far as the series usually went a final forecast may go.
+_USUAL_MOVES = 2.0
 #: Who forecasts where nobody was judged, beside what repeats a season.
 _PLAIN = "last", "recent mean", "recent median"
 _HOPELESS = 1e3
@@ -68,6 +72,10 @@ class Ledger:
         Sums of the relative errors of the median candidate.
     total : ndarray of shape (n_series,)
         Sums of weights.
+    moves : ndarray of shape (n_series,)
+        Sums of how far the rows behind origins lay from the level before these.
+    excess : ndarray of shape (n_series, n_candidates)
+        Log of how much farther the final forecast goes than is usual; 0 where it does not.
     seasonal, safe : ndarray of shape (n_candidates,)
         Which candidates know a season, but for ridges; and who forecasts where nobody was judged.
     """
@@ -77,20 +85,35 @@ class Ledger:
     squares: Float64Array
     typical: Float64Array
     total: Float64Array
+    moves: Float64Array
+    excess: Float64Array
     seasonal: BoolArray
     safe: BoolArray
 
     @classmethod
     def of(cls, n_series: int, names: list[str]) -> Ledger:
         """Open one without an entry."""
-        each, one = (n_series, len(names)), (n_series,)
-        sums = (np.zeros(each), np.zeros(each), np.zeros(one), np.zeros(one), np.zeros(one))
         seasonal = np.array(["season" in name and "ridge" not in name for name in names])
         safe = np.array([name in _PLAIN or name.startswith("season ") for name in names])
-        return cls(*sums, seasonal, safe)
+        return cls(
+            errors=np.zeros((n_series, len(names))),
+            counts=np.zeros((n_series, len(names))),
+            squares=np.zeros(n_series),
+            typical=np.zeros(n_series),
+            total=np.zeros(n_series),
+            moves=np.zeros(n_series),
+            excess=np.zeros((n_series, len(names))),
+            seasonal=seasonal,
+            safe=safe,
+        )
 
     def enter(
-        self, series: np.ndarray, forecast: Float64Array, truth: Float64Array, distance: int
+        self,
+        series: IntArray,
+        forecast: Float64Array,
+        truth: Float64Array,
+        level: Float64Array,
+        distance: int,
     ) -> None:
         """
         Add the errors of forecasts at one origin of some series, each of which is there once.
@@ -103,6 +126,8 @@ class Ledger:
             NaN where a candidate was not able to forecast.
         truth : ndarray of shape (n, horizon)
             What came; NaN where it is not known. One step is known at least.
+        level : ndarray of shape (n,)
+            The level of the rows before, see `Past.recent_level`.
         distance : int
             Rows from the origin to the end of the series.
 
@@ -117,6 +142,7 @@ class Ledger:
         asked = ~np.isnan(error)
         usual = np.nanmedian(error, axis=1)
         telling = usual > 0
+        move = np.nanmean(np.abs(truth - level[:, None]), axis=1)[telling]
         series, error, asked, usual = (a[telling] for a in (series, error, asked, usual))
         known = known[telling]
         unit = (np.nanmin(error, axis=1) + usual) / 2
@@ -127,6 +153,27 @@ class Ledger:
         self.typical[series] += share * usual / unit
         self.squares[series] += share**2
         self.total[series] += share
+        self.moves[series] += share * move
+
+    def compare_final(self, series: IntArray, forecast: Float64Array, level: Float64Array) -> None:
+        """
+        Compare how far final forecasts of some series go with how far these usually went.
+
+        Parameters
+        ----------
+        series : ndarray of shape (n,)
+            Their numbers; each was entered at an origin.
+        forecast : ndarray of shape (n, n_candidates, horizon)
+            NaN where a candidate was not able to forecast.
+        level : ndarray of shape (n,)
+            The level of the last rows.
+        """
+        usual = self.moves[series] / np.maximum(self.total[series], _TINY)
+        move = np.abs(forecast - level[:, None, None]).mean(axis=2)
+        allowed = _USUAL_MOVES * np.maximum(usual, _TINY)[:, None]
+        farther = np.log(np.maximum(move, _TINY) / allowed)
+        farther[usual == 0] = 0.0  # nothing moved: nothing is unusual
+        self.excess[series] = np.maximum(np.nan_to_num(farther), 0.0)
 
     @property
     def n_origins(self) -> Float64Array:
@@ -174,7 +221,7 @@ class Ledger:
             everyone = np.where(self.safe, _PRIOR * self.seasonal, -_HOPELESS)
         origins = self.n_origins[:, None]
         own = np.where(asked, logs - panel, 0.0) * shrinkage(origins, _OTHERS)
-        scores = everyone - _power(origins) * own
+        scores = everyone - _power(origins) * (own + self.excess)
         return softmax(scores).astype(np.float32), softmax(everyone).astype(np.float32)
 
 

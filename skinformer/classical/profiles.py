@@ -53,16 +53,17 @@ def nearest(profile: Float64Array) -> Float64Array:
     array([[1., 1., 3., 5., 5.]])
     """
     out = profile.copy()
-    for distance in range(1, profile.shape[1] // 2 + 1):
-        gaps = np.isnan(out)
-        if not gaps.any():
+    n_places = profile.shape[1]
+    for distance in range(1, n_places // 2 + 1):
+        row, place = np.nonzero(np.isnan(out))
+        if not len(row):
             break
-        both = np.stack([np.roll(profile, distance, 1), np.roll(profile, -distance, 1)])
-        count = (~np.isnan(both)).sum(axis=0)
-        mean = np.divide(
-            np.nansum(both, axis=0), count, out=np.full_like(out, np.nan), where=count > 0
-        )
-        out[gaps] = mean[gaps]
+        before = profile[row, (place - distance) % n_places]
+        behind = profile[row, (place + distance) % n_places]
+        # The mean of both where both are known, else the one that is.
+        before = np.where(np.isnan(before), behind, before)
+        behind = np.where(np.isnan(behind), before, behind)
+        out[row, place] = (before + behind) / 2
     return out
 
 

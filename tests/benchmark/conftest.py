@@ -3,5 +3,5 @@
 import sys
 from pathlib import Path
 
-_FOLDER = Path(__file__).resolve().parents[2] / "examples" / "benchmarks" / "published"
-sys.path.append(str(_FOLDER))
+_SCRIPTS = Path(__file__).resolve().parents[2] / "examples" / "benchmarks"
+sys.path += [str(_SCRIPTS), str(_SCRIPTS / "published")]

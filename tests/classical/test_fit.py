@@ -91,7 +91,7 @@ def forecasts(series, sizes=SIZES, *, of_mean=False):
 
 @pytest.fixture
 def entries(monkeypatch):
-    """Record what is entered in the ledger: (series, forecast, truth, distance) each time."""
+    """Record what is entered in the ledger: series, forecast, truth, level, distance."""
     seen, enter = [], Ledger.enter
 
     def spy(self, *args):
@@ -174,6 +174,15 @@ def test_one_season_of_months_is_likely_one():
     )
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_line_of_one_season_is_not_a_season_that_begins_anew(seed):
+    """The season would leap from the end of the line back to where this began."""
+    rows = 5.0 * np.arange(64) + np.random.default_rng(seed).normal(size=64)
+    sizes = SIZES._replace(seasons=(52,), pred_len=8)
+    got = forecasts([rows[:52]], sizes)[0]
+    assert np.abs(got - rows[52 : 52 + len(got)]).mean() < 25  # a season is off by 260
+
+
 def test_walks_of_one_season_are_not_forecast_to_repeat_it():
     """Where seasons can be judged, they are."""
     walks = np.random.default_rng(0).normal(size=(30, 40)).cumsum(axis=1)
@@ -202,7 +211,7 @@ def test_the_season_is_judged_by_the_clock_on_the_wall(entries):
     clock = clock_for(hours, hours.freq)
     fit = fitted([(hours.hour.to_numpy() % 24) ** 1.5], Sizes(200, 24, (24,), 48, 24), clock=clock)
     place = fit.names.index("season 24")
-    pairs = [(forecast[:, place], truth) for _, forecast, truth, _ in entries]
+    pairs = [(forecast[:, place], truth) for _, forecast, truth, *_ in entries]
     missed = [
         np.nanmax(np.abs(ahead - truth)) for ahead, truth in pairs if np.isfinite(ahead).all()
     ]
@@ -513,7 +522,7 @@ def test_truths_are_the_rows_behind_each_origin(entries):
     rows = np.arange(30.0) ** 2
     rows[27] = NAN
     fitted([rows, rows[:3]])
-    for series, _, truth, distance in entries:
+    for series, _, truth, _, distance in entries:
         assert series.tolist() == [0]
         ahead = np.append(rows, [NAN] * 4)[30 - distance : 34 - distance]
         np.testing.assert_array_equal(truth, [ahead])
@@ -530,10 +539,10 @@ def test_a_series_is_judged_from_three_known_rows_on(entries):
 def test_forecasts_are_judged_on_rows_before_the_origin_alone(entries):
     """What comes is not seen, whoever forecasts."""
     fitted(PANEL[:2])
-    whole = {distance: forecast for _, forecast, _, distance in entries}
+    whole = {distance: forecast for _, forecast, *_, distance in entries}
     entries.clear()
     fitted([np.concatenate([series[:-4], 2 * series[-4:]]) for series in PANEL[:2]])
-    for _, forecast, _, distance in entries:
+    for _, forecast, *_, distance in entries:
         if distance >= 4:
             np.testing.assert_array_equal(forecast, whole[distance])
         else:

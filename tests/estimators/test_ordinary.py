@@ -50,6 +50,28 @@ def test_a_season_that_was_seen_once_is_believed():
     assert errors(waves(24, 12), "MS", 12, pred_len=12) < 6
 
 
+@pytest.mark.parametrize("ago", [7, 10, 14])
+def test_a_step_is_believed_from_one_season_on(ago):
+    """A price that rose: what came before says nothing of the level, but all of the season."""
+    values = waves(207, 7, 5, 1) + 40 * (np.arange(207) >= 200 - ago)
+    # Ridges, judged on rows before the step, believe it from ten days on.
+    members = {"members": ["classical"]} if ago == 7 else {}
+    assert errors(values, "D", 200, seq_len=28, pred_len=7, max_iter=1, **members) < 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_of_months_is_believed(seed):
+    """A quarter of four years ago."""
+    values = waves(54, 12, 10, 2, seed=seed) + 40 * (np.arange(54) >= 36)
+    assert errors(values, "MS", 48, pred_len=6) < 4  # the season: 2.7
+
+
+def test_a_line_of_one_year_is_no_season():
+    """52 weeks say nothing of a year; but it would begin with a leap back."""
+    values = 100 + np.arange(60.0) + 2 * np.random.default_rng(0).normal(size=60)
+    assert errors(values, "W", 52, pred_len=8) < 8  # the season: 52
+
+
 @pytest.mark.parametrize("missing", [slice(100, 300), slice(0, 280)], ids=["hole", "front"])
 def test_a_long_hole_leaves_the_season(missing):
     """What was observed counts, wherever it lies."""

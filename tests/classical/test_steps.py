@@ -1,0 +1,82 @@
+"""Steps: rows before one are moved to the level behind it, and nothing else is."""
+
+import numpy as np
+import pytest
+
+from skinformer.classical.past import Past
+from skinformer.classical.steps import without_step
+
+WEEK = np.array([3.0, -1, 0, 2, -4, 1, -1])
+
+
+def moved(rows, season=7):
+    """Take the step off one window."""
+    rows = np.asarray(rows, dtype=float)
+    return without_step(Past(rows[None], np.arange(len(rows) + 1)[None]), season).values[0]
+
+
+def weeks(n_rows, *, seed=0, noise=0.5):
+    return np.resize(WEEK, n_rows) + noise * np.random.default_rng(seed).normal(size=n_rows)
+
+
+@pytest.mark.parametrize("height", [40, -40])
+@pytest.mark.parametrize("ago", [3, 7, 10, 30])
+def test_rows_before_a_step_are_moved_to_the_level_behind_it(ago, height):
+    plain = weeks(60)
+    stepped = plain + height * (np.arange(60) >= 60 - ago)
+    np.testing.assert_allclose(moved(stepped), plain + height, atol=1)
+
+
+def test_without_a_season_a_step_shows_as_well():
+    plain = np.random.default_rng(0).normal(size=30)
+    stepped = plain + 40 * (np.arange(30) >= 22)
+    np.testing.assert_allclose(moved(stepped, 1), plain + 40, atol=3)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        weeks(60),
+        weeks(60) + np.arange(60),
+        np.exp(0.05 * np.arange(60)) * (10 + np.resize(WEEK, 60)),
+        np.full(60, 7.0),
+        np.zeros(60),
+        weeks(10) + 40 * (np.arange(10) > 6),
+        np.resize([0.0] * 6 + [40.0], 60),
+    ],
+    ids=["season", "line", "growth", "constant", "zero", "few rows", "peaks"],
+)
+def test_nothing_else_is_a_step(rows):
+    np.testing.assert_array_equal(moved(rows), rows)
+
+
+@pytest.mark.parametrize("n_last", [1, 2])
+def test_one_or_two_last_rows_are_no_step_yet(n_last):
+    rows = weeks(60) + 40 * (np.arange(60) >= 60 - n_last)
+    np.testing.assert_array_equal(moved(rows), rows)
+
+
+def test_walks_seldom_hold_a_step():
+    """What wanders is at its level at once, too, but not so far."""
+    walks = np.random.default_rng(0).normal(size=(200, 100)).cumsum(axis=1)
+    found = without_step(Past(walks, np.tile(np.arange(101), (200, 1))), 7).values
+    assert ((found != walks).any(axis=1)).mean() < 0.05
+
+
+def test_gaps_stay_and_hide_no_step():
+    plain = weeks(60)
+    stepped = plain + 40 * (np.arange(60) >= 50)
+    gone = np.random.default_rng(1).random(60) < 0.2
+    stepped[gone] = np.nan
+    found = moved(stepped)
+    assert (np.isnan(found) == gone).all()
+    np.testing.assert_allclose(found[~gone], plain[~gone] + 40, atol=1)
+
+
+def test_each_window_has_its_own_step():
+    plain = weeks(60)
+    stepped = plain + 40 * (np.arange(60) >= 50)
+    both = np.stack([plain, stepped])
+    found = without_step(Past(both, np.tile(np.arange(61), (2, 1))), 7).values
+    np.testing.assert_array_equal(found[0], plain)
+    np.testing.assert_array_equal(found[1], moved(stepped))
