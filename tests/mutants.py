@@ -231,10 +231,10 @@ LINKS = [
         )
     ),
     Mutant(
-        "files: a shape need not agree with the rest",
-        "skinformer/persistence/schema.py",
-        '    if not fits:\n        raise ModelFileError(f"its {place} has a shape',
-        '    if False:\n        raise ModelFileError(f"its {place} has a shape',
+        "files: numbers may be none",
+        "skinformer/persistence/checks.py",
+        "not np.isfinite(value).all()",
+        "False",
         tests=("tests/persistence/test_damage.py",),
     ),
     Mutant(

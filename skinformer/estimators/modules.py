@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -46,6 +47,10 @@ def _resumable_together(given: Any) -> Informer:
 
 def _network_together(given: Any) -> Informer:
     built_from, weights = given["built_from"], given["weights"]
+    if built_from["n_encoder_layers"] + built_from["n_decoder_layers"] > len(weights):
+        raise ModelFileError("its network has more layers than weights")
+    if not all(np.isfinite(value).all() for value in weights.values()):
+        raise ModelFileError("its network has weights that are not finite")
     with torch.device("meta"):  # shapes alone: first they have to be those of the weights
         shapes = Informer.of(built_from)
     stated = {name: value.shape for name, value in _values(shapes).items()}

@@ -168,7 +168,6 @@ def shorter(array):
 @pytest.mark.parametrize(
     ("name", "forge"),
     [
-        ("weights", shorter),
         ("weights", lambda x: x[:, :-1]),
         ("weights", lambda x: x[..., :-1]),
         ("weights", lambda x: x * np.nan),
@@ -177,7 +176,6 @@ def shorter(array):
         ("waves", lambda x: x[:0]),
         ("waves", lambda x: x[:, :0]),
         ("own", shorter),
-        ("places", lambda x: x[:, :-1]),
     ],
 )
 def test_forged_maps_are_refused(model, name, forge, save_forged):

@@ -34,7 +34,7 @@ from skinformer import (
 )
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.head import ClassHead
-from skinformer.estimators import persisting
+from skinformer.estimators import serialisation
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence.atomic import replacing
 from skinformer.persistence.codec import Codec, record_kinds
@@ -298,7 +298,7 @@ def test_a_file_that_mixes_classes_and_numbers_is_refused(model, tmp_path, monke
     """Its forecasts would be nobody's."""
     mixed = copy.copy(model)
     mixed.head_ = ClassHead((2,), 0.0, 0.0)
-    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
+    monkeypatch.setattr(serialisation, "check_content", lambda *_: None)
     mixed.save(tmp_path / "mixed")
     with pytest.raises(ModelFileError, match="is damaged"):
         skinformer.load(tmp_path / "mixed")
