@@ -500,8 +500,8 @@ LINKS = [
         "max_windows ignored", FITTING, "max_windows=settings.max_windows", "max_windows=10_000"
     ),
     Mutant("epochs silent", CALLBACKS, "running().write(epoch_line(", "str(epoch_line("),
-    Mutant("parts silent", BASE, "if self.verbose and ranks", "if False and ranks"),
-    Mutant("parts always told", BASE, "if self.verbose and ranks", "if ranks"),
+    Mutant("parts silent", BASE, "if self.verbose:", "if False:"),
+    Mutant("parts always told", BASE, "if self.verbose:", "if True:"),
     Mutant(
         "stages untold",
         CALLBACKS,

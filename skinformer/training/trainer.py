@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from skinformer import ranks
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.optimizers import (
@@ -23,7 +22,6 @@ from skinformer.training.optimizers import (
     make_optimizers,
     set_learning_rates,
 )
-from skinformer.training.parallel import share_state
 from skinformer.training.precision import check_precision, make_scaler
 from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
@@ -69,12 +67,10 @@ def train(
 
     A loss that is not finite, or gradients of several steps in a row that are not, raise
     FloatingPointError; the module then has its best weights so far. Ctrl-C before an epoch has
-    ended, or at any time where ranks share the fit, raises KeyboardInterrupt, with the best weights
-    or those the module came with. Later it warns and returns the record; the best weights so far
-    are kept, or without validation the current ones. A checkpoint that cannot be written warns
-    once.
+    ended raises KeyboardInterrupt, with the weights the module came with. Later it warns and
+    returns the record; the best weights so far are kept, or without validation the current ones. A
+    checkpoint that cannot be written warns once.
     """
-    share_state(module)
     fit = _Fit(module, training=training, validation=validation, settings=settings, groups=groups)
     if checkpoint is not None:
         fit.resume(checkpoint, fingerprint=fingerprint)
@@ -83,15 +79,14 @@ def train(
             fit.finish_epoch(_epoch(fit))
             if on_epoch is not None and on_epoch(fit.so_far(), module) and not fit.stopped:
                 fit.stopped = "callback"
-            if checkpoint is not None and ranks.is_first():
+            if checkpoint is not None:
                 _write(fit, checkpoint, fingerprint=fingerprint)
         return fit.close()
     except FloatingPointError:
         fit.restore_best()
         raise
     except KeyboardInterrupt:
-        # Nothing was learnt, or other ranks may have learnt more.
-        if not fit.rows or ranks.size() > 1:
+        if not fit.rows:  # nothing was learnt
             fit.restore_best()
             raise
         fit.stopped = "interrupted"
@@ -192,11 +187,9 @@ class _Fit:
 
     def resume(self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
         """Continue from a file if there is one, or raise and leave all as it was."""
-        state = ranks.from_first(
-            lambda: checkpoints.load(path, fingerprint=fingerprint) if Path(path).exists() else None
-        )
-        if state is None:
+        if not Path(path).exists():
             return
+        state = checkpoints.load(path, fingerprint=fingerprint)
         before = {**self.state_dict(), "module": self.best.weights}
         try:
             self._check(state)
