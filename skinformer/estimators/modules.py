@@ -69,11 +69,12 @@ def _values(network: Informer) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if not name.endswith(_GENERATOR)}
 
 
-def _path_together(given: Any) -> LinearPath:
-    return LinearPath(given["fit"]).eval()
-
-
-_PATH = Kind("LinearPath", LinearPath, lambda path: {"fit": path.fit}, _path_together)
+_PATH = Kind(
+    "LinearPath",
+    LinearPath,
+    apart=lambda path: {"fit": path.fit},
+    together=lambda given: LinearPath(given["fit"]).eval(),
+)
 #: In files, and in pickles.
 MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
 RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _PATH]

@@ -17,8 +17,6 @@ _YEARS = (1700, 2200)
 _UNIX = {"s": ("seconds", 1), "ms": ("milliseconds", 10**3)}
 _UNIX |= {"us": ("microseconds", 10**6), "ns": ("nanoseconds", 10**9)}
 _FROM, _TO = 631_152_000, 4_102_444_800
-#: How far from a whole one the month of a year with two decimals may lie.
-_ROUNDED = 0.07
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
 
 
@@ -61,26 +59,13 @@ def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
 
 
 def _whole(values: Float64Array, labels: str) -> tuple[str, str] | None:
-    """Find the call that makes whole numbers or periods of decimal numbers, and say what it does.
-
-    None where it would make two rows one: their parts of a year are no quarters and no months.
-    """
-    if not np.isfinite(values).all():
+    """Return what whole numbers that are written as decimals become, and the call; else None."""
+    if not np.isfinite(values).all() or (values % 1).any():
         return None
-    if not (values % 1).any():
-        coded = dates_in(pd.Index(values.astype(np.int64)))
-        if coded is None:
-            return "make them whole numbers", f"{labels}.astype(int)"
-        return f"make them the {coded[1]} that they are", coded[0].format(f"{labels}.astype(int)")
-    for kind, parts, name in (("Q", 4, "quarters"), ("M", 12, "months")):
-        whole = np.unique(np.round(values * parts))
-        near = np.abs(values * parts - np.round(values * parts)).max() < _ROUNDED
-        years = values.min() >= _YEARS[0] and values.max() < _YEARS[1] + 1
-        if near and years and np.diff(whole).min(initial=1) == 1:
-            since = f"({labels} * {parts}).round().astype(int) - {parts} * 1970"
-            call = f"pd.PeriodIndex.from_ordinals({since}, freq={kind!r})"
-            return f"make them the {name} that they are", call
-    return None
+    coded = dates_in(pd.Index(values.astype(np.int64)))
+    if coded is None:
+        return "make them whole numbers", f"{labels}.astype(int)"
+    return f"make them the {coded[1]} that they are", coded[0].format(f"{labels}.astype(int)")
 
 
 def number_rows(name: str, *, panel: bool) -> str:
