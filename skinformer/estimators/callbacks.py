@@ -18,7 +18,7 @@ _N_STAGES = 3
 
 @dataclass
 class FitTasks:
-    """Tell scikit-learn's callbacks of the stages of a fit, and of the network's epochs.
+    """Notify scikit-learn's callbacks of the stages of a fit, and of the network's epochs.
 
     estimator: being fitted.
     data: ``X``, ``y`` (in frame mode the target's column of X) and ``metadata`` with the sample
@@ -88,7 +88,7 @@ class FitTasks:
 
 
 def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
-    """Give the fitted attributes of a training's course, after the epochs of an earlier fit.
+    """Return the fitted attributes of a training's course, after the epochs of an earlier fit.
 
     They are ``history_``, its columns and length by the names that scikit-learn gives them, and
     ``best_loss_``.
@@ -106,6 +106,6 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
 
 
 def epoch_line(row: EpochRow, *, n_most: int) -> str:
-    """Tell of an epoch in a line."""
+    """Describe an epoch in a line."""
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
     return f"epoch {row.epoch}/{n_most}  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s"

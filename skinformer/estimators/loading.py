@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import skinformer
@@ -110,6 +111,5 @@ def _rows_ahead(model: InformerRegressor | InformerClassifier) -> pd.DataFrame |
         return None
     rows = model.make_future_frame()
     rows[known] = 0.0
-    if model.series_ is None:
-        return rows
-    return rows.loc[list(model.series_[[0, -1]].unique())]
+    n_rows, n_steps = len(rows), model.sizes_.pred_len  # series lie one behind the other
+    return rows.iloc[np.unique(np.r_[:n_steps, n_rows - n_steps : n_rows])]

@@ -139,6 +139,6 @@ class Signature:
 
 
 def plain(name: Any) -> Any:
-    """Give a name as JSON can hold it: numbers and text as they are, anything else as text."""
+    """Return a name as JSON can hold it: numbers and text as they are, anything else as text."""
     name = name.item() if isinstance(name, np.generic) else name
     return name if isinstance(name, str | int | float) else str(name)

@@ -221,7 +221,7 @@ def _at(origins: Any, rows: _Rows, signature: Signature) -> tuple[IntArray, IntA
 
 
 def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
-    """Give each series its number in the fit; new ones come after those."""
+    """Return each series its number in the fit; new ones come after those."""
     if names is None or signature.series is None:
         return np.zeros(1, dtype=np.int64)
     fitted = {name: i for i, name in enumerate(signature.series)}

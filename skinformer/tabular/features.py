@@ -71,7 +71,7 @@ class Pairs(NamedTuple):
 
 
 def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
-    """Give the seasons, in rows, ascending, whose phases are looked at.
+    """Return the seasons, in rows, ascending, whose phases are looked at.
 
     Each is about a multiple of the one before where there are dates; of at most 2048 rows, and such
     that half of the series, of these lengths, hold two of them.
@@ -124,7 +124,7 @@ class FeatureMaker:
         return slice(-n_features, None) if n_features else slice(0)
 
     def known_features(self, n_features: int) -> list[IntArray]:
-        """Give the positions of the features of each column known ahead that varies."""
+        """Return the positions of the features of each column known ahead that varies."""
         steady = bool(self.seasons)
         counts = [1, 2 + len(self.seasons) if steady else 1, 0]
         counts[2] = counts[1] + len(_BESIDE) + 2
@@ -136,7 +136,7 @@ class FeatureMaker:
         return [np.arange(low, high) for low, high in pairwise(ends)]
 
     def _details(self) -> list[int]:
-        """Tell how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
+        """Return how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
         n_varying = self.columns.n_known - self.columns.n_static
         rich = [i for i in range(n_varying) if i not in self.plain]
         all_features = len(rich) <= _ALL_FEATURES

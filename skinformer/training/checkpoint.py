@@ -135,7 +135,7 @@ def _digest(file: BinaryIO) -> bytes:
 
 
 def _fault(file: BinaryIO) -> str:
-    """Tell what is wrong with a file before anything in it is trusted; "" if nothing is."""
+    """Return what is wrong with a file before anything in it is trusted; "" if nothing is."""
     header = file.read(_HEADER.size)
     if not header:
         return "it is empty"

@@ -153,7 +153,7 @@ class _Fit:
         self.best, self.rows, self.stopped = best, [*self.rows, row], stopped
 
     def restore_best(self) -> None:
-        """Give the module its best weights so far: before the first epoch those it came with."""
+        """Put the best weights so far, or those it came with, into the module."""
         self.module.load_state_dict(self.best.weights)
 
     def so_far(self) -> TrainingRecord:
@@ -164,7 +164,7 @@ class _Fit:
         )
 
     def close(self) -> TrainingRecord:
-        """Give the module its final weights and report."""
+        """Put the final weights into the module, and report."""
         record = self.so_far()
         if self.validation is not None:
             self.restore_best()

@@ -42,7 +42,7 @@ def written(step: Any) -> str:
 
 
 def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
-    """Say how labels become times or numbers."""
+    """Return how labels become times or numbers."""
     number = number_rows(name, panel=panel)
     labels, put = _rewrite(name, panel=panel)
     if pd.api.types.is_bool_dtype(index.dtype) or pd.api.types.is_complex_dtype(index.dtype):
@@ -85,7 +85,7 @@ def _rewrite(name: str, *, panel: bool) -> tuple[str, str]:
 
 
 def reads_dates(texts: pd.Series) -> bool:
-    """Tell whether all texts begin with a date in numbers."""
+    """Return whether all texts begin with a date in numbers."""
     return bool(texts.str.match(_DATE).all())
 
 
@@ -116,7 +116,7 @@ def _parse(index: pd.Index) -> tuple[str, str]:
 
 
 def read_again(time: pd.Index, *, panel: bool) -> str:
-    """Say how dates were misread, if they evidently were; else nothing."""
+    """Return how dates were misread, if they evidently were; else nothing."""
     labels, put = _rewrite("X", panel=panel)
     if not is_dated(time):
         reading = dates_in(time)
@@ -170,7 +170,7 @@ def add_rows(time: pd.Index, clock: Clock, *, panel: bool) -> str:
 
 
 def regrid(time: pd.Index, *, panel: bool) -> str:
-    """Say how rows at any times become rows a step apart."""
+    """Return how rows at any times become rows a step apart."""
     if is_dated(time):
         mean = "groupby(level=0).resample(freq, level=1)" if panel else "resample(freq)"
         return f"resample, X.{mean}.mean()"
@@ -185,14 +185,14 @@ def on_each(call: str, *, panel: bool) -> str:
 
 
 def skips_an_hour(first: pd.Index, missing: IntArray, clock: Clock) -> bool:
-    """Tell whether all gaps are those of nights when the clocks went forward."""
+    """Return whether all gaps are those of nights when the clocks went forward."""
     if not in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
         return False
     return bool((missing * pd.Timedelta(clock.freq) == pd.Timedelta(hours=1)).all())
 
 
 def in_a_night_of_change(time: pd.Index) -> bool:
-    """Tell whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
+    """Return whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
     if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
         return False
     sunday, season = time.day_of_week == 6, time.month.isin([3, 4, 9, 10, 11])
