@@ -21,14 +21,14 @@ import pandas as pd
 from comparison import arguments, make_rivals, one_thread, shown
 
 from skinformer import InformerRegressor
-from skinformer.datasets import auckland_holidays, load_auckland_pedestrians
+from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrians
 from skinformer.display import ForecastDisplay
 
 DAY, WEEK = 24, 168
 args = arguments("Forecast pedestrians in Auckland.", "quickstart.png")
 
 counts = load_auckland_pedestrians().iloc[:, :3]
-holidays = auckland_holidays(counts.index)
+holidays = load_auckland_holidays()
 streets, known = list(counts), list(holidays)
 df = counts.join(holidays)
 train, test = df[:"2024-06-30"], df["2024-07-01":]

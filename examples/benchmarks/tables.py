@@ -27,10 +27,10 @@ class Table(NamedTuple):
 
 def streets() -> Table:
     """Eight streets with holidays, as the quickstart has them, four weeks before its test."""
-    from skinformer.datasets import auckland_holidays, load_auckland_pedestrians
+    from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrians
 
     counts = load_auckland_pedestrians()
-    holidays = auckland_holidays(counts.index)
+    holidays = load_auckland_holidays()
     n = 28 * DAY
     columns = {"target": list(counts), "known_future": list(holidays), "loss": "mae"}
     return _cut(counts.join(holidays)[:-n], n, columns | {"seq_len": 14 * DAY, "pred_len": DAY})

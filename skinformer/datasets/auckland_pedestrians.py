@@ -85,7 +85,12 @@ def load_auckland_pedestrians() -> pd.DataFrame:
     >>> int(counts.loc["2024-01-02 00:00", "45 Queen Street"])
     48
     """
-    path = files("skinformer.datasets") / "data" / "auckland_pedestrians.csv.gz"
+    return read_hours("auckland_pedestrians.csv.gz")
+
+
+def read_hours(name: str) -> pd.DataFrame:
+    """Read a file of hourly rows of this package, in Auckland's time zone."""
+    path = files("skinformer.datasets") / "data" / name
     with path.open("rb") as file:
         frame = pd.read_csv(file, compression="gzip", index_col="timestamp")
     # Two offsets in one column: only through UTC do they become one index.

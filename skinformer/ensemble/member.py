@@ -110,6 +110,14 @@ class Member:
         """
         return self
 
+    def export(self) -> torch.nn.Module | None:
+        """Return the module that forecasts windows in a graph; None where there is none.
+
+        It takes past, future and their calendars as `Informer` does, and gives (batch, pred_len,
+        n_targets).
+        """
+        return None
+
     def on_device(self, device: torch.device | str) -> Self:  # noqa: ARG002
         """Give a copy with tensors of its own, in evaluation mode."""
         return self

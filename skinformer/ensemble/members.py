@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from skinformer import ranks
 from skinformer.classes.fit import ClassFit
 from skinformer.ensemble import weighing
 from skinformer.ensemble.batches import WindowBatches
@@ -153,7 +152,7 @@ class EnsembleFit:
         return stretches is None or bool(stretches.max() + 1 >= n_least)
 
     def _is_hopeless(self, held_out: WindowBatches) -> bool:
-        gain = ranks.from_first(lambda: self._judged(weighing.network_gain, held_out))
+        gain = self._judged(weighing.network_gain, held_out)
         return bool(gain < _PROMISING)
 
     def finish(self, scaler: Scaler) -> Ensemble:

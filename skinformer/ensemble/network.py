@@ -43,6 +43,10 @@ class Network(Member):
         logs = [log_softmax(logits[..., group]) for group in self.groups]
         return np.concatenate(logs, axis=-1).astype(np.float32)
 
+    def export(self) -> Informer:
+        """Return the network."""
+        return self.network
+
     def on_device(self, device: torch.device | str) -> Network:
         """Copy the weights."""
         return replace(self, network=copy.deepcopy(self.network).to(device).eval())

@@ -134,6 +134,10 @@ class Ridges(Member):
         """Forecast windows, see `Member.forecast`."""
         return at.predict(self.path)
 
+    def export(self) -> LinearPath:
+        """Return the map."""
+        return self.path
+
     def on_device(self, device: torch.device | str) -> Ridges:
         """Copy the map."""
         return replace(self, path=copy.deepcopy(self.path).to(device))

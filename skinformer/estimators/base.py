@@ -11,7 +11,6 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from torch.nn import Module
 
-from skinformer import ranks
 from skinformer.ensemble.building import few_passes, model_sizes
 from skinformer.ensemble.classical import for_rows
 from skinformer.ensemble.cost import expected_seconds
@@ -64,7 +63,7 @@ from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import CONSTRAINTS, check_same_on_ranks, warn_of_idle_network
+from skinformer.validation.parameters import CONSTRAINTS, warn_of_idle_network
 from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
@@ -159,21 +158,16 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         -----
         A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
         it was.
-
-        Where ``torch.distributed`` has a process group, as under ``torchrun`` after
-        ``init_process_group``, its ranks train together: every rank gets the same rows and calls
-        `fit`, works on its part of each batch, and ends with the same model. The first rank alone
-        warns, shows progress, calls callbacks and writes the checkpoint.
         """
         draft = self._unfitted()
-        with ranks.together(), self._watch():
+        with self._watch():
             draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
 
     def _watch(self) -> AbstractContextManager[Stopwatch]:
         """Give a watch for a fit, which writes what it measures if that is wanted."""
-        if self.verbose and ranks.is_first():
+        if self.verbose:
             return Progress(type(self).__name__).looked_at()
         return stopwatch(Stopwatch())
 
@@ -482,10 +476,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         earlier: BaseInformer | None,
     ) -> EnsembleFit:
         """Fit the ridges, and build what is trained."""
-        if ranks.size() > 1:
-            check_same_on_ranks(ranks.from_all(fingerprint(self)))
-        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
-        seed = ranks.from_first(lambda: drawn)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, split)
         size = len(timeline.values), windows[0].count

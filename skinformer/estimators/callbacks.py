@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from torch.nn import Module
 
-from skinformer import ranks
 from skinformer.stopwatch import running
 from skinformer.training.record import EpochRow, TrainingRecord
 
@@ -19,7 +18,7 @@ _N_STAGES = 3
 
 @dataclass
 class FitTasks:
-    """Tell scikit-learn's callbacks of the stages of a fit, and of the network's epochs.
+    """Notify scikit-learn's callbacks of the stages of a fit, and of the network's epochs.
 
     estimator: being fitted.
     data: ``X``, ``y`` (in frame mode the target's column of X) and ``metadata`` with the sample
@@ -30,8 +29,7 @@ class FitTasks:
     An epoch begins where the one before it ended, so that progress bars time whole epochs. At its
     end the hooks get an estimator ready to predict, whose network is a copy: what a callback keeps
     does not change when training goes on. It has the losses so far. A hook that raises ends the
-    fit, and is not called again. Of ranks that share the fit the first calls, and all do what its
-    callbacks want.
+    fit, and is not called again.
     """
 
     estimator: Any
@@ -64,9 +62,6 @@ class FitTasks:
 
     def __call__(self, record: TrainingRecord, module: Module) -> bool:  # noqa: ARG002
         """End an epoch's task; return whether a callback wants to stop."""
-        return ranks.from_first(lambda: self._next(record))
-
-    def _next(self, record: TrainingRecord) -> bool:
         running().write(epoch_line(record.rows[-1], n_most=self.n_epochs))
         stop = self._end(self._epoch, lambda: self._as_if_ended(record))
         if not (stop or record.stopped):
@@ -85,18 +80,15 @@ class FitTasks:
         return self._copied() | course
 
     def _begin(self, task: Any) -> None:
-        if ranks.is_first():
-            task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
     def _end(self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None) -> bool:
-        if not ranks.is_first():
-            return False
         given = {"estimator": self.estimator, "reconstruction_attributes": fitted, **self.data}
         return bool(task.call_on_fit_task_end(**given))
 
 
 def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
-    """Give the fitted attributes of a training's course, after the epochs of an earlier fit.
+    """Return the fitted attributes of a training's course, after the epochs of an earlier fit.
 
     They are ``history_``, its columns and length by the names that scikit-learn gives them, and
     ``best_loss_``.
@@ -114,6 +106,6 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
 
 
 def epoch_line(row: EpochRow, *, n_most: int) -> str:
-    """Tell of an epoch in a line."""
+    """Describe an epoch in a line."""
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
     return f"epoch {row.epoch}/{n_most}  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s"

@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.member import NETWORK, OWN_RIDGES, RIDGES, TREES
-from skinformer.ensemble.members import module_of
-from skinformer.estimators.served import ServedForecast, Units
-from skinformer.estimators.served_own import ServedOwnRidges
-from skinformer.estimators.served_trees import ServedTrees
 from skinformer.estimators.state import FittedState
+from skinformer.export.forecast import ExportedForecast
+from skinformer.export.units import Units
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
-from skinformer.timeline.arrays import Float32Array
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.files import check_exportable, check_exporter
 
@@ -43,17 +39,15 @@ class ExportMixin(FittedState):
             "past": True,
             "future": sizes.n_known > 0,
             "series": self.series_ is not None,
-            "time": bool(sizes.calendar_fields)
-            or (clock.dated and TREES in self.ensemble_.members),
-            "instant": sizes.mean_step is not None,
+            "calendar": bool(sizes.calendar_fields),
         }
         zone = getattr(clock.origin, "tz", None)
         return Signature(
             targets=_plain(roles.targets),
             past=_plain(roles.past),
             known=_plain(roles.known),
-            static=_plain(roles.static),
-            seq_len=self._forecaster.look_back,
+            calendar=sizes.calendar_fields,
+            seq_len=sizes.seq_len,
             pred_len=sizes.pred_len,
             inputs=tuple(name for name, there in inputs.items() if there),
             series=None if self.series_ is None else _plain(self.series_),
@@ -64,7 +58,7 @@ class ExportMixin(FittedState):
 
     def export_program(self) -> ExportedProgram:
         """
-        Trace the fitted model by `torch.export`: scaling, calendar and all who forecast in one.
+        Trace the fitted model by `torch.export`: scaling, ridges and network in one.
 
         Returns
         -------
@@ -76,7 +70,7 @@ class ExportMixin(FittedState):
         Raises
         ------
         ValueError
-            If others than ridges, boosted trees and network have a share in the forecasts.
+            If other members than ridges and network forecast, see `export_onnx`.
 
         See Also
         --------
@@ -97,9 +91,10 @@ class ExportMixin(FittedState):
         True
         """
         check_fitted(self)
-        module = served_module(self)
-        batch, every = torch.export.Dim("batch", min=1), _example(self.sizes_, module.look_back)
-        inputs = {name: every[name] for name in self.signature_.inputs}
+        module = exported_module(self)
+        batch = torch.export.Dim("batch", min=1)
+        example = _example(self.sizes_)
+        inputs = {name: example[name] for name in self.signature_.inputs}
         shapes = {name: {0: batch} for name in inputs}
         with torch.no_grad():
             return torch.export.export(module, (), inputs, dynamic_shapes=shapes)
@@ -116,9 +111,9 @@ class ExportMixin(FittedState):
         Raises
         ------
         ValueError
-            If a regressor of your own or classical forecasters have a share in the forecasts, which
-            the file would silently lack; for quantiles of several levels, classes, and a
-            transformer as `target_transform`.
+            If other members than ridges and network forecast, of which the file would lack the
+            share: fit with ``members=["ridges", "network"]``. For quantiles of several levels,
+            classes, ``position="continuous"`` and a transformer as `target_transform`, too.
         ImportError
             Without the packages of the extra "onnx".
         OSError
@@ -133,26 +128,20 @@ class ExportMixin(FittedState):
         -----
         Inputs, of which a graph has those that its model reads: "past" (batch, seq_len, n_columns)
         and "future" (batch, pred_len, n_known), float64, in units, NaN for missing; "series"
-        (batch,); "time" and "instant" (batch, seq_len + pred_len), int64, in microseconds. Outputs:
-        "forecast" (batch, pred_len, n_targets), float64, in the targets' units, and "fed_back",
-        which stands for truths that are missing in a later window. The metadata hold the signature.
-        Tracing takes 10 to 20 s, most for ridges of each series.
+        (batch,) and "calendar" (batch, seq_len + pred_len, n_fields), int64. Outputs: "forecast"
+        (batch, pred_len, n_targets), float64, in the targets' units, and "fed_back", which stands
+        for truths that are missing in a later window. The metadata hold the signature.
+        Tracing takes some 10 s.
         """
         check_fitted(self)
         _check(self)  # before what can be installed: that would not help
         check_exporter()
         program = torch.onnx.export(
-            self.export_program(),
-            dynamo=True,
-            # PERF: onnxscript's optimiser takes as long as all else, and onnxruntime has its own.
-            optimize=False,
-            verbose=False,
-            output_names=["forecast", "fed_back"],
+            self.export_program(), dynamo=True, verbose=False, output_names=["forecast", "fed_back"]
         )
         if program is None:
             raise AssertionError  # where no file is named, torch gives the program
         content = program.model_proto
-        _cast_plainly(content.graph)
         _strip(content.graph)
         entry = content.metadata_props.add()
         entry.key, entry.value = METADATA_KEY, self.signature_.to_json()
@@ -172,7 +161,7 @@ def _written(freq: Any) -> str | int | None:
     return None if text.startswith("<") else text
 
 
-def served_module(model: FittedState) -> ServedForecast:
+def exported_module(model: FittedState) -> ExportedForecast:
     """
     Put all that forecasts into one module.
 
@@ -183,76 +172,55 @@ def served_module(model: FittedState) -> ServedForecast:
 
     Returns
     -------
-    ServedForecast
+    ExportedForecast
         A copy on the CPU, in evaluation mode.
 
     Raises
     ------
     ValueError
-        If the forecasts are those of others, too, if they are several quantiles, or if targets are
-        transformed by a transformer.
+        If a member has no module, if forecasts are several quantiles, or if targets are transformed
+        by a transformer.
     """
     _check(model)
     scaler, ensemble, panel = model.scaler_, model.ensemble_, model.series_ is not None
-    weights = {name: ensemble.weights_of(name) for name in ensemble.members}
-    # Ridges of each series forecast short windows alone, whatever they count in others.
-    weights = {n: w if panel else w[:1] for n, w in weights.items() if w.any() or n == OWN_RIDGES}
-    fitted: Any = module_of(ensemble)
-    if NETWORK not in weights and RIDGES in weights:
-        fitted = fitted.path
-    members: Any = ensemble.members
-    module = ServedForecast(
-        copy.deepcopy(fitted).cpu(),
-        Units(scaler.with_unseen() if panel else scaler),
+    weights = {}
+    for name in ensemble.members:
+        of_member = ensemble.weights_of(name)
+        if of_member.any():
+            weights[name] = of_member if panel else of_member[:1]
+    bases = {ensemble.members[name].base for name in weights}
+    members: dict[str, nn.Module] = {}
+    for name, member in ensemble.members.items():
+        module = member.export()
+        if module is not None and (name in weights or name in bases):
+            members[name] = copy.deepcopy(module).cpu()
+    graph = ExportedForecast(
+        members,
+        bases={name: ensemble.members[name].base for name in members},
         weights=weights,
-        static=_static(model),
+        units=Units(scaler.with_unseen() if panel else scaler),
         sizes=model.sizes_,
-        look_back=model._forecaster.look_back,
-        trees=ServedTrees(members[TREES].fit, model.timeline_.clock) if TREES in weights else None,
-        own=ServedOwnRidges(members[OWN_RIDGES]) if OWN_RIDGES in weights else None,
-    ).eval()
-    return module.requires_grad_(False)
+    )
+    return graph.eval().requires_grad_(False)
 
 
 def _check(model: FittedState) -> None:
-    held = RIDGES, OWN_RIDGES, TREES, NETWORK
-    others = [name for name in model.ensemble_.members if name not in held]
-    check_exportable(model, model.head_, others, model.scaler_.targets)
+    members = model.ensemble_.members
+    others = [name for name, member in members.items() if member.export() is None]
+    check_exportable(model, model.head_, others, model.scaler_.targets, model.sizes_.mean_step)
 
 
-def _static(model: FittedState) -> Float32Array:
-    """Give the static values of the fitted series, and of a new one, which says them itself."""
-    n_static, timeline = model.sizes_.n_static, model.timeline_
-    first = timeline.values[timeline.first_row[:-1]]
-    fitted = first[:, first.shape[1] - n_static :]
-    return np.vstack([fitted, np.full((1, n_static), np.nan, dtype=np.float32)])
-
-
-def _example(sizes: ModelSizes, look_back: int) -> dict[str, Tensor]:
-    """Make inputs that the graph is traced on, by the names of `ServedForecast.forward`."""
+def _example(sizes: ModelSizes) -> dict[str, Tensor]:
+    """Make inputs that the graph is traced on, by the names of `ExportedForecast.forward`."""
     n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
-    length = look_back + sizes.pred_len
-    steps = torch.arange(length).expand(_BATCH, length).contiguous()
+    length = sizes.seq_len + sizes.pred_len
+    fields = len(sizes.calendar_fields)
     return {
-        "past": torch.zeros(_BATCH, look_back, n_columns, dtype=torch.float64),
+        "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, dtype=torch.float64),
         "future": torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64),
         "series": torch.zeros(_BATCH, dtype=torch.int64),
-        "time": steps,
-        "instant": steps.clone(),
+        "calendar": torch.zeros(_BATCH, length, fields, dtype=torch.int64),
     }
-
-
-def _cast_plainly(graph: Any) -> None:
-    """Name the types of casts that are like others', of which onnxruntime warns in constants."""
-    values = (*graph.value_info, *graph.input)
-    types = {each.name: each.type.tensor_type.elem_type for each in values}
-    types |= {each.name: each.data_type for each in graph.initializer}
-    for node in graph.node:
-        if node.op_type == "Constant":
-            types[node.output[0]] = node.attribute[0].t.data_type
-        if node.op_type == "CastLike" and node.input[1] in types:
-            node.op_type = "Cast"
-            node.attribute.add(name="to", type=2, i=types[node.input.pop()])
 
 
 def _strip(graph: Any) -> None:

@@ -16,7 +16,7 @@ _FREE = frozenset({"checkpoint", "device", "verbose", "memory_saving__gradient_c
 
 
 def fingerprint(estimator: FittedState) -> dict[str, str]:
-    """Give a hash of the training rows and the value of each parameter, by name.
+    """Return a hash of the training rows and the value of each parameter, by name.
 
     A checkpoint stores it, so that a resumed fit can say what differs.
     """

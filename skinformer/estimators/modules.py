@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -46,6 +47,10 @@ def _resumable_together(given: Any) -> Informer:
 
 def _network_together(given: Any) -> Informer:
     built_from, weights = given["built_from"], given["weights"]
+    if built_from["n_encoder_layers"] + built_from["n_decoder_layers"] > len(weights):
+        raise ModelFileError("its network has more layers than weights")
+    if not all(np.isfinite(value).all() for value in weights.values()):
+        raise ModelFileError("its network has weights that are not finite")
     with torch.device("meta"):  # shapes alone: first they have to be those of the weights
         shapes = Informer.of(built_from)
     stated = {name: value.shape for name, value in _values(shapes).items()}
@@ -64,11 +69,12 @@ def _values(network: Informer) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if not name.endswith(_GENERATOR)}
 
 
-def _path_together(given: Any) -> LinearPath:
-    return LinearPath(given["fit"]).eval()
-
-
-_PATH = Kind("LinearPath", LinearPath, lambda path: {"fit": path.fit}, _path_together)
+_PATH = Kind(
+    "LinearPath",
+    LinearPath,
+    apart=lambda path: {"fit": path.fit},
+    together=lambda given: LinearPath(given["fit"]).eval(),
+)
 #: In files, and in pickles.
 MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
 RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _PATH]

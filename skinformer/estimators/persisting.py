@@ -14,10 +14,10 @@ import torch
 
 import skinformer
 from skinformer.estimators.intervals import IntervalsMixin
-from skinformer.estimators.serialisation import FILES, check_content, flatten, unflatten
+from skinformer.estimators.serialisation import flatten, unflatten, write
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
-from skinformer.persistence.container import Content, write_content
+from skinformer.persistence.container import write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
 from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
@@ -88,13 +88,12 @@ class PersistentMixin(FittedState):
             "versions": {package.__name__: str(package.__version__) for package in _PACKAGES},
         }
         try:
-            tree, arrays = FILES.encode(content)
-            check_content(tree, arrays)  # a file that `load` refuses would be a model lost
+            stored = write(content)  # a file that `load` refuses would be a model lost
         except NotPlainError as error:
             checks.refuse_to_save(error.place, error.value)
         except ModelFileError as error:
             checks.refuse_to_save_unread(error)
-        write_content(path, Content(tree, arrays))
+        write_content(path, stored)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""

@@ -12,15 +12,16 @@ from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.members import ALL_KINDS
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
-from skinformer.estimators.shapes import ANNOTATIONS, OPEN, RULES, SHAPES, SIZES
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
+from skinformer.persistence.checks import FieldCheck
 from skinformer.persistence.codec import Codec, Kind, record_kinds, record_types
-from skinformer.persistence.errors import NotPlainError
+from skinformer.persistence.container import Content
+from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.persistence.labels import LABEL_KINDS
-from skinformer.persistence.schema import Schema
 from skinformer.reading.labels import LabelReader
 from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.arrays import AnyArray
@@ -33,7 +34,7 @@ FITTED: dict[str, Any] = get_annotations(FittedState, eval_str=True) | {
     "head_": PointHead | QuantileHead | ClassHead,
     "_intervals_": Intervals | None,
 }
-_SOMETIMES = ("feature_names_in_", "fit_times_", "_intervals_")
+_SOMETIMES = {"feature_names_in_", "fit_times_", "_intervals_"}
 #: The records of these, and those that stand where an annotation says less; no transformers, which
 #: are anybody's.
 _RECORDS = record_types([*FITTED.values(), *ALL_KINDS, *CLOCKS, LabelReader, LinearFit, Trees])
@@ -99,23 +100,47 @@ _KINDS = [
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
-SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, SHAPES, SIZES, OPEN, RULES)
-_CONTENT = {
-    "params": dict[str, Any],
-    "fitted": {f"{name}?" if name in _SOMETIMES else name: FITTED[name] for name in FITTED},
-    "versions": dict[str, str],
+#: Where numbers may be unknown or infinite, or as large as they like.
+_UNBOUNDED = {
+    "Timeline.values",
+    *(f"TargetScale.{name}" for name in ("floor", "low", "top", "rise")),
+    *(f"Usual.{name}" for name in ("low", "high", "reach", "pending", "leaps")),
+    "FeatureMaker.low",
+    "FeatureMaker.high",
+    "Trees.thresholds",
+    "Logistic.scale",
+    "Residuals.errors",
+    "best_loss_",
+    "loss_curve_",
+    "validation_scores_",
+    "n_iter_",
 }
 
 
-def check_content(tree: Any, arrays: list[AnyArray]) -> None:
-    """Raise ModelFileError unless a tree and its arrays are those of a fitted model."""
-    SCHEMA.check(tree, arrays, _CONTENT)
+def write(content: dict[str, Any]) -> Content:
+    """Write parameters and fitted attributes as plain values, after all of them were checked."""
+    tree, arrays = FILES.encode(content)
+    check_content(content, arrays)
+    return Content(tree, arrays)
 
 
-def read(tree: Any, arrays: list[AnyArray]) -> Any:
-    """Build the parameters and fitted attributes that a file holds, after all of it was checked."""
-    check_content(tree, arrays)
-    return FILES.decode(tree, arrays)
+def read(stored: Content) -> dict[str, Any]:
+    """Build the parameters and fitted attributes that a file holds, and check all of them."""
+    content: dict[str, Any] = FILES.decode(*stored)
+    check_content(content, stored.arrays)
+    return content
+
+
+def check_content(content: Any, arrays: list[AnyArray]) -> None:
+    """Raise ModelFileError unless parameters and fitted attributes are those of a fitted model."""
+    n_numbers = sum(array.size for array in arrays)
+    check = FieldCheck(_UNBOUNDED, n_numbers=n_numbers, wrappers={LinearPath: "fit"})
+    check.check(content["params"], dict[str, Any], "params")
+    fitted = content["fitted"]
+    if not FITTED.keys() - _SOMETIMES <= fitted.keys() <= FITTED.keys():
+        raise ModelFileError("its fit has other attributes")
+    for name, value in fitted.items():
+        check.check(value, FITTED[name], name)
 
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:

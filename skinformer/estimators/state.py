@@ -18,10 +18,7 @@ from skinformer.timeline.timeline import Timeline
 
 
 class FittedState(Parameters):
-    """Parameters, and what `fit` found; `InformerRegressor` tells each.
-
-    Files are checked in this order: sizes first, by which the rest is measured.
-    """
+    """Parameters, and what `fit` found; `InformerRegressor` tells each."""
 
     sizes_: ModelSizes
     roles_: Roles

@@ -5,7 +5,7 @@ from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
 from skinformer.evaluation.explain import explain, forecast_parts, importance
-from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
+from skinformer.evaluation.scorers import ForecastScorer
 from skinformer.evaluation.scores import (
     crps_of_quantiles,
     crps_of_samples,
@@ -38,8 +38,6 @@ __all__ = [
     "interval_width",
     "mase",
     "pinball_loss",
-    "predict_interval",
-    "predict_quantiles",
     "rmsse",
     "skip_missing",
     "smape",

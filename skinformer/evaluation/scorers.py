@@ -1,4 +1,4 @@
-"""Scores as scikit-learn's scorers, and ranges through Pipelines and searches."""
+"""Scores as scikit-learn's scorers, of ranges too, through Pipelines and searches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from skinformer.estimators.state import FittedState
 from skinformer.evaluation import scores
 from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, take_apart
 from skinformer.reading.prediction import read_truth_of
-from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import join_series
 from skinformer.validation import arguments as checks
 from skinformer.validation.truth import numeric_truth
@@ -36,88 +35,6 @@ _QUANTILES = ("crps", "pinball", "wql")
 _INTERVALS = ("width", "winkler", "coverage", "coverage_error")
 #: Every name; what is better when it is lower is turned round, as scikit-learn does.
 _NAMES = ("coverage", *(f"neg_{name}" for name in _SCORES))
-
-
-def predict_interval(estimator: Any, X: Any, coverage: float = 0.9) -> Float64Array:
-    """
-    Ask the last step of a Pipeline, or the best one of a search, for intervals.
-
-    Parameters
-    ----------
-    estimator : InformerRegressor, Pipeline or search
-        Fitted.
-    X : DataFrame, Series or array-like of shape (n_samples, n_features)
-        Rows as the Pipeline takes them.
-    coverage : float, default=0.9
-        Share of the truth that is to lie within, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64, shape (n_samples, 2) or (n_samples, n_targets, 2)
-        Lower and upper bounds, in y's units.
-
-    Raises
-    ------
-    TypeError
-        If the estimator forecasts points alone.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(200.0)) + 1e-3 * np.arange(200) % 0.1})
-    >>> small = InformerRegressor(
-    ...     "load", seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
-    ... )
-    >>> scaler = StandardScaler().set_output(transform="pandas")
-    >>> model = make_pipeline(scaler, small).fit(df[:180], df["load"][:180])
-    >>> predict_interval(model, df[180:]).shape
-    (20, 2)
-    """
-    rows, last = _rows_for_last(estimator, X, "predict_interval")
-    return np.asarray(last.predict_interval(rows, coverage))
-
-
-def predict_quantiles(
-    estimator: Any, X: Any, levels: Sequence[float] | None = None
-) -> Float64Array:
-    """
-    Ask the last step of a Pipeline, or the best one of a search, for quantiles.
-
-    Parameters
-    ----------
-    estimator : InformerRegressor, Pipeline or search
-        Fitted.
-    X : DataFrame, Series or array-like of shape (n_samples, n_features)
-        Rows as the Pipeline takes them.
-    levels : sequence of float, default=None
-        Levels in (0, 1); None for those that `loss` lists.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_samples, n_levels) or (n_samples, n_targets, n_levels)
-        In the order of the levels, in y's units.
-
-    Raises
-    ------
-    TypeError
-        If the estimator forecasts points alone.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(200.0)) + 1e-3 * np.arange(200) % 0.1})
-    >>> model = InformerRegressor(
-    ...     "load", seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
-    ... )
-    >>> predict_quantiles(model.fit(df[:180]), df[180:], [0.1, 0.5, 0.9]).shape
-    (20, 3)
-    """
-    rows, last = _rows_for_last(estimator, X, "predict_quantiles")
-    return np.asarray(last.predict_quantiles(rows, levels))
 
 
 @dataclass(frozen=True)
@@ -208,10 +125,12 @@ class ForecastScorer:
         if name in _SCALED:
             options = {"y_train": self._trained(estimator, truth), "season": self.season}
         if name in _QUANTILES:
-            forecast = predict_quantiles(estimator, X, self.levels)
+            rows, last = _rows_for_last(estimator, X, "predict_quantiles")
+            forecast = last.predict_quantiles(rows, self.levels)
             options["levels"] = self.levels
         elif name in _INTERVALS:
-            forecast = predict_interval(estimator, X, self.coverage)
+            rows, last = _rows_for_last(estimator, X, "predict_interval")
+            forecast = last.predict_interval(rows, self.coverage)
             options |= {"coverage": self.coverage} if name == "winkler" else {}
         else:
             forecast = estimator.predict(X)

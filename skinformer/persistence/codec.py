@@ -4,9 +4,9 @@ A type is found by the name under which this package lists it, never by a path t
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
@@ -59,8 +59,9 @@ def record_types(annotations: Iterable[Any]) -> list[Any]:
     return list(found)
 
 
-def record_hints(kind: Any) -> dict[str, Any] | None:
-    """Give the annotations of a dataclass or a named tuple; None of anything else."""
+@cache
+def record_hints(kind: Hashable) -> dict[str, Any] | None:
+    """Return the annotations of a dataclass or a named tuple; None of anything else."""
     if is_dataclass(kind):
         names = [part.name for part in fields(kind)]
     elif hasattr(kind, "_fields"):
@@ -134,11 +135,14 @@ class Codec:
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
         """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.
 
-        It is an exception of any type if the tree was not written by `encode`; whether it refers to
-        arrays that there are, `Schema.check` looks.
+        It is an exception of any type if the tree was not written by `encode`.
         """
+        return self._decode(tree, None if arrays is None else dict(enumerate(arrays)))
+
+    def _decode(self, tree: Any, arrays: dict[int, AnyArray] | None) -> Any:
+        """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
         if type(tree) is list:
-            return [self.decode(each, arrays) for each in tree]
+            return [self._decode(each, arrays) for each in tree]
         if type(tree) is not dict:
             return tree
         name, of = tree["is"], tree["of"]
@@ -149,10 +153,11 @@ class Codec:
         if arrays is None and name in ("array", "other"):
             return of
         if arrays is not None and name in ("array", "turned"):
-            return arrays[of].T if name == "turned" else arrays[of]
+            array = arrays.pop(of)
+            return array.T if name == "turned" else array
         if name not in self._together:
             raise ModelFileError("it holds a type that is not in the list")
-        return self._together[name](self.decode(of, arrays))
+        return self._together[name](self._decode(of, arrays))
 
     def _encode(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
         kind = type(value)

@@ -12,8 +12,8 @@ import numpy as np
 #: The entry of an ONNX file's metadata that holds the signature.
 METADATA_KEY = "skinformer"
 
-_VERSION = 1
-_SEQUENCES = ("targets", "past", "known", "static", "inputs", "series")
+_VERSION = 2
+_SEQUENCES = ("targets", "past", "known", "calendar", "inputs", "series")
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,14 @@ class Signature:
     targets, past, known : tuple of str or int
         Columns of `past` in their order: targets, columns known up to the present, columns known
         ahead. The last ones are those of `future`.
-    static : tuple of str or int
-        Those of `known`, the last ones, that are constant in each series: rows of the fit's series
-        may leave them out.
+    calendar : tuple of str
+        Calendar fields of the input "calendar": "minute", "hour", "weekday" (from Monday), "day",
+        "week" (of seven days from 1 January) and "month", each counted from 0.
     seq_len, pred_len : int
-        Steps of a window – the model's, or more where its trees look back further –, and those that
-        are forecast.
+        Steps of a window, and those that are forecast.
     inputs : tuple of str
         Names of the graph's inputs: "past", and as far as the model reads them "future",
-        "series", "time" and "instant".
+        "series" and "calendar".
     series : tuple of str, int or float, or None
         Names of the series of a panel; the place of a name is its number.
     freq : str, int or None
@@ -52,8 +51,8 @@ class Signature:
     --------
     >>> from skinformer.serving import Signature
     >>> signature = Signature(
-    ...     targets=("load",), past=(), known=(), static=(), seq_len=96, pred_len=24,
-    ...     inputs=("past", "time"), series=None, freq="h", tz=None, may_miss=False,
+    ...     targets=("load",), past=(), known=(), calendar=("hour",), seq_len=96, pred_len=24,
+    ...     inputs=("past", "calendar"), series=None, freq="h", tz=None, may_miss=False,
     ... )
     >>> Signature.from_json(signature.to_json()) == signature
     True
@@ -62,7 +61,7 @@ class Signature:
     targets: tuple[Any, ...]
     past: tuple[Any, ...]
     known: tuple[Any, ...]
-    static: tuple[Any, ...]
+    calendar: tuple[str, ...]
     seq_len: int
     pred_len: int
     inputs: tuple[str, ...]
@@ -140,6 +139,6 @@ class Signature:
 
 
 def plain(name: Any) -> Any:
-    """Give a name as JSON can hold it: numbers and text as they are, anything else as text."""
+    """Return a name as JSON can hold it: numbers and text as they are, anything else as text."""
     name = name.item() if isinstance(name, np.generic) else name
     return name if isinstance(name, str | int | float) else str(name)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skinformer.serving.signature import Signature, plain
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
-from skinformer.timeline.calendar import calendar_dates
+from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, join_series
 
 
@@ -38,21 +38,13 @@ class WindowInputs(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Rows of X: their series by number of name, their steps, and where those of each begin."""
+    """Rows of X: their series by number of name, their steps on a clock, and their values."""
 
     names: pd.Index | None
     owner: IntArray
     steps: IntArray
     clock: Clock
     values: Float64Array
-
-    def find(self, owner: IntArray, steps: IntArray) -> IntArray:
-        """Give the rows of steps, -1 where there is none."""
-        first, span = self.steps.min(), np.ptp(self.steps) + 1
-        inside = (steps >= first) & (steps < first + span)
-        wanted = np.where(inside, owner * span + steps - first, -1)
-        keys: Any = pd.Index(self.owner * span + self.steps - first)
-        return np.asarray(keys.get_indexer(wanted))
 
 
 def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:
@@ -89,7 +81,7 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     >>> import numpy as np, pandas as pd
     >>> from skinformer.serving import Signature, window_inputs
     >>> signature = Signature(
-    ...     targets=("load",), past=(), known=("price",), static=(), seq_len=3, pred_len=2,
+    ...     targets=("load",), past=(), known=("price",), calendar=(), seq_len=3, pred_len=2,
     ...     inputs=("past", "future"), series=None, freq="h", tz=None, may_miss=False,
     ... )
     >>> hours = pd.date_range("2024-01-01", periods=4, freq="h")
@@ -104,22 +96,25 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     else:
         owner, start = _at(origins, rows, signature)
     steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
-    found = rows.find(np.repeat(owner, steps.shape[1]), steps.ravel()).reshape(steps.shape)
+    length = steps.shape[1]
+    numbers = pd.Index(np.arange(rows.owner.max() + 1))
+    there = join_series(numbers, rows.owner, pd.Index(rows.steps))
+    wanted = join_series(numbers, np.repeat(owner, length), pd.Index(steps.ravel()))
+    found = there.get_indexer(wanted).reshape(steps.shape)
     values = np.where(found[..., None] < 0, np.nan, rows.values[found])
+
     ahead = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]
     if not signature.may_miss:
         _check_ahead(ahead, signature, rows.clock, start)
     series = _numbers(rows.names, signature)[owner]
     inputs = {"past": values[:, : signature.seq_len], "future": ahead, "series": series}
-    every, place = np.unique(steps, return_inverse=True)
-    if "time" in signature.inputs:
-        inputs["time"] = calendar_dates(rows.clock.labels(every))[place.reshape(steps.shape)]
-    if "instant" in signature.inputs:
-        inputs["instant"] = rows.clock.elapsed(every)[place.reshape(steps.shape)]
-    labels = rows.clock.labels(steps[:, signature.seq_len :].ravel())
-    labels = join_series(rows.names, np.repeat(owner, signature.pred_len), labels)
-    wanted = {n: np.ascontiguousarray(inputs[n]) for n in signature.inputs}
-    return WindowInputs(wanted, labels)
+    if "calendar" in signature.inputs:
+        every, place = np.unique(steps, return_inverse=True)
+        fields = calendar_values(rows.clock.labels(every), signature.calendar)
+        inputs["calendar"] = fields.astype(np.int64)[place.reshape(steps.shape)]
+    times = rows.clock.labels(steps[:, signature.seq_len :].ravel())
+    labels = join_series(rows.names, np.repeat(owner, signature.pred_len), times)
+    return WindowInputs({n: np.ascontiguousarray(inputs[n]) for n in signature.inputs}, labels)
 
 
 def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
@@ -185,7 +180,7 @@ def _column(X: pd.DataFrame, places: dict[Any, int], name: Any, signature: Signa
     """Read a column as numbers, NaN where it may be left out."""
     if name in places:
         return X.iloc[:, places[name]].to_numpy(dtype=np.float64, na_value=np.nan)
-    if name in signature.known and name not in signature.static:
+    if name in signature.known:
         raise ValueError(
             f"X has no column {name!r}, which the model knows ahead: put its values in, those of "
             "the steps to forecast, too."
@@ -226,7 +221,7 @@ def _at(origins: Any, rows: _Rows, signature: Signature) -> tuple[IntArray, IntA
 
 
 def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
-    """Give each series its number in the fit; new ones come after those."""
+    """Return each series its number in the fit; new ones come after those."""
     if names is None or signature.series is None:
         return np.zeros(1, dtype=np.int64)
     fitted = {name: i for i, name in enumerate(signature.series)}
@@ -236,8 +231,7 @@ def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
 
 def _check_ahead(ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray) -> None:
     """Raise if a column known ahead lacks a value in a step to forecast."""
-    n_varying = len(signature.known) - len(signature.static)
-    missing: BoolArray = np.isnan(ahead[..., :n_varying])
+    missing: BoolArray = np.isnan(ahead)
     if missing.any():
         window, step, j = np.argwhere(missing)[0]
         raise ValueError(

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
 
-#: An array of pairs, (n,) or (n, k); in a graph a tensor of windows' pairs, (batch, n, …).
-Feature: TypeAlias = Any
 LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seasons.
 #: Seasons of more rows are left to the calendar: looking back four times bounds the history.
 _LONGEST_SEASON = 2048
@@ -73,7 +71,7 @@ class Pairs(NamedTuple):
 
 
 def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
-    """Give the seasons, in rows, ascending, whose phases are looked at.
+    """Return the seasons, in rows, ascending, whose phases are looked at.
 
     Each is about a multiple of the one before where there are dates; of at most 2048 rows, and such
     that half of the series, of these lengths, hold two of them.
@@ -126,7 +124,7 @@ class FeatureMaker:
         return slice(-n_features, None) if n_features else slice(0)
 
     def known_features(self, n_features: int) -> list[IntArray]:
-        """Give the positions of the features of each column known ahead that varies."""
+        """Return the positions of the features of each column known ahead that varies."""
         steady = bool(self.seasons)
         counts = [1, 2 + len(self.seasons) if steady else 1, 0]
         counts[2] = counts[1] + len(_BESIDE) + 2
@@ -138,7 +136,7 @@ class FeatureMaker:
         return [np.arange(low, high) for low, high in pairwise(ends)]
 
     def _details(self) -> list[int]:
-        """Tell how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
+        """Return how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
         n_varying = self.columns.n_known - self.columns.n_static
         rich = [i for i in range(n_varying) if i not in self.plain]
         all_features = len(rich) <= _ALL_FEATURES
@@ -152,10 +150,10 @@ class FeatureMaker:
         last four longest seasons, then of each season the mean of the step's phase in the last four
         of them. Then the other features of the target, the calendar, and the other columns.
         """
-        features = self.features(View(values, pairs, self, clock))
+        features = self._features(View(values, pairs, self, clock))
         return np.column_stack(features).astype(np.float64, copy=False)
 
-    def features(self, view: View) -> list[Feature]:
+    def _features(self, view: View) -> list[AnyArray]:
         """Make the features of what a view shows, one by one."""
         columns, pairs = self.columns, view.pairs
         past = columns.n_targets + columns.n_past
@@ -176,7 +174,7 @@ class FeatureMaker:
 
 
 class View:
-    """Rows as pairs may see them; the one of an exported graph is a subclass."""
+    """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers."""
 
     def __init__(self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock) -> None:
         self.values, self.pairs, self.seasons, self.clock = values, pairs, maker.seasons, clock
@@ -185,15 +183,15 @@ class View:
         #: Of each season, the last row of the step's phase before the origin.
         self.phase = [self.at - season * (pairs.ahead // season + 1) for season in self.seasons]
 
-    def before(self, column: int | IntArray, rows: IntArray) -> Feature:
+    def before(self, column: int | IntArray, rows: IntArray) -> Float64Array:
         """Read rows of each pair, shape (n,) or (n, k), where they lie before the origin."""
         return self._read(column, rows, self.pairs.origin)
 
-    def ahead(self, column: int, rows: IntArray) -> Feature:
+    def ahead(self, column: int, rows: IntArray) -> Float64Array:
         """Read a column that is known ahead, up to the step."""
         return self._read(column, rows, self.at + 1)
 
-    def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Feature:
+    def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Float64Array:
         start, column = self.pairs.begin, np.asarray(column)
         if rows.ndim == 2:
             start, stop, column = start[:, None], stop[:, None], column[..., None]
@@ -202,14 +200,14 @@ class View:
         inside &= (read >= self.low[column]) & (read <= self.high[column])
         return np.where(inside, read, np.nan)
 
-    def wall(self) -> tuple[Feature, ...]:
+    def wall(self) -> tuple[Float64Array, ...]:
         """Read minute of the day, weekday, day of the month and of the year off the wall."""
         steps, place = np.unique(self.pairs.step + self.pairs.ahead, return_inverse=True)
         wall: Any = self.clock.labels(steps)  # of periods what pandas reads, as everywhere else
         fields = wall.hour * 60 + wall.minute, wall.day_of_week, wall.day, wall.day_of_year
         return tuple(np.asarray(field)[place] for field in fields)
 
-    def usual(self, ahead: IntArray) -> Feature:
+    def usual(self, ahead: IntArray) -> Float64Array:
         """Read the effect on the targets of rows; before the series began it is the first row's."""
         pairs, calendar = self.pairs, self.calendar
         assert calendar is not None
@@ -219,42 +217,44 @@ class View:
         effect = calendar.at(known.astype(np.float64), pairs.step + ahead, self.clock)
         return effect[np.arange(len(ahead)), pairs.target]
 
-    def mean(self, values: Feature) -> Feature:
-        """Take the mean of what is known of each row; NaN where nothing is."""
-        known = ~np.isnan(values)
-        # Row by row in one order, so that no other row can change how a sum is rounded.
-        total = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            return total / known.sum(axis=1)
 
-    def median(self, values: Feature) -> Feature:
-        """Take the median of what is known of each row; NaN where nothing is."""
-        ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
-        middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
-        middle = np.minimum(middle, values.shape[1] - 1)
-        median = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
-        return np.where(count > 0, median, np.nan)
+def _mean_known(values: Float64Array) -> Float64Array:
+    """Return the mean of what is known of each row; NaN where nothing is."""
+    known = ~np.isnan(values)
+    # Row by row in one order, so that no other row can change how a sum is rounded.
+    total: Float64Array = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / known.sum(axis=1))
 
 
-def _of_target(view: View) -> list[Feature]:
+def _median_known(values: Float64Array) -> Float64Array:
+    """Return the median of what is known of each row; NaN where nothing is."""
+    ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
+    middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
+    middle = np.minimum(middle, values.shape[1] - 1)
+    median = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
+    return np.where(count > 0, median, np.nan)
+
+
+def _of_target(view: View) -> list[Float64Array]:
     """Make what the target's own past says of the step: first the anchors."""
     origin, target = view.pairs.origin, view.pairs.target
     last = [view.before(target, origin - k) for k in _LAST]
     longest = _window(origin - 1, _N_SEASONS * max(view.seasons, default=1))
-    anchors, lags = [last[0], view.mean(view.before(target, longest))], last[1:]
+    anchors, lags = [last[0], _mean_known(view.before(target, longest))], last[1:]
     for season, phase in zip(view.seasons, view.phase, strict=True):
         same = view.before(target, phase[:, None] - season * np.arange(_N_SEASONS))
-        anchors.append(view.mean(same))
+        anchors.append(_mean_known(same))
         beside = view.before(target, phase[:, None] + np.array([-1, 1]))
         lags += [each[..., i] for each in (same, beside) for i in range(each.shape[-1])]
         level = _window(origin - 1, season)
-        lags.append(view.median(same))
-        lags += [view.mean(view.before(target, rows)) for rows in (level, level - season)]
-    lags.append(view.mean(view.before(target, _window(origin - 1, len(_LAST)))))
+        lags.append(_median_known(same))
+        lags += [_mean_known(view.before(target, rows)) for rows in (level, level - season)]
+    lags.append(_mean_known(view.before(target, _window(origin - 1, len(_LAST)))))
     return anchors + lags
 
 
-def _of_calendar(view: View) -> list[Feature]:
+def _of_calendar(view: View) -> list[Float64Array]:
     """Read the step's wall clock: time of day and of the week, day of the month and of the year."""
     if not view.clock.dated:
         return []
@@ -262,7 +262,7 @@ def _of_calendar(view: View) -> list[Feature]:
     return [minute, weekday, weekday * 1440 + minute, day, year_day]
 
 
-def _of_effect(view: View) -> list[Feature]:
+def _of_effect(view: View) -> list[Float64Array]:
     """Make what is usual at the step, and by how much it is more than at its phase before."""
     usual = [view.usual(view.pairs.ahead)]
     for phase in view.phase[-1:]:
@@ -270,17 +270,17 @@ def _of_effect(view: View) -> list[Feature]:
     return usual
 
 
-def _of_other(view: View, j: int) -> list[Feature]:
+def _of_other(view: View, j: int) -> list[Float64Array]:
     """Make what another column that is not known ahead says."""
     features = [view.before(j, view.pairs.origin - 1)]
     features += [view.before(j, phase) for phase in view.phase]
     if view.seasons:
         season = _window(view.pairs.origin - 1, view.seasons[0])
-        features.append(view.mean(view.before(j, season)))
+        features.append(_mean_known(view.before(j, season)))
     return features
 
 
-def _of_known(view: View, j: int, detail: int) -> list[Feature]:
+def _of_known(view: View, j: int, detail: int) -> list[Float64Array]:
     """Make what a column known ahead says: at the step, against phases before, and beside it."""
     now = view.ahead(j, view.at)
     features = [now]
@@ -288,11 +288,11 @@ def _of_known(view: View, j: int, detail: int) -> list[Feature]:
         features += [now - view.before(j, phase) for phase in view.phase]
         for season, phase in list(zip(view.seasons, view.phase, strict=True))[-1:]:
             rows = phase[:, None] - season * np.arange(_N_SEASONS)
-            features.append(now - view.mean(view.before(j, rows)))
+            features.append(now - _mean_known(view.before(j, rows)))
     if detail > 1:
         features += [view.ahead(j, view.at + k) for k in _BESIDE]
         day = (*view.seasons, _DAY)[0]
-        features += [view.mean(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
+        features += [_mean_known(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
     return features
 
 

@@ -103,7 +103,7 @@ def plant_classifier(trees: Trees, classes: IntArray) -> HistGradientBoostingCla
 
 
 def _planted(stub: Any, trees: Trees) -> Any:
-    """Give what was fitted to nothing the trees."""
+    """Put the trees into what was fitted to nothing."""
     if trees.baseline.shape != stub._baseline_prediction.shape:
         raise ValueError("there is one tree a turn for each baseline")
     tree, n_each = stub._predictors[0][0], len(stub._predictors[0])

@@ -130,16 +130,3 @@ def calendar_values(index: pd.Index, fields: Sequence[str]) -> npt.NDArray[np.in
     for j, name in enumerate(fields):
         values[:, j] = FIELDS[name].values(index)
     return values
-
-
-def calendar_dates(index: pd.Index) -> npt.NDArray[np.int64]:
-    """Give wall times to the minute, in µs since 1970; of periods the days that pandas reads off.
-
-    >>> calendar_dates(pd.period_range("2024-02", periods=1, freq="M")).astype("datetime64[us]")
-    array(['2024-02-29T00:00:00.000000'], dtype='datetime64[us]')
-    """
-    dates: Any = index
-    months = np.asarray((dates.year - 1970) * 12 + dates.month - 1, dtype="datetime64[M]")
-    minutes = np.asarray(((dates.day - 1) * 24 + dates.hour) * 60 + dates.minute)
-    out = months.astype("datetime64[us]") + minutes.astype("timedelta64[m]")
-    return np.asarray(out.astype(np.int64))

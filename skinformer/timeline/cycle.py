@@ -66,16 +66,15 @@ class CalendarEffect(NamedTuple):
     year: Float64Array = np.zeros((0, 1, 0))
 
     def of_rows(self, known: Float64Array, cell: AnyArray) -> Float64Array:
-        """Add up effects of columns known ahead, without NaN, and of cells: (…, n_targets)."""
+        """Add up effects of columns known ahead, without NaN, and of cells: (…, n_targets).
+
+        Column by column, so that a row's sum is rounded the same beside any others.
+        """
         out: Float64Array = self.level[cell % len(self.level)]
         if self.year.size:
             out += self.year[cell // len(self.level), cell % self.year.shape[1]]
-        if not self.known.shape[1]:
-            return out
-        if len(self.known) == 1:  # no table of each row
-            out += known @ self.known[0]
-        else:
-            out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
+        for j in range(self.known.shape[1]):
+            out += known[..., j, None] * self.known[cell % len(self.known), j]
         return out
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
@@ -84,16 +83,7 @@ class CalendarEffect(NamedTuple):
         values = calendar_values(clock.labels(every), self.fields)
         cell = number_cells(self.places, values)[place]
         known = np.clip(np.nan_to_num(known), *self.bounds)
-        return np.asarray(self.one_by_one(known, cell))
-
-    def one_by_one(self, known: Any, cell: Any) -> Any:
-        """Add effects up as `of_rows` does, column by column: arrays or tensors, bit for bit."""
-        out = self.level[cell % len(self.level)]
-        if len(self.year):
-            out = out + self.year[cell // len(self.level), cell % self.year.shape[1]]
-        for j in range(self.known.shape[1]):
-            out = out + known[..., j, None] * self.known[cell % len(self.known), j]
-        return out
+        return self.of_rows(known, cell)
 
 
 class RowCells(NamedTuple):

@@ -44,7 +44,7 @@ class ShuffledBatches(Batches, Protocol):
     """Batches whose generator's state a checkpoint stores: a resumed fit sees the same ones."""
 
     def get_state(self) -> Any:
-        """Give the state of the generator, in tensors and plain Python values."""
+        """Return the state of the generator, in tensors and plain Python values."""
 
     def set_state(self, state: Any) -> None:
         """Go on from a state that `get_state` gave."""

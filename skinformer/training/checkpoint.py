@@ -1,6 +1,7 @@
 """Training states on disk: written whole or not at all, read without running code."""
 
 import hashlib
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -16,7 +17,6 @@ FORMAT = 2  # of the file
 _MAGIC = b"skinformer fit\r\n"
 _DIGEST_SIZE = 32
 _HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")  # magic, format, digest of the rest
-_LARGEST = 1e9  # of weights, moments, losses and counts
 
 
 def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
@@ -95,18 +95,18 @@ def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
 def check_alike(stored: Any, own: Any) -> None:
     """Raise unless what was stored has the keys, shapes and types of what it stands for.
 
-    Nor may they hold numbers that are none, or that no weight ever has.
+    Its numbers have to be finite.
     """
-    if isinstance(own, dict) and isinstance(stored, dict) and stored.keys() == own.keys():
-        for name, value in own.items():
-            check_alike(stored[name], value)
-        return
     fits = type(stored) is type(own)
-    if isinstance(own, torch.Tensor):
+    if isinstance(own, dict):
+        fits = isinstance(stored, dict) and stored.keys() == own.keys()
+        for name, value in own.items() if fits else ():
+            check_alike(stored[name], value)
+    elif isinstance(own, torch.Tensor):
         fits = fits and (stored.shape, stored.dtype) == (own.shape, own.dtype)
-        fits = fits and bool((stored.abs() <= _LARGEST).all())
-    elif isinstance(own, int | float) and fits:
-        fits = abs(stored) <= _LARGEST and (stored >= 0 or isinstance(own, float))
+        fits = fits and bool(torch.isfinite(stored).all())
+    elif isinstance(own, float):
+        fits = fits and math.isfinite(stored)
     if not fits:
         raise ValueError("its parts have other names, shapes or types")
 
@@ -135,7 +135,7 @@ def _digest(file: BinaryIO) -> bytes:
 
 
 def _fault(file: BinaryIO) -> str:
-    """Tell what is wrong with a file before anything in it is trusted; "" if nothing is."""
+    """Return what is wrong with a file before anything in it is trusted; "" if nothing is."""
     header = file.read(_HEADER.size)
     if not header:
         return "it is empty"

@@ -7,11 +7,9 @@ from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.optim import Optimizer
 
-from skinformer import ranks
 from skinformer.training.batch import Batch, to_device
 from skinformer.training.losses import Loss, total_weight, weighted_mean
 from skinformer.training.optimizers import clip_gradients
-from skinformer.training.parallel import add_up_gradients, own_windows
 from skinformer.training.precision import autocast
 
 
@@ -30,7 +28,7 @@ def accumulate_gradients(
     ``sum(weight)``. A batch counts by the values it has: the mean of the batches' own means would
     favour the values of batches where many are missing. Old gradients are dropped; new ones add up
     in the parameters' own type, float32, and only one batch at a time has its activations in
-    memory. Ranks that share the fit work on a part of each.
+    memory.
     """
     batches = [to_device(batch, device=device) for batch in batches]
     for parameter in module.parameters():
@@ -38,14 +36,13 @@ def accumulate_gradients(
     total = torch.stack([total_weight(b.target, weight=b.weight) for b in batches]).sum()
     means = []
     for batch in batches:
-        with own_windows(module, batch) as own:
-            with autocast(precision, device=device):
-                output = module(*own.inputs)
-            mean = weighted_mean(loss(output, own.target), weight=own.weight, total=total)
-            scaled = mean if scaler is None else scaler.scale(mean)
-            torch.autograd.backward(scaled)
+        with autocast(precision, device=device):
+            output = module(*batch.inputs)
+        mean = weighted_mean(loss(output, batch.target), weight=batch.weight, total=total)
+        scaled = mean if scaler is None else scaler.scale(mean)
+        torch.autograd.backward(scaled)
         means.append(mean.detach())
-    return add_up_gradients(module, torch.stack(means).sum()), total
+    return torch.stack(means).sum(), total
 
 
 def clip_and_step(
@@ -77,14 +74,12 @@ def mean_loss(
     """Return the weighted mean loss over all values of some batches; an error if there are none."""
     sums = []
     for batch in (to_device(batch, device=device) for batch in batches):
-        with own_windows(module, batch) as own, autocast(precision, device=device):
-            output = module(*own.inputs)
-        total = total_weight(own.target, weight=own.weight)
-        mean = weighted_mean(loss(output, own.target), weight=own.weight, total=total)
+        with autocast(precision, device=device):
+            output = module(*batch.inputs)
+        total = total_weight(batch.target, weight=batch.weight)
+        mean = weighted_mean(loss(output, batch.target), weight=batch.weight, total=total)
         sums.append(torch.stack((mean * total, total)))
-    summed = torch.stack(sums).double().sum(0)
-    ranks.add_up([summed])
-    error, present = summed.tolist()  # the only read
+    error, present = torch.stack(sums).double().sum(0).tolist()  # the only read
     if not present:
         raise ValueError("the validation batches hold no target value: all are missing.")
     return float(error / present)

@@ -28,9 +28,9 @@ class BestWeights(NamedTuple):
         return self._replace(n_waited=n_waited)
 
 
-def copy_state(module: nn.Module, device: str | None = None) -> dict[str, Any]:
-    """Return a copy of a module's ``state_dict()``, extra state included; None: where it is."""
+def copy_state(module: nn.Module) -> dict[str, Any]:
+    """Return a copy of a module's ``state_dict()``, extra state included."""
     return {
-        k: v.detach().to(device, copy=True) if isinstance(v, Tensor) else copy.deepcopy(v)
+        k: v.detach().clone() if isinstance(v, Tensor) else copy.deepcopy(v)
         for k, v in module.state_dict().items()
     }

@@ -10,12 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from skinformer import ranks
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.optimizers import (
@@ -24,7 +22,6 @@ from skinformer.training.optimizers import (
     make_optimizers,
     set_learning_rates,
 )
-from skinformer.training.parallel import share_state
 from skinformer.training.precision import check_precision, make_scaler
 from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
@@ -70,12 +67,10 @@ def train(
 
     A loss that is not finite, or gradients of several steps in a row that are not, raise
     FloatingPointError; the module then has its best weights so far. Ctrl-C before an epoch has
-    ended, or at any time where ranks share the fit, raises KeyboardInterrupt, with the best weights
-    or those the module came with. Later it warns and returns the record; the best weights so far
-    are kept, or without validation the current ones. A checkpoint that cannot be written warns
-    once.
+    ended raises KeyboardInterrupt, with the weights the module came with. Later it warns and
+    returns the record; the best weights so far are kept, or without validation the current ones. A
+    checkpoint that cannot be written warns once.
     """
-    share_state(module)
     fit = _Fit(module, training=training, validation=validation, settings=settings, groups=groups)
     if checkpoint is not None:
         fit.resume(checkpoint, fingerprint=fingerprint)
@@ -84,15 +79,14 @@ def train(
             fit.finish_epoch(_epoch(fit))
             if on_epoch is not None and on_epoch(fit.so_far(), module) and not fit.stopped:
                 fit.stopped = "callback"
-            if checkpoint is not None and ranks.is_first():
+            if checkpoint is not None:
                 _write(fit, checkpoint, fingerprint=fingerprint)
         return fit.close()
     except FloatingPointError:
         fit.restore_best()
         raise
     except KeyboardInterrupt:
-        # Nothing was learnt, or other ranks may have learnt more.
-        if not fit.rows or ranks.size() > 1:
+        if not fit.rows:  # nothing was learnt
             fit.restore_best()
             raise
         fit.stopped = "interrupted"
@@ -159,7 +153,7 @@ class _Fit:
         self.best, self.rows, self.stopped = best, [*self.rows, row], stopped
 
     def restore_best(self) -> None:
-        """Give the module its best weights so far: before the first epoch those it came with."""
+        """Put the best weights so far, or those it came with, into the module."""
         self.module.load_state_dict(self.best.weights)
 
     def so_far(self) -> TrainingRecord:
@@ -170,7 +164,7 @@ class _Fit:
         )
 
     def close(self) -> TrainingRecord:
-        """Give the module its final weights and report."""
+        """Put the final weights into the module, and report."""
         record = self.so_far()
         if self.validation is not None:
             self.restore_best()
@@ -193,11 +187,9 @@ class _Fit:
 
     def resume(self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
         """Continue from a file if there is one, or raise and leave all as it was."""
-        state = ranks.from_first(
-            lambda: checkpoints.load(path, fingerprint=fingerprint) if Path(path).exists() else None
-        )
-        if state is None:
+        if not Path(path).exists():
             return
+        state = checkpoints.load(path, fingerprint=fingerprint)
         before = {**self.state_dict(), "module": self.best.weights}
         try:
             self._check(state)
@@ -214,27 +206,17 @@ class _Fit:
         for name in ("module", "scaler", "best", "step", "n_skipped", "stopped", "batches"):
             checkpoints.check_alike(state[name], own[name])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            _check_moments(optimizer, stored, n_steps=state["step"])
-        rows, best = [EpochRow(*row) for row in state["rows"]], state["best"]
-        per_epoch = self.total_steps // self.settings.max_iter
-        known = [(row.loss, row.learning_rate, row.seconds) for row in rows]
-        if (
-            not np.isfinite(np.array(known, dtype=np.float64)).all()
-            or not all(isinstance(value, int | float) for row in rows for value in row)
-            or [row.epoch for row in rows] != list(range(1, len(rows) + 1))
-            or state["step"] != per_epoch * len(rows)
-            or max(best["epoch"], best["n_waited"], 1) > len(rows)
-            or state["n_skipped"] > state["step"]
-            or state["stopped"] not in ("", "converged", "max_iter", "callback")
-            or not (state["stopped"] or len(rows) < self.settings.max_iter)
-        ):
-            raise ValueError("the epochs are not those of a fit")
+            _check_moments(optimizer, stored["state"])
+        for row in state["rows"]:
+            if not all(isinstance(value, int | float) for value in EpochRow(*row)):
+                raise ValueError("the epochs are not those of a fit")
 
     def _take(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
         self.module.load_state_dict(state["module"])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(stored)
+            own = optimizer.state_dict()
+            optimizer.load_state_dict({**own, "state": stored["state"]})
         if self.scaler is not None:
             self.scaler.load_state_dict(state["scaler"])
         self.best = BestWeights(**state["best"])
@@ -245,25 +227,17 @@ class _Fit:
             self._shuffling.set_state(state["batches"])
 
 
-def _check_moments(optimizer: Optimizer, stored: dict[str, Any], *, n_steps: int) -> None:
-    """Raise unless an optimiser could have come to a state."""
-    own, parameters = optimizer.state_dict(), []
+def _check_moments(optimizer: Optimizer, stored: dict[int, dict[str, Tensor]]) -> None:
+    """Raise unless each parameter's moments have its shape."""
+    names = {"exp_avg", "exp_avg_sq"} if isinstance(optimizer, AdamW) else {"momentum_buffer"}
+    parameters: list[Tensor] = []
     for group in optimizer.param_groups:
         parameters += group["params"]
-    rates = [group.pop("lr") for group in (*own["param_groups"], *stored["param_groups"])]
-    names = {"exp_avg", "exp_avg_sq"} if isinstance(optimizer, AdamW) else {"momentum_buffer"}
-    fits = own["param_groups"] == stored["param_groups"] and all(0 <= rate < 1e9 for rate in rates)
-    for group, rate in zip(stored["param_groups"], rates[len(own["param_groups"]) :], strict=True):
-        group["lr"] = rate
-    for number, moments in stored["state"].items():
-        moments = dict(moments)
-        count = moments.pop("step", n_steps)
-        fits = fits and moments.keys() == names and 1 <= float(count) <= n_steps
-        for moment in moments.values():
-            checkpoints.check_alike(moment, parameters[number].detach())
-        fits = fits and bool((moments.get("exp_avg_sq", torch.zeros(())) >= 0).all())
-    if not fits:
-        raise ValueError("the moments are not those of this optimiser")
+    for number, moments in stored.items():
+        own = dict.fromkeys(names, parameters[number].detach())
+        if "step" in moments:
+            own["step"] = torch.zeros(())
+        checkpoints.check_alike(moments, own)
 
 
 def _write(fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:

@@ -17,8 +17,6 @@ _YEARS = (1700, 2200)
 _UNIX = {"s": ("seconds", 1), "ms": ("milliseconds", 10**3)}
 _UNIX |= {"us": ("microseconds", 10**6), "ns": ("nanoseconds", 10**9)}
 _FROM, _TO = 631_152_000, 4_102_444_800
-#: How far from a whole one the month of a year with two decimals may lie.
-_ROUNDED = 0.07
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
 
 
@@ -44,7 +42,7 @@ def written(step: Any) -> str:
 
 
 def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
-    """Say how labels become times or numbers."""
+    """Return how labels become times or numbers."""
     number = number_rows(name, panel=panel)
     labels, put = _rewrite(name, panel=panel)
     if pd.api.types.is_bool_dtype(index.dtype) or pd.api.types.is_complex_dtype(index.dtype):
@@ -61,26 +59,13 @@ def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
 
 
 def _whole(values: Float64Array, labels: str) -> tuple[str, str] | None:
-    """Find the call that makes whole numbers or periods of decimal numbers, and say what it does.
-
-    None where it would make two rows one: their parts of a year are no quarters and no months.
-    """
-    if not np.isfinite(values).all():
+    """Return what whole numbers that are written as decimals become, and the call; else None."""
+    if not np.isfinite(values).all() or (values % 1).any():
         return None
-    if not (values % 1).any():
-        coded = dates_in(pd.Index(values.astype(np.int64)))
-        if coded is None:
-            return "make them whole numbers", f"{labels}.astype(int)"
-        return f"make them the {coded[1]} that they are", coded[0].format(f"{labels}.astype(int)")
-    for kind, parts, name in (("Q", 4, "quarters"), ("M", 12, "months")):
-        whole = np.unique(np.round(values * parts))
-        near = np.abs(values * parts - np.round(values * parts)).max() < _ROUNDED
-        years = values.min() >= _YEARS[0] and values.max() < _YEARS[1] + 1
-        if near and years and np.diff(whole).min(initial=1) == 1:
-            since = f"({labels} * {parts}).round().astype(int) - {parts} * 1970"
-            call = f"pd.PeriodIndex.from_ordinals({since}, freq={kind!r})"
-            return f"make them the {name} that they are", call
-    return None
+    coded = dates_in(pd.Index(values.astype(np.int64)))
+    if coded is None:
+        return "make them whole numbers", f"{labels}.astype(int)"
+    return f"make them the {coded[1]} that they are", coded[0].format(f"{labels}.astype(int)")
 
 
 def number_rows(name: str, *, panel: bool) -> str:
@@ -100,7 +85,7 @@ def _rewrite(name: str, *, panel: bool) -> tuple[str, str]:
 
 
 def reads_dates(texts: pd.Series) -> bool:
-    """Tell whether all texts begin with a date in numbers."""
+    """Return whether all texts begin with a date in numbers."""
     return bool(texts.str.match(_DATE).all())
 
 
@@ -131,7 +116,7 @@ def _parse(index: pd.Index) -> tuple[str, str]:
 
 
 def read_again(time: pd.Index, *, panel: bool) -> str:
-    """Say how dates were misread, if they evidently were; else nothing."""
+    """Return how dates were misread, if they evidently were; else nothing."""
     labels, put = _rewrite("X", panel=panel)
     if not is_dated(time):
         reading = dates_in(time)
@@ -185,7 +170,7 @@ def add_rows(time: pd.Index, clock: Clock, *, panel: bool) -> str:
 
 
 def regrid(time: pd.Index, *, panel: bool) -> str:
-    """Say how rows at any times become rows a step apart."""
+    """Return how rows at any times become rows a step apart."""
     if is_dated(time):
         mean = "groupby(level=0).resample(freq, level=1)" if panel else "resample(freq)"
         return f"resample, X.{mean}.mean()"
@@ -200,14 +185,14 @@ def on_each(call: str, *, panel: bool) -> str:
 
 
 def skips_an_hour(first: pd.Index, missing: IntArray, clock: Clock) -> bool:
-    """Tell whether all gaps are those of nights when the clocks went forward."""
+    """Return whether all gaps are those of nights when the clocks went forward."""
     if not in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
         return False
     return bool((missing * pd.Timedelta(clock.freq) == pd.Timedelta(hours=1)).all())
 
 
 def in_a_night_of_change(time: pd.Index) -> bool:
-    """Tell whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
+    """Return whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
     if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
         return False
     sunday, season = time.day_of_week == 6, time.month.isin([3, 4, 9, 10, 11])

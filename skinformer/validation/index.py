@@ -163,7 +163,7 @@ def check_freq(time: pd.Index, freq: Any) -> None:
 
 
 def _goes_forward(time: pd.Index, freq: Any) -> bool:
-    """Tell whether a step leads to a later label."""
+    """Return whether a step leads to a later label."""
     if isinstance(freq, Integral):
         return 0 < int(freq) <= np.iinfo(np.int64).max
     if isinstance(time, pd.PeriodIndex):
@@ -361,12 +361,12 @@ def check_complete(column: pd.Series, lacks: str, what: str) -> None:
 
 
 def _more(count: int) -> str:
-    """Say how many there are beside the first."""
+    """Return how many there are beside the first."""
     return f" and {count - 1} more" if count > 1 else ""
 
 
 def find_start(times: pd.Index, start: Any) -> Any:
-    """Give the label of the first origin in X's own kind, or raise if no row has it."""
+    """Return the label of the first origin in X's own kind, or raise if no row has it."""
     try:
         whole = pd.api.types.is_integer_dtype(times.dtype)
         with np.errstate(invalid="ignore"):  # infinity, which is no date

@@ -347,24 +347,6 @@ def warn_of_rows_to_come(n: int) -> None:
     )
 
 
-def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
-    """Raise if one of the ranks that share a fit has other rows or parameters than the first.
-
-    fingerprints: of each rank, by name of what is compared.
-    """
-    first = fingerprints[0]
-    for rank, other in enumerate(fingerprints):
-        # An object may print the place in memory where it lies, which says nothing.
-        differing = [n for n, v in first.items() if other.get(n) != v and " at 0x" not in v]
-        if differing:
-            raise ValueError(
-                f"rank {rank} of torch.distributed fits with another {', '.join(differing)} than "
-                "rank 0: ranks of a process group train one model together, each on its part of "
-                "every batch. Give all ranks the same rows and parameters; to fit a model on each, "
-                "call fit before init_process_group, or after destroy_process_group."
-            )
-
-
 def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise if a warm start finds weights of another network."""
     shapes = [{name: getattr(w, "shape", None) for name, w in s.items()} for s in (earlier, new)]

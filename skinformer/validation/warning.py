@@ -8,7 +8,6 @@ import pandas as pd
 import sklearn
 
 import skinformer
-from skinformer import ranks
 
 #: What lies between a user's line and a check; scikit-learn wraps fit, and calls it in searches.
 _INSIDE = tuple(str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn))
@@ -18,12 +17,7 @@ _NAMED = 5
 
 
 def warn_user(message: str) -> None:
-    """Warn, naming the first line outside this library and scikit-learn.
-
-    Of ranks that share a fit the first warns for all.
-    """
-    if not ranks.is_first():
-        return
+    """Warn, naming the first line outside this library and scikit-learn."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame, level = frame.f_back, level + 1

@@ -67,17 +67,16 @@ CASES = {
     "ridges and probsparse": (
         make_frame,
         {
-            "members": ["classical", "ridges", "network"],
+            "members": ["ridges", "network"],
             "attention": Attention(encoder="probsparse", decoder="probsparse", factor=2),
         },
     ),
-    "panel of logarithms, bf16, continuous time": (
+    "panel of logarithms, bf16": (
         make_panel,
         {
             "members": ["network"],
             "block": "bf16",
             "precision": "bf16",
-            "position": "continuous",
             "embeddings": ["series", "missing"],
             "target_transform": "log",
         },
@@ -116,8 +115,8 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
-def test_the_default_of_a_long_table_is_exported(known, tmp_path, capfd):
-    """With its trees, which are most of it."""
+def test_ridges_and_network_of_a_long_table_are_exported(known, tmp_path, capfd):
+    """With the hours of the week, and what columns known ahead do at each hour."""
     X, rng = load_auckland_pedestrians()[["45 Queen Street"]][:5232], np.random.default_rng(0)
     X = X.set_axis(["load"], axis=1)
     if known:
@@ -125,12 +124,14 @@ def test_the_default_of_a_long_table_is_exported(known, tmp_path, capfd):
         X["event"] = (rng.random(len(X)) < 0.1) * 1.0
         X["load"] *= 1 - 0.5 * X["holiday"] + X["event"]
     given = {"known_future": ["holiday", "event"]} if known else {}
-    model = InformerRegressor("load", random_state=0, **given).fit(X[:-480])
-    assert model.ensemble_.weights_of("trees").mean() > 0.1
+    members = {"members": ["ridges", "network"], "max_iter": 1, "max_windows": 200}
+    model = InformerRegressor("load", random_state=0, **members, **given).fit(X[:-480])
+    model.ensemble_ = model.ensemble_.trusting(0.4)
+    assert model.module_.path.fit.calendar is not None
     model.export_onnx(tmp_path / "load.onnx")
     session = open_session(tmp_path / "load.onnx")
     inputs, labels = window_inputs(X, model.signature_, X.index[-480::24])
-    assert inputs["past"].shape == (20, 673, X.shape[1])
+    assert inputs["past"].shape == (20, 96, X.shape[1])
     (forecast,) = session.run(["forecast"], inputs)
     apart = np.abs(forecast.ravel() - model.predict(X[-480:]))
     assert len(labels) == len(apart) == 480

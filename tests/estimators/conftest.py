@@ -8,7 +8,7 @@ import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble import classical
-from skinformer.estimators import persisting
+from skinformer.estimators import serialisation
 from skinformer.estimators.serialisation import FILES
 from skinformer.tabular.regressors import default_regressors
 
@@ -135,7 +135,7 @@ def save_forged(tmp_path, monkeypatch):
 
         with monkeypatch.context() as patch:
             patch.setattr(type(FILES), "encode", forged)
-            patch.setattr(persisting, "check_content", lambda *_: None)
+            patch.setattr(serialisation, "check_content", lambda *_: None)
             model.save(tmp_path / "forged")
         return tmp_path / "forged"
 

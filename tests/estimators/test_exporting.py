@@ -12,7 +12,7 @@ from sklearn.preprocessing import PowerTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import Attention, InformerClassifier, InformerRegressor
-from skinformer.estimators.exporting import served_module
+from skinformer.estimators.exporting import exported_module
 from skinformer.serving import window_inputs
 
 SMALL = {
@@ -51,7 +51,7 @@ def fit(X, y=None, **changes):
 def served(model, X, origins=None, call=None):
     """Forecast by what is exported."""
     inputs, labels = window_inputs(X, model.signature_, origins)
-    call = call or served_module(model)
+    call = call or exported_module(model)
     with torch.inference_mode():
         forecast, fed_back = call(**{k: torch.from_numpy(v) for k, v in inputs.items()})
     columns = [f"load{j}" if j else "load" for j in range(forecast.shape[2])]
@@ -85,7 +85,7 @@ def without_truth(X, n):
             "attention": Attention(encoder="probsparse", decoder="probsparse", factor=1),
         },
         {"members": ["network"], "block": "bf16", "precision": "bf16"},
-        {"members": ["network"], "position": "continuous", "calendar": None},
+        {"members": ["network"], "calendar": None},
         {"members": ["network"], "patch_len": 5, "label_len": 7, "position": "learned"},
         {"members": ["network"], "window_norm": False, "distil": False},
         {"members": ["network"], "embeddings": ["missing", "mask"]},
@@ -127,7 +127,7 @@ def test_windows_of_many_origins_are_the_blocks_of_predict():
     ids=lambda index: f"{type(index).__name__}, {index.freqstr}",
 )
 def test_every_clock_gives_the_graph_its_calendar(index):
-    """The graph reads fields off dates by itself: of weeks and months, and of periods."""
+    """Fields of weeks and months, and of periods."""
     df = pd.DataFrame({"load": np.sin(np.arange(420.0))}, index=index)
     fields = ["weekday", "day", "week", "month"]
     model = fit(df, known_future=None, members=["network"], calendar=fields)
@@ -135,9 +135,9 @@ def test_every_clock_gives_the_graph_its_calendar(index):
 
 
 def test_hours_keep_the_clock_on_the_wall_through_daylight_saving():
-    """A graph is given what the wall shows, and elapsed time where positions go by it."""
+    """A graph is given the fields that the wall shows."""
     X = make_frame(start="2024-03-07 00:00", tz="Europe/Berlin")
-    model = fit(X[:-6], members=["network"], position="continuous")
+    model = fit(X[:-6], members=["network"])
     rows = without_truth(X, 6)
     expected = model.forecast(X[-6:][["price"]])
     for given in (rows, rows.tz_convert("UTC")):  # as a server reads them
@@ -177,53 +177,6 @@ def test_what_the_calendar_does_is_in_the_graph(changes, tz):
     assert np.abs(other["load"] - forecast["load"]).mean() > 10
 
 
-TREES = ["ridges", "trees", "network"]
-
-
-def make_counts(n=1900, *, seed=0, **options):
-    """Make whole numbers, of which many are equal: features meet thresholds exactly."""
-    X, rng = make_frame(n, seed=seed, **options).round(), np.random.default_rng(seed)
-    X["holiday"] = np.repeat(rng.random(n // 24 + 1) < 0.1, 24)[:n] * 1.0
-    X["event"] = rng.random(n).round(1)
-    X["load"] += (30 * np.sin(X.index.hour) - 40 * X["holiday"] + 60 * X["event"] ** 2).round()
-    return X
-
-
-def with_shares(model, trees=0.5, network=0.0):
-    """Let trees and network count so much, whatever they have proved."""
-    names, shape = list(model.ensemble_.members), model.ensemble_.weights.shape
-    assert set(names) == set(TREES)
-    share = {"trees": trees, "network": network, "ridges": 1 - trees - network}
-    weights = np.broadcast_to([share[name] for name in names], shape).copy()
-    # One step goes by others than the next.
-    weights[:, ::2] = weights[:, ::2][..., ::-1] if weights.shape[1] > 1 else weights
-    model.ensemble_ = replace(model.ensemble_, weights=weights)
-    return model
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changes", "network"),
-    [
-        ({"known_future": ["holiday", "event"]}, 0.0),
-        ({"known_future": ["holiday", "event", "price"]}, 0.3),
-        ({"known_future": None, "target": ["load", "price"]}, 0.0),
-        ({"known_future": ["event"], "target_transform": "log"}, 0.0),
-        ({"known_future": None, "calendar": None, "seq_len": 200}, 0.0),
-    ],
-    ids=str,
-)
-@pytest.mark.usefixtures("few_trees")
-def test_trees_forecast_in_the_graph_what_they_do_in_predict(changes, network):
-    """Bit for bit: a number on the wrong side of a threshold is another leaf."""
-    X = make_counts()
-    model = with_shares(fit(X[:-300], members=TREES, **changes), network=network)
-    assert model.signature_.seq_len == 4 * 168 + 1
-    forecast, _ = served(model, X, X.index[-300::6])
-    assert_close(np.squeeze(forecast.to_numpy()), model.predict(X[-300:]), 50)
-    assert forecast.shape == (300, len(model.roles_.targets))
-
-
 def make_panel(n=240, sites=("north", "south", "east")):
     """Make series of different sizes, with a static column."""
     parts = []
@@ -239,7 +192,7 @@ def make_panel(n=240, sites=("north", "south", "east")):
     "changes", [{}, {"members": ["network"], "embeddings": ["series"]}], ids=str
 )
 def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
-    """Series that the fit did not hold have the panel's; static values may be left out."""
+    """Series that the fit did not hold have the panel's."""
     X = make_panel(700)
     fitted = X.loc[["north", "south"]]
     known = fitted.groupby(level=0).head(694)
@@ -250,7 +203,7 @@ def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
     last = X.groupby(level=0).tail(6)
     hidden = X.copy()
     hidden.loc[last.index, ["load", "flow"]] = np.nan
-    forecast, _ = served(model, hidden.loc[["south", "north"]].drop(columns="area"))
+    forecast, _ = served(model, hidden.loc[["south", "north"]])
     expected = model.forecast(last.loc[["north", "south"]][["price", "area"]])
     for site in ("north", "south"):
         spread = X.loc[site, "load"].std()
@@ -362,7 +315,7 @@ def test_exporting_leaves_the_model_as_it_is():
     X = make_frame()
     model = fit(X, members=["network"], attention="probsparse")
     before = model.predict(X), list(model.module_.state_dict())
-    served_module(model)
+    exported_module(model)
     assert np.array_equal(model.predict(X), before[0])
     assert list(model.module_.state_dict()) == before[1]
 
@@ -370,17 +323,17 @@ def test_exporting_leaves_the_model_as_it_is():
 def test_the_signature_is_plain():
     """It travels as JSON, to programs that know neither pandas nor this package."""
     X = make_panel(240, sites=(3, 5))
-    model = fit(X, members=["network"], position="continuous")
+    model = fit(X, members=["network"])
     signature = json.loads(model.signature_.to_json())
     assert signature == {
-        "version": 1,
+        "version": 2,
         "targets": ["load"],
         "past": ["flow"],
         "known": ["price", "area"],
-        "static": ["area"],
+        "calendar": ["hour", "weekday"],
         "seq_len": 24,
         "pred_len": 6,
-        "inputs": ["past", "future", "series", "time", "instant"],
+        "inputs": ["past", "future", "series", "calendar"],
         "series": [3, 5],
         "freq": "h",
         "tz": None,
@@ -405,8 +358,13 @@ def test_the_signature_is_plain():
             'alone. Fit with target_transform="log", "auto" or None, or transform the target '
             "yourself, before fit and after the graph.",
         ),
+        (
+            {"position": "continuous"},
+            "position='continuous' cannot be exported: a graph is told no times. Fit with "
+            "position='sinusoidal', which is the same where steps are equal.",
+        ),
     ],
-    ids=["quantiles", "transformer"],
+    ids=["quantiles", "transformer", "continuous"],
 )
 def test_what_cannot_go_in_is_refused(changes, message):
     """A graph that lacks a share of the forecasts would forecast something else, silently."""
@@ -417,92 +375,44 @@ def test_what_cannot_go_in_is_refused(changes, message):
         assert str(caught.value) == message
 
 
+REFUSAL = (
+    "what {} forecast cannot be exported, and would be missing: a graph holds ridges and the "
+    "network alone. Fit with members=['ridges', 'network'], or members=['network'] where series "
+    "are too short for ridges, and compare by backtest: without trees errors were 10 to 42 % "
+    "larger on four long tables, of ridges alone 26 % on eight panels. Or serve the whole model by "
+    "save and skinformer.load."
+)
+
+
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_trees")
 def test_each_member_is_limited_before_it_is_weighed():
     """As in `predict`: what one says too much is not shared by the others."""
-    X = make_counts()
-    model = fit(X[:-300], members=TREES, known_future=["event"], target_transform="log")
-    model, origins = with_shares(model), X.index[-300::6]
+    X = make_frame()
+    X["load"] *= np.exp(np.arange(640) / 50)  # beyond whatever a window has seen
+    model, origins = fit(X[:-60], target_transform="log"), X.index[-60::6]
     free, targets = served(model, X, origins)[0]["load"], model.scaler_.targets
     targets = replace(targets, top=targets.top - 1.0, rise=targets.rise * 0)
     model.scaler_ = replace(model.scaler_, targets=targets)
     forecast = served(model, X, origins)[0]["load"]
-    assert_close(forecast, model.predict(X[-300:]), 50)
-    assert 0 < (forecast < free - 1).mean() < 0.9
+    assert_close(forecast / X["load"][-60:], model.predict(X[-60:]) / X["load"][-60:], 1)
+    assert 0 < (forecast < 0.99 * free).mean() < 0.9
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
-def test_trees_see_a_young_series_and_missing_values_as_in_predict():
-    """Rows before the first truth are unknown, and covariates are held."""
-    model = with_shares(fit(make_counts(), members=TREES, known_future=["holiday", "event"]))
-    later = without_truth(make_counts(300, start="2030-01-01", seed=7), 6)
-    later.iloc[:5, 2] = np.nan
-    later.loc[later.index[40:60], ["flow", "price"]] = np.nan
-    with pytest.warns(UserWarning, match=r".") as warned:
-        expected = model.forecast(later)
-    assert any("held" in str(each.message) for each in warned)
-    assert_close(served(model, later)[0], expected, 50)
-    gap = later.copy()
-    gap.iloc[20, 2] = np.nan  # far from what ridges see, but a phase of trees
-    assert served(model, gap, gap.index[[-6]])[0].isna().all(axis=None)
+def test_trees_are_refused():
+    """They have a share in the forecasts of long tables."""
+    model = fit(make_frame(1900), members=["ridges", "trees"])
+    with pytest.raises(ValueError, match=r".") as caught:
+        model.export_program()
+    assert str(caught.value) == REFUSAL.format("trees")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("index", "seq_len"),
-    [
-        (pd.date_range("2001-01-31", periods=1900, freq="B"), 24),
-        (pd.period_range("2001-01-31", periods=1900, freq="D"), 24),
-        (pd.period_range("1850-01", periods=1900, freq="M"), 24),
-        (pd.RangeIndex(1900), 24),
-        (pd.RangeIndex(1900), 250),  # more than trees look back
-        (pd.date_range("2024-01-01", periods=1900, freq="h", tz="Pacific/Auckland"), 24),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-@pytest.mark.usefixtures("few_trees")
-def test_trees_know_every_clock(index, seq_len):
-    """Seasons and the calendar are those of the step; of rows there is none."""
-    X = make_counts().set_axis(index)
-    model = fit(X[:-6], members=TREES, known_future=["event"], seq_len=seq_len)
-    model = with_shares(model, trees=0.8)
-    assert ("time" in model.signature_.inputs) == (not isinstance(index, pd.RangeIndex))
-    assert_close(served(model, without_truth(X, 6))[0], model.forecast(X[-6:][["event"]]), 50)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_trees")
-def test_trees_of_a_panel_are_in_the_graph():
-    """Series have scales and weights of their own; a new one is forecast without trees."""
-    X = make_panel(800)
-    fitted = X.loc[["north", "south"]]
-    model = fit(fitted.groupby(level=0).head(794), members=TREES, target_transform="auto")
-    weights = model.ensemble_.weights.copy()
-    weights[:2] = np.array([[0.6, 0.4, 0.0], [0.3, 0.7, 0.0]])[:, None, None]
-    assert list(model.ensemble_.members) == ["trees", "ridges", "network"]
-    assert weights[2, ..., 0].max() == 0
-    model.ensemble_ = replace(model.ensemble_, weights=weights)
-    last = X.groupby(level=0).tail(6)
-    hidden = X.copy()
-    hidden.loc[last.index, ["load", "flow"]] = np.nan
-    forecast, _ = served(model, hidden.loc[["south", "north"]].drop(columns="area"))
-    expected = model.forecast(last.loc[["north", "south"]][["price", "area"]])
-    for site in ("north", "south"):
-        assert_close(forecast.loc[site], expected.loc[site], X.loc[site, "load"].std())
-    forecast, _ = served(model, hidden.loc[["east"]])
-    assert_close(forecast, model.forecast(hidden.loc[["east"]]), X.loc["east", "load"].std())
-
-
-REFUSAL = (
-    "what {} forecast cannot be exported, and would be missing: it has a share in the forecasts "
-    "(base_blend_), and a graph holds ridges, own ridges, boosted trees and the network alone. "
-    "Fit with members=['ridges', 'own ridges', 'trees', 'network'], on series much longer than "
-    "windows (seq_len + pred_len), or with members=['network'] for the network alone. Ridges "
-    "without classical forecasters erred by 6 % more on series of 3 to 20 windows; what it costs "
-    "on yours, backtest tells."
-)
+def test_ridges_of_each_series_are_refused():
+    """They have a share in the forecasts of panels."""
+    model = fit(make_panel(400), members=["ridges", "own ridges"])
+    with pytest.raises(ValueError, match=r".") as caught:
+        model.export_program()
+    assert str(caught.value) == REFUSAL.format("own ridges")
 
 
 def test_a_regressor_of_the_users_is_refused():

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from skinformer import InformerRegressor, load
-from skinformer.estimators.exporting import served_module
+from skinformer.estimators.exporting import exported_module
 from skinformer.serving.windows import window_inputs
 
 SIZES = {
@@ -96,7 +96,7 @@ def test_an_exported_graph_is_limited_alike(rows, network):
     expected = model.forecast()
     inputs, _ = window_inputs(rows, model.signature_, None)
     with torch.inference_mode():
-        served, _ = served_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
+        served, _ = exported_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
     np.testing.assert_allclose(served.ravel(), expected.load, rtol=1e-5)
 
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer.ensemble.classical import Classical
 from skinformer.estimators.intervals import _names_with_levels
-from skinformer.evaluation import interval_coverage, predict_interval, predict_quantiles
+from skinformer.evaluation import interval_coverage
 from skinformer.intervals import calibration
 from skinformer.intervals.forecaster import IntervalForecaster
 
@@ -233,13 +233,14 @@ def test_features_alone_are_enough(modes, frame):
 
 
 def test_units_are_those_of_y_through_a_pipeline(small, rows):
-    """A Pipeline has no predict_interval; a function asks its last step."""
+    """A Pipeline has no predict_interval; its last step has."""
     scaler = StandardScaler().set_output(transform="pandas")
     pipeline = make_pipeline(scaler, small(target="load", seq_len=24, pred_len=6))
     pipeline.fit(rows[:600], rows["load"][:600])
-    interval = predict_interval(pipeline, rows[600:], 0.8)
+    shown = pipeline[:-1].transform(rows[600:])
+    interval = pipeline[-1].predict_interval(shown, 0.8)
     assert interval_coverage(rows["load"][600:], interval) == pytest.approx(0.8, abs=0.08)
-    quantiles = predict_quantiles(pipeline, rows[600:], [0.1, 0.9])
+    quantiles = pipeline[-1].predict_quantiles(shown, [0.1, 0.9])
     np.testing.assert_allclose(quantiles, interval)
 
 

@@ -9,7 +9,7 @@ import torch
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators.exporting import served_module
+from skinformer.estimators.exporting import exported_module
 from skinformer.serving import window_inputs
 
 TRAIN, PRED = 3 * 365, 30
@@ -121,7 +121,7 @@ def test_what_is_exported_knows_the_day_of_the_year(df, model):
     model.ensemble_ = model.ensemble_.trusting(0.5)
     inputs, _ = window_inputs(df[:TRAIN], model.signature_)
     with torch.inference_mode():
-        forecast, _ = served_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
+        forecast, _ = exported_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
     expected = model.forecast()["temp"]
     np.testing.assert_allclose(forecast.numpy().ravel(), expected, atol=1e-3)
     model.ensemble_ = model.ensemble_.trusting(0.0)

@@ -18,8 +18,6 @@ from skinformer.evaluation import (
     interval_coverage,
     mase,
     pinball_loss,
-    predict_interval,
-    predict_quantiles,
     smape,
     wape,
     winkler_score,
@@ -70,15 +68,14 @@ def ranged():
     return make_pipeline(Doubled(), Ranged()).fit(X, y), X, y
 
 
-def test_ranges_come_through_pipelines_and_searches(ranged):
-    """A Pipeline has no predict_interval, and hands its last step rows that it has changed."""
+@pytest.mark.parametrize("name", ["neg_winkler", "neg_crps"])
+def test_ranges_are_scored_through_searches(ranged, name):
+    """A search has no predict_interval, and its best Pipeline changes the rows of its last step."""
     pipeline, X, y = ranged
-    direct = pipeline[-1].predict_interval(2 * X, 0.8)
-    np.testing.assert_array_equal(predict_interval(pipeline, X, 0.8), direct)
     search = GridSearchCV(pipeline, {"ranged__fit_intercept": [True]}, cv=2).fit(X, y)
-    np.testing.assert_allclose(predict_interval(search, X, 0.8), direct)
-    quantiles = predict_quantiles(search, X, [0.1, 0.9])
-    np.testing.assert_allclose(quantiles[:, 1] - quantiles[:, 0], 0.8)
+    scorer = ForecastScorer(name)
+    assert scorer(search, X, y) == pytest.approx(scorer(pipeline, X, y))
+    assert scorer(search, X, y) == pytest.approx(scorer(pipeline[-1], 2 * X, y))
 
 
 def test_scorers_of_ranges_equal_their_scores(ranged):
@@ -212,7 +209,7 @@ def test_the_stored_truth_is_what_fit_and_update_saw(transform):
     ("call", "error", "message"),
     [
         (
-            lambda: predict_interval(LinearRegression(), [[1.0]]),
+            lambda: ForecastScorer("coverage")(LinearRegression(), np.ones((1, 1)), np.ones(1)),
             TypeError,
             "LinearRegression has no predict_interval: it forecasts points alone. Pass an "
             "InformerRegressor, a Pipeline that ends in one, or a search over either.",

@@ -9,7 +9,7 @@ from matplotlib import pyplot
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skinformer import InformerRegressor, datasets
-from skinformer.datasets import auckland_holidays, load_auckland_pedestrians
+from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrians
 
 #: So few rows hold no Christmas, and a marathon is none of their Sundays.
 pytestmark = pytest.mark.filterwarnings("ignore:columns .* never changed", "ignore:.* outliers")
@@ -80,7 +80,7 @@ def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, ca
 def test_rivals_know_holidays_and_no_hour_from_the_midnight_on(quickstart):
     """A rival that saw less, or more, would make the table worthless."""
     df = load_auckland_pedestrians()[-800:]
-    df = df.join(auckland_holidays(df.index))
+    df = df.join(load_auckland_holidays())
     streets, known = list(df.columns[:8]), list(df.columns[8:])
     train, test = df[:-48], df[-48:]
     from comparison import make_rivals

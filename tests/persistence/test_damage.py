@@ -13,8 +13,8 @@ import pytest
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators import persisting
-from skinformer.estimators.serialisation import FILES, SCHEMA
+from skinformer.estimators import serialisation
+from skinformer.estimators.serialisation import FILES
 from skinformer.persistence.container import read_content
 from skinformer.timeline.cycle import CalendarEffect
 
@@ -213,7 +213,6 @@ def shaped(name, change):
 FORGED = {
     "places of other numbers": shaped("places", lambda a: a.astype(np.int32)),
     "places of fewer values": shaped("places", lambda a: a[:, :5]),
-    "no places": shaped("places", lambda a: a[:0]),
     "no cells": shaped("level", lambda a: a[:0]),
     "cells of two targets": shaped("level", lambda a: np.hstack([a, a])),
     "cells of no target": shaped("level", lambda a: a[:, :0]),
@@ -221,7 +220,6 @@ FORGED = {
     "a number for a level": shaped("level", lambda a: a[0, 0]),
     "a level of singles": shaped("level", lambda a: a.astype(np.float32)),
     "no times": shaped("known", lambda a: a[:0]),
-    "two columns": shaped("known", lambda a: np.concatenate([a, a], axis=1)),
     "columns of two targets": shaped("known", lambda a: np.concatenate([a, a], axis=2)),
     "flat columns": shaped("known", lambda a: a[:, 0]),
     "other bounds": shaped("bounds", lambda a: np.hstack([a, a])),
@@ -244,7 +242,7 @@ def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatc
         return given
 
     monkeypatch.setitem(FILES._by_type, CalendarEffect, CALENDAR._replace(apart=forged))
-    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
+    monkeypatch.setattr(serialisation, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
@@ -255,7 +253,7 @@ def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path
     """It is no table at all."""
     forged = CALENDAR._replace(apart=lambda _: given)
     monkeypatch.setitem(FILES._by_type, CalendarEffect, forged)
-    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
+    monkeypatch.setattr(serialisation, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
@@ -288,33 +286,9 @@ def test_nothing_that_a_forger_writes_is_run(damaged, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_forged_model_is_refused_or_forecasts(forged, tmp_path):
-    """Each field of a record, and sizes that must agree; five thousand by hand, see forged.py."""
+def test_a_forged_model_is_refused_or_loads(forged, tmp_path):
+    """In little time and memory, whatever it says; five thousand by hand, see forged.py."""
     outcomes = forged.run(60, tmp_path)
-    assert outcomes.keys() <= {"refused", "forecasts", "not forged"}, outcomes
-    assert outcomes["forecasts"] > 10
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"level": np.zeros((168, 1))},
-        {"level": np.full((168, 2), np.nan)},
-        {"bounds": np.zeros((2, 3))},
-        {"places": np.zeros((2, 60))},
-        {"fields": ("hour",)},
-    ],
-    ids=str,
-)
-def test_an_effect_that_does_not_fit_together_is_told(changes):
-    """Nobody follows a file into a table that is not there."""
-    whole = CalendarEffect(
-        np.zeros((168, 2)),
-        np.zeros((24, 1, 2)),
-        np.zeros((2, 1)),
-        np.zeros((2, 60), dtype=np.int64),
-        ("hour", "weekday"),
-    )
-    SCHEMA.check(*FILES.encode(whole), CalendarEffect)
-    with pytest.raises(ModelFileError):
-        SCHEMA.check(*FILES.encode(whole._replace(**changes)), CalendarEffect)
+    assert outcomes.keys() <= {"refused", "loads", "not forged"}, outcomes
+    assert outcomes["loads"] > 10
+    assert outcomes["refused"] > 10

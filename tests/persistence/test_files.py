@@ -34,7 +34,7 @@ from skinformer import (
 )
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.head import ClassHead
-from skinformer.estimators import persisting
+from skinformer.estimators import serialisation
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence.atomic import replacing
 from skinformer.persistence.codec import Codec, record_kinds
@@ -194,6 +194,19 @@ def test_a_panel_comes_back(lengths, tmp_path):
         assert_same(answers(loaded, df[~old]), expected)
 
 
+@pytest.mark.parametrize("names", [("a", "b"), (True, False), (("a", 1), ("b", 2))], ids=str)
+def test_series_of_any_name_come_back(names, tmp_path):
+    """Tuples, too, which pandas takes for places in an index of two levels."""
+    df = panel({"first": 60, "second": 50})
+    index = pd.Index(names, tupleize_cols=False, name="site")
+    series = index.take(pd.factorize(df.index.get_level_values(0))[0])
+    df.index = pd.MultiIndex.from_arrays([series, df.index.get_level_values(1)])
+    model = InformerRegressor("load", members=["network"], **P).fit(df)
+    model.save(tmp_path / "panel")
+    loaded = skinformer.load(tmp_path / "panel")
+    pd.testing.assert_frame_equal(loaded.forecast(), model.forecast(), check_exact=True)
+
+
 @pytest.mark.slow
 def test_trees_come_back_as_scikit_learns_own(made, tmp_path):
     """The default of a long table: a file that lost a digit of a threshold would forecast else."""
@@ -298,7 +311,7 @@ def test_a_file_that_mixes_classes_and_numbers_is_refused(model, tmp_path, monke
     """Its forecasts would be nobody's."""
     mixed = copy.copy(model)
     mixed.head_ = ClassHead((2,), 0.0, 0.0)
-    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
+    monkeypatch.setattr(serialisation, "check_content", lambda *_: None)
     mixed.save(tmp_path / "mixed")
     with pytest.raises(ModelFileError, match="is damaged"):
         skinformer.load(tmp_path / "mixed")

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from skinformer.timeline.calendar import FIELDS, calendar_values, choose_fields
 from skinformer.timeline.clock import RowClock, clock_for
-from skinformer.timeline.cycle import CalendarEffect, calendar_cells, row_cells
+from skinformer.timeline.cycle import calendar_cells, row_cells
 from skinformer.timeline.timeline import Timeline
 
 ZONES = [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"]
@@ -183,21 +182,3 @@ def test_days_of_the_year_are_told_apart_beside_any_cycle(fields):
     assert (cells.n_cells, cells.n_times) == (plain.n_cells, plain.n_times)
     np.testing.assert_array_equal(number % cells.n_cells, plain.of(calendar_values(index, fields)))
     np.testing.assert_array_equal(number // cells.n_cells, 31 * index.month - 32 + index.day)
-
-
-@pytest.mark.parametrize("n_known", [0, 1, 3])
-@pytest.mark.parametrize("n_days", [0, 5])
-def test_effects_that_are_added_one_by_one_are_those_of_rows(n_known, n_days):
-    """Of arrays, and of tensors bit for bit as of arrays."""
-    rng = np.random.default_rng(0)
-    tables = rng.normal(size=(8, 2)), rng.normal(size=(4, n_known, 2)), np.zeros((2, n_known))
-    effect = CalendarEffect(*tables, np.zeros((0, 60), dtype=np.int64), ())
-    if n_days:
-        effect = effect._replace(year=rng.normal(size=(n_days, 4, 2)))
-    known, cell = rng.normal(size=(50, n_known)), rng.integers(0, 8 * max(n_days, 1), 50)
-    found = effect.one_by_one(known, cell)
-    np.testing.assert_allclose(found, effect.of_rows(known, cell), rtol=0, atol=1e-14)
-    names = "level", "known", "year"
-    tensors = effect._replace(**{n: torch.from_numpy(getattr(effect, n)) for n in names})
-    other = tensors.one_by_one(torch.from_numpy(known), torch.from_numpy(cell))
-    np.testing.assert_array_equal(found, other)
