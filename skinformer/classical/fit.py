@@ -20,7 +20,7 @@ _BATCH = 256  # windows at a time: what smoothing holds then stays in the cache 
 _BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
 #: Known rows of a series before an origin at which it is judged.
 _FEWEST = 3
-#: The recent level is the median of so much of a horizon.
+#: The recent level is the mean of the last third of a horizon.
 _RECENT = 3
 #: Weight of the last value, which counts where nobody else can forecast.
 _LEAST = 1e-9

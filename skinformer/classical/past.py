@@ -50,10 +50,10 @@ class Past(NamedTuple):
         return self._replace(values=values)
 
     def recent_level(self, n_rows: int) -> Float64Array:
-        """Return the median of the last known rows of each window, of so many, (n,)."""
+        """Return the mean of the last known rows of each window, of so many, (n,)."""
         known = self.known
         late = np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= n_rows
-        return np.asarray(np.nanmedian(np.where(late, self.values, np.nan), axis=1))
+        return np.asarray(np.nanmean(np.where(late, self.values, np.nan), axis=1))
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""

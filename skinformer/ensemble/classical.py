@@ -29,8 +29,8 @@ _SHORT = 2.5
 #: Forecasts behind the first context of one series for which a network is trained: two or more to
 #: learn from, and two to be judged by.
 _FORECASTS = 4
-#: Windows' lengths, or seasons where these are longer, from which classical forecasters take no
-#: part, of one series and of panels: ridges have learnt all that there is.
+#: Windows' lengths from which classical forecasters take no part, of one series and of panels:
+#: ridges have learnt all that there is.
 _LONG = 8, 20
 #: Part of the rows that is missing from which they take part however long series are: ridges read
 #: what is filled, and classical forecasters alone know that it is.
@@ -57,8 +57,7 @@ def for_rows(settings: FitSettings, table: Table) -> FitSettings:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
     settings = replace(settings, own_ridges=settings.own_ridges and panel)
-    cycle = max(size, _longest_season(table.clock, median))
-    long = median >= _LONG[panel] * cycle and not _is_gappy(table)
+    long = median >= _LONG[panel] * size and not _sees_more(table, seq_len, median)
     if not settings.classical or long:
         return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
@@ -68,16 +67,11 @@ def for_rows(settings: FitSettings, table: Table) -> FitSettings:
     return replace(settings, linear_path=ridges, own_ridges=False, train_network=False)
 
 
-def _longest_season(clock: Clock, n_rows: int) -> int:
-    """Return the longest season that classical forecasters see twice, 1 where there is none."""
-    if not clock.dated:
-        return 1
-    seasons = [*seasons_from_a_day(clock), season_of_year(clock)]
-    return max((season for season in seasons if season <= min(n_rows // 2, _MOST_ROWS)), default=1)
-
-
-def _is_gappy(table: Table) -> bool:
-    """Return whether so much is missing that classical forecasters alone see what is known."""
+def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
+    """Return whether classical forecasters see what windows do not: a year, or gaps."""
+    year = season_of_year(table.clock) if table.clock.dated else 0
+    if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
+        return True
     missing = table.missing
     return missing is not None and bool(missing.any(axis=1).mean() > _GAPPY)
 

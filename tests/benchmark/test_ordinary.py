@@ -1,10 +1,8 @@
 """Ordinary data: a random part of the map of examples/benchmarks/ordinary.py, with bars."""
 
 import numpy as np
+import ordinary
 import pandas as pd
-import pytest
-
-ordinary = pytest.importorskip("ordinary")
 
 #: Cells of tables and of panels that are drawn, of 600 rows at most: longer ones take seconds.
 N_TABLES, N_PANELS, MOST_ROWS = 60, 6, 600
