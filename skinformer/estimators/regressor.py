@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import estimator_html_repr
 
 from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.intervals import IntervalsMixin
-from skinformer.notebook import forecast_picture
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
@@ -374,10 +372,6 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         """
         found: pd.Series = import_module("skinformer.evaluation").importance(self, X, **options)
         return found
-
-    def _html_repr(self) -> str:
-        """Show parameters as scikit-learn does, and after `fit` what is forecast."""
-        return f"{estimator_html_repr(self)}{forecast_picture(self)}"
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Show what `fit` found; ranges only once they are, as to find them takes seconds."""
