@@ -336,14 +336,14 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
     def importance(self, X: Any = None, **options: Any) -> pd.Series:
         """
-        Tell how much each column moves the forecasts.
+        Compute how much each column moves the forecasts.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
             Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
         **options : Any
-            Of `skinformer.evaluation.explain`: method, blocks, n_evaluations, random_state.
+            Of `skinformer.evaluation.explain`: groups, n_permutations, random_state.
 
         Returns
         -------
@@ -358,7 +358,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
         Notes
         -----
-        Cost: that of `explain`, about a second for each `pred_len` rows.
+        Cost: that of `explain`. scikit-learn's `permutation_importance` measures by how much
+        errors grow where a column is shuffled.
 
         Examples
         --------
