@@ -22,7 +22,6 @@ from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import (
     AttentionDisplay,
     ContributionDisplay,
-    CostDisplay,
     CoverageDisplay,
     ErrorDisplay,
     ForecastDisplay,
@@ -254,14 +253,6 @@ def training():
     return display.plot()
 
 
-def cost():
-    """Draw `fit_times_` as once measured: another run takes other seconds."""
-    parts = ["reading", "linear path", "trees", "network", "weights", "other"]
-    seconds, processors = [0.2, 0.1, 0.9, 4.4, 0.1, 0.1], [0.2, 0.1, 0.6, 2.9, 0.1, 0.0]
-    times = {"part": parts, "seconds": seconds, "cpu_seconds": processors}
-    return CostDisplay(pd.DataFrame(times)).plot()
-
-
 def weights():
     return WeightsDisplay(table("shares").set_index("ahead")).plot()
 
@@ -278,7 +269,6 @@ PICTURES = (
     errors,
     errors_by_hour,
     training,
-    cost,
     weights,
     residuals,
     contributions,

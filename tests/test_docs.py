@@ -4,7 +4,6 @@ import importlib.util
 import inspect
 import re
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation, serving
 from skinformer.ensemble import classical
-from skinformer.evaluation import explain
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -201,7 +199,6 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
         return InformerRegressor(*args, **options | quick)
 
     monkeypatch.setattr(gallery, "InformerRegressor", quick)
-    monkeypatch.setattr(gallery, "explain", partial(explain, method="occlusion"))
     measured, kept = gallery.measure(), gallery.numbers()
     # Who has a share is up to the fit.
     needed = [name for name in kept if not name.startswith("shares/") or name == "shares/ahead"]

@@ -257,7 +257,7 @@ def test_every_file_beside_the_code_is_packed():
     packed = {path for folder, globs in folders for each in globs for path in folder.glob(each)}
     there = {path for path in (ROOT / "skinformer").rglob("*") if path.is_file()}
     others = {path for path in there if path.suffix not in {".py", ".pyc"}}
-    assert ROOT / "skinformer/display/report/style.css" in others
+    assert ROOT / "skinformer/display/report/page.html" in others
     assert others == packed
 
 

@@ -2,7 +2,7 @@
 
 from skinformer.display.attention import AttentionDisplay
 from skinformer.display.contributions import ContributionDisplay
-from skinformer.display.fits import CostDisplay, TrainingDisplay, WeightsDisplay
+from skinformer.display.fits import TrainingDisplay, WeightsDisplay
 from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.groups import CoverageDisplay, ErrorDisplay
 from skinformer.display.report.writing import write_report
@@ -11,7 +11,6 @@ from skinformer.display.residuals import ResidualDisplay
 __all__ = [
     "AttentionDisplay",
     "ContributionDisplay",
-    "CostDisplay",
     "CoverageDisplay",
     "ErrorDisplay",
     "ForecastDisplay",

@@ -1,4 +1,4 @@
-"""ContributionDisplay: what each column, and each block of lags, gives to forecasts."""
+"""ContributionDisplay: what each column, or group of columns, gives to forecasts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _KINDS = ("waterfall", "heatmap")
 
 class ContributionDisplay(Display):
     """
-    Draw what columns and their lags give to a forecast, or to forecasts over time.
+    Draw what columns give to a forecast, or to forecasts over time.
 
-    Make one by `from_estimator`, or by `from_frame` of what `explain` gave; draw it again by
+    Make one by `from_estimator`, or by `from_frame` of what `explain` returns; draw it again by
     `plot`.
 
     Parameters
@@ -59,7 +59,7 @@ class ContributionDisplay(Display):
     >>> import pandas as pd
     >>> from skinformer.display import ContributionDisplay
     >>> hours = pd.date_range("2024-01-01", periods=2, freq="h")
-    >>> each = {"baseline": [50.0, 60.0], "holiday, ahead": [-20.0, -22.0]}
+    >>> each = {"baseline": [50.0, 60.0], "holiday": [-20.0, -22.0]}
     >>> display = ContributionDisplay(pd.DataFrame(each, index=hours), unit="people").plot()
     >>> display.ax_.get_xlabel()
     'value (people), mean of 2 forecasts'
@@ -84,7 +84,7 @@ class ContributionDisplay(Display):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw what `explain` gave.
+        Draw what `explain` returns.
 
         Parameters
         ----------
@@ -109,9 +109,8 @@ class ContributionDisplay(Display):
         """
         _check_reasons(reasons)
         target, reasons = cls._rows_of_target(reasons, target)
-        names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
-        named = reasons.assign(name=names)
-        table = named.pivot_table("contribution", "time", "name", sort=False, observed=True)
+        table = reasons.pivot_table("contribution", "time", "source", sort=False, observed=True)
+        table.columns = table.columns.map(str)
         return cls(table.sort_index(), target=target, unit=unit).plot(kind=kind, time=time, ax=ax)
 
     @classmethod
@@ -120,11 +119,9 @@ class ContributionDisplay(Display):
         estimator: Any,
         X: Any = None,
         *,
-        kind: str = "waterfall",
-        time: Any = None,
-        target: Any = None,
-        unit: str | None = None,
-        ax: Axes | None = None,
+        groups: Any = None,
+        n_permutations: int = 10,
+        random_state: int = 0,
         **options: Any,
     ) -> Self:
         """
@@ -136,28 +133,24 @@ class ContributionDisplay(Display):
             Fitted.
         X : DataFrame, default=None
             Rows whose forecasts are explained; None takes the steps after the history.
-        kind : {"waterfall", "heatmap"}, default="waterfall"
-            The way from the baseline to one forecast, or all forecasts over time.
-        time : label of time, default=None
-            The forecast that a waterfall shows, or a day, of whose forecasts it shows the mean;
-            None is the mean of all.
-        target : str, default=None
-            Which target to draw; None is the first.
-        unit : str, default=None
-            Of the target, for the labels.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+        groups : mapping of hashable to sequence of column names, default=None
+            Columns that are replaced together, as in `explain`.
+        n_permutations : int, default=10
+            Orders of groups, as in `explain`.
+        random_state : int, default=0
+            Seed of these orders.
         **options : Any
-            Of `explain`: method, blocks, n_evaluations, random_state.
+            Of `from_frame`: kind, time, target, unit, ax.
 
         Returns
         -------
         ContributionDisplay
             Drawn.
         """
-        check_choice("kind", kind, _KINDS)
-        reasons = explain(estimator, X, **options)
-        return cls.from_frame(reasons, kind=kind, time=time, target=target, unit=unit, ax=ax)
+        reasons = explain(
+            estimator, X, groups=groups, n_permutations=n_permutations, random_state=random_state
+        )
+        return cls.from_frame(reasons, **options)
 
     def plot(self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None) -> Self:
         """
@@ -187,7 +180,7 @@ class ContributionDisplay(Display):
         table, waterfall = self.contributions, kind == "waterfall"
         if waterfall and time is not None:
             table = _rows_at(table, time)
-        self.drawn_ = _who_matters(table)
+        self.drawn_ = _largest(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
         ax = self._take_axes(ax, (9, height) if waterfall else (10, height + 0.4))
         target = self.target if waterfall else f"given to {self.target or 'the forecast'}"
@@ -198,7 +191,7 @@ class ContributionDisplay(Display):
 
 def _check_reasons(reasons: Any) -> None:
     """Raise if a frame is not what `explain` gives of one series."""
-    needed = ("time", "target", "source", "lag", "contribution")
+    needed = ("time", "target", "source", "contribution")
     lacking = [each for each in needed if each not in getattr(reasons, "columns", ())]
     if lacking:
         raise ValueError(
@@ -227,17 +220,8 @@ def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
     return found
 
 
-def _name(source: Any, lag: str) -> str:
-    """Name a block in words."""
-    if not lag or lag == "static":
-        return str(source)
-    if lag == "ahead":
-        return f"{source}, ahead"
-    return f"{source}, {'row' if '-' not in lag else 'rows'} {lag.replace('-', '–')} back"
-
-
-def _who_matters(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep the baseline and the sources that give most; put the others together."""
+def _largest(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep the baseline and the largest sources; put the others together."""
     baseline, others = table.iloc[:, :1], table.iloc[:, 1:]
     size = others.abs().mean()
     others = others.loc[:, size > _INVISIBLE * size.max()]
@@ -271,18 +255,20 @@ def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
 
 
 def _annotate(ax: Axes, ends: Float64Array, steps: Float64Array) -> None:
-    """Write what each gives beside its bar, on the side it points to."""
+    """Write each contribution beside its bar, on the side it points to."""
     width = float(np.ptp(ends)) or max(abs(float(ends[0])), 1.0)
     digits = max(0, 2 - int(np.floor(np.log10(width))))
     ax.set_xlim(ends.min() - 0.16 * width, ends.max() + 0.16 * width)
-    signed = [f"{step:+,.{digits}f}".replace("-", "−") for step in steps.round(digits) + 0.0]
-    texts = [f"{ends[0]:,.{digits}f}", *signed, f"{ends[-1]:,.{digits}f}"]
-    rights = [True, *(steps > 0), True]
-    style: dict[str, Any] = {"color": ink(ax), "fontsize": "small", "va": "center"}
-    style["textcoords"] = "offset points"
-    for place, (end, text, right) in enumerate(zip([*ends, ends[-1]], texts, rights, strict=True)):
-        offset, side = ((7, 0), "left") if right else ((-5, 0), "right")
-        ax.annotate(text, (end, place), offset, ha=side, **style)
+    texts = [f"{ends[0]:,.{digits}f}", *(f"{step:+,.{digits}f}" for step in steps)]
+    texts.append(f"{ends[-1]:,.{digits}f}")
+    points_right = [True, *(steps > 0), True]
+    for place, text in enumerate(texts):
+        side = "left" if points_right[place] else "right"
+        end = ends[min(place, len(ends) - 1)]
+        offset = (7 if points_right[place] else -5, 0)
+        style: dict[str, Any] = {"color": ink(ax), "fontsize": "small", "va": "center", "ha": side}
+        signed = text.replace("-", "−")
+        ax.annotate(signed, (end, place), offset, textcoords="offset points", **style)
 
 
 def _draw_heatmap(ax: Axes, table: pd.DataFrame, label: str) -> None:

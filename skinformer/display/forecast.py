@@ -14,7 +14,7 @@ from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import quantile_columns
-from skinformer.notebook import last_steps
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import is_dated
 from skinformer.validation import arguments as checks
 from skinformer.validation.columns import numeric_column
@@ -289,7 +289,7 @@ class ForecastDisplay(Display):
         elif series is not None:
             raise ValueError(f"series={series!r}: the fit holds one series. Leave it out.")
         n = history or 3 * len(forecast)
-        steps, values = last_steps(estimator, n, number, place)
+        steps, values = _last_steps(estimator, n, number, place)
         actual = pd.Series(values, estimator.timeline_.clock.labels(steps), name=name_of)
         if X is not None:
             later = _later_rows(estimator, X, number, place)
@@ -330,6 +330,15 @@ class ForecastDisplay(Display):
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
         return self
+
+
+def _last_steps(estimator: Any, n: int, series: int, target: int) -> tuple[IntArray, Float64Array]:
+    """Return the last n steps of a series, and a target there in its units; NaN was missing."""
+    timeline = estimator.timeline_
+    first, stop = timeline.first_row[series : series + 2].tolist()
+    rows = np.arange(max(stop - n, first), stop)
+    values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
+    return timeline.steps_of(rows), values[:, target]
 
 
 def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:

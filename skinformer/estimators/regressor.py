@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import estimator_html_repr
 
 from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.intervals import IntervalsMixin
-from skinformer.notebook import forecast_picture
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
@@ -338,14 +336,14 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
     def importance(self, X: Any = None, **options: Any) -> pd.Series:
         """
-        Tell how much each column moves the forecasts.
+        Compute how much each column moves the forecasts.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
             Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
         **options : Any
-            Of `skinformer.evaluation.explain`: method, blocks, n_evaluations, random_state.
+            Of `skinformer.evaluation.explain`: groups, n_permutations, random_state.
 
         Returns
         -------
@@ -360,7 +358,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
         Notes
         -----
-        Cost: that of `explain`, about a second for each `pred_len` rows.
+        Cost: that of `explain`. scikit-learn's `permutation_importance` measures by how much
+        errors grow where a column is shuffled.
 
         Examples
         --------
@@ -374,10 +373,6 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         """
         found: pd.Series = import_module("skinformer.evaluation").importance(self, X, **options)
         return found
-
-    def _html_repr(self) -> str:
-        """Show parameters as scikit-learn does, and after `fit` what is forecast."""
-        return f"{estimator_html_repr(self)}{forecast_picture(self)}"
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Show what `fit` found; ranges only once they are, as to find them takes seconds."""

@@ -1,6 +1,6 @@
 """Judging forecasts."""
 
-from skinformer.evaluation.attention import AttentionMap, attention_maps, attention_summary
+from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
@@ -26,7 +26,6 @@ __all__ = [
     "ForecastScorer",
     "SeasonalNaive",
     "attention_maps",
-    "attention_summary",
     "backtest",
     "compare",
     "crps_of_quantiles",

@@ -1,20 +1,24 @@
-"""What the network looks at: attention maps with times, and what they are like."""
+"""What the network looks at: attention maps with times."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from scipy.special import entr
 
+from skinformer.ensemble.ensemble import EnsembleForecaster
+from skinformer.ensemble.member import NETWORK
+from skinformer.ensemble.network import Network
+from skinformer.ensemble.windows import Rows
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.seen import requested_forecasts
-from skinformer.model.observed import LayerAttention
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
+from skinformer.evaluation.recording import requested_forecasts
+from skinformer.model.informer import Informer
+from skinformer.model.observed import AttentionRecorder, LayerAttention
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.validation.warning import warn_user
 
@@ -83,7 +87,7 @@ class AttentionMap:
 
 def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     """
-    Write out what each layer and head of the network looks at when it forecasts.
+    Return what each layer and head of the network looks at when it forecasts.
 
     A diagnosis of the network: heads that do the same, heads that look at everything alike, what
     ProbSparse attention selects. It is no reason for a forecast; `explain` gives these.
@@ -114,8 +118,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
 
     See Also
     --------
-    attention_summary : Entropy, diversity of heads, share of selected queries.
-    explain : What columns and their lags give to a forecast.
+    explain : What columns give to a forecast.
     skinformer.display.AttentionDisplay : A picture of a map.
 
     Notes
@@ -158,9 +161,8 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
             "InformerClassifier, or a Pipeline or search that ends in one."
         )
     forecasts = requested_forecasts(estimator, X)
-    network, window, clock = forecasts.seen, forecasts.window, forecasts.steps.clock
-    shares = network.shares.mean(axis=(1, 2))
-    silent = int((shares[window] == 0).sum())
+    windows, window = forecasts.record(_observe)
+    silent = sum(windows[each][0] == 0 for each in window)
     if silent:
         but = " but for how far quantiles lie apart" if model.head_.outputs else ""
         warn_user(
@@ -168,22 +170,34 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
             "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
             "it; with members=['network'] it forecasts alone."
         )
-    series = forecasts.labels.get("series")
+    series, clock = forecasts.labels.get("series"), forecasts.steps.clock
+    maps = []
     first = np.unique(window, return_index=True)[1]
-    names = [None if series is None else series[row] for row in first]
-    origins = (forecasts.steps.steps - forecasts.ahead)[first]
-    windows = zip(network.attention(), origins, shares, names, strict=True)
-    return [
-        _as_map(layer, int(origin), clock, float(weight), name)
-        for layers, origin, weight, name in windows
-        for layer in layers
-    ]
+    for (weight, layers), row in zip(windows, first, strict=True):
+        name = None if series is None else series[row]
+        origin = int(forecasts.origins[row])
+        maps += [_as_map(layer, origin, clock, weight, name) for layer in layers]
+    return maps
+
+
+def _observe(
+    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
+) -> list[tuple[float, list[LayerAttention]]]:
+    """Return the weight of the network, and the attention of each layer, of some windows."""
+    windows, members = ensemble.windows(rows, origins), ensemble.ensemble.members
+    network = cast(Network, members[NETWORK])
+    corrected = None if network.base is None else members[network.base].forecast(windows)
+    recorder = AttentionRecorder(network.network, n_kept=len(windows))
+    replace(network, network=cast(Informer, recorder)).forecast(windows, corrected)
+    weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2)).tolist()
+    kept = recorder.kept()
+    return [(weight, [layer.of_window(i) for layer in kept]) for i, weight in enumerate(weights)]
 
 
 def _as_map(
     layer: LayerAttention, origin: int, clock: Clock, weight: float, series: Hashable
 ) -> AttentionMap:
-    """Give a layer's attention of one window its times."""
+    """Add times to a layer's attention of one window."""
     queries, keys = (
         pd.DataFrame({"first": clock.labels(ends[:, 0]), "last": clock.labels(ends[:, 1])})
         for ends in (origin + layer.queries.numpy(), origin + layer.keys.numpy())
@@ -201,7 +215,7 @@ def _as_map(
 
 
 def list_maps(maps: Any) -> list[AttentionMap]:
-    """Give maps as a list; raise if something else is given, or none."""
+    """Return maps as a list; raise if something else is given, or none."""
     listed = [maps] if isinstance(maps, AttentionMap) else list(maps)
     others = [each for each in listed if not isinstance(each, AttentionMap)]
     if others or not listed:
@@ -211,87 +225,3 @@ def list_maps(maps: Any) -> list[AttentionMap]:
             "[m for m in maps if m.where == 'encoder']."
         )
     return listed
-
-
-def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFrame:
-    """
-    Tell how even each head's attention is, how it differs from the others', what it selects.
-
-    Parameters
-    ----------
-    maps : AttentionMap or sequence of AttentionMap
-        From `attention_maps`.
-
-    Returns
-    -------
-    DataFrame
-        A row for each map and head: ``origin``, ``series`` (of a panel), ``where``, ``layer``,
-        ``head`` (from 1), ``entropy``, ``diversity``, ``selected``, ``weight``.
-
-    See Also
-    --------
-    attention_maps : The maps.
-
-    Notes
-    -----
-    ``entropy``: -Σ w ln w over the keys of a query, divided by the logarithm of the number of keys
-    that it may see; 1 looks at all alike, 0 at one. The mean over selected queries, as the others
-    are even by construction; queries that may see one key alone do not count.
-
-    ``diversity``: the total variation distance ``½ Σ |w - w'|`` between the weights of this head
-    and of another one, from 0 (they do the same) to 1 (they look at different keys); the mean over
-    queries and over the other heads of the layer. Its mean over the heads of a layer is
-    the mean over their pairs. NaN for one head.
-
-    ``selected``: the share of queries that look at keys at all, 1 of dense attention. ``weight``:
-    the network's in the forecasts, as of the map.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from skinformer.evaluation import AttentionMap, attention_summary
-    >>> weights = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])  # one query, two keys
-    >>> hours = pd.DataFrame({"first": [0, 1], "last": [0, 1]})
-    >>> each = AttentionMap(
-    ...     "cross", 1, 2, None, 1.0, weights, np.ones((2, 1), dtype=bool),
-    ...     np.ones((1, 2), dtype=bool), hours[:1], hours,
-    ... )
-    >>> attention_summary(each)[["head", "entropy", "diversity", "selected"]]
-       head  entropy  diversity  selected
-    0     1      0.0        0.5       1.0
-    1     2      1.0        0.5       1.0
-    """
-    maps, parts = list_maps(maps), []
-    for each in maps:
-        n_heads = len(each.weights)
-        part = {
-            "origin": [each.origin] * n_heads,
-            "series": [each.series] * n_heads,
-            "where": each.where,
-            "layer": each.layer,
-            "head": np.arange(1, n_heads + 1),
-            "entropy": _entropy(each),
-            "diversity": _diversity(each.weights),
-            "selected": each.selected.mean(axis=1),
-            "weight": each.weight,
-        }
-        parts.append(pd.DataFrame(part))
-    table = pd.concat(parts, ignore_index=True)
-    return table if any(each.series is not None for each in maps) else table.drop(columns="series")
-
-
-def _entropy(each: AttentionMap) -> Float64Array:
-    """Give the mean entropy of each head's selected queries, in units of that of even weights."""
-    most = np.log(each.visible.sum(axis=1))  # (n_queries,)
-    counts = each.selected & (most > 0)
-    share = entr(each.weights.astype(np.float64)).sum(axis=2) / np.where(most > 0, most, 1.0)
-    return np.asarray(np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan))
-
-
-def _diversity(weights: Float32Array) -> Float64Array:
-    """Give the mean distance of each head from the others."""
-    n_heads = len(weights)
-    if n_heads == 1:
-        return np.array([np.nan])
-    each = np.stack([np.abs(weights - one).sum(axis=2).mean(axis=1) / 2 for one in weights])
-    return np.asarray(each.sum(axis=0) / (n_heads - 1), dtype=np.float64)

@@ -1,9 +1,10 @@
-"""Why a forecast is what it is: what each column, and each block of lags, gives to it."""
+"""Why a forecast is what it is: what groups of columns, and members of the ensemble, give to it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,30 @@ import pandas as pd
 
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.players import Player, UsualValues, default_blocks, lay_out
-from skinformer.evaluation.seen import RequestedForecasts, requested_forecasts
-from skinformer.evaluation.window_game import WindowGame
-from skinformer.timeline.arrays import Float64Array
-from skinformer.validation.arguments import check_blocks, check_choice, check_count
+from skinformer.evaluation.recording import (
+    RequestedForecasts,
+    WatchedForecaster,
+    requested_forecasts,
+)
+from skinformer.evaluation.usual import UsualValues
+from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.roles import Roles
+from skinformer.validation.arguments import check_choice, check_count
 
-_METHODS = ("shapley", "occlusion")
+#: Groups of which all orders are taken: 120.
+_ALL_ORDERS = 5
 
 
 def explain(
     estimator: Any,
     X: Any = None,
     *,
-    method: str = "shapley",
-    blocks: Sequence[int] | None = None,
-    n_evaluations: int = 512,
+    groups: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    n_permutations: int = 10,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """
-    Tell what each column, and each block of its lags, gives to each forecast.
+    Compute what each column, or group of columns, gives to each forecast.
 
     Each forecast is taken apart into a baseline, which is what the same fit forecasts for the same
     time from a usual past, and what the values that differ from the usual ones add to it. Usual is
@@ -45,55 +50,48 @@ def explain(
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows whose forecasts by `predict` are explained; None explains `forecast()`, the steps
         after the history.
-    method : {"shapley", "occlusion"}, default="shapley"
-        "shapley" gives each block its Shapley value: what the forecast gains when the block's
-        values replace the usual ones, averaged over the orders in which blocks may do so.
-        "occlusion" replaces the values of one block at a time, all others being as they are; what
-        does not add up is a source of its own, "interactions".
-    blocks : sequence of int, default=None
-        The oldest lag of each block of a column, ascending; older lags are one block more. None is
-        the last row, and those of the last day and week (whatever seasons dates suggest), without
-        dates of the last `pred_len` rows. ``[]`` makes one block of each column.
-    n_evaluations : int, default=512
-        Forecasts of each window with blocks replaced, at most, but for two orders at least.
-        Shapley values are exact if there are no more coalitions of blocks, which is so for nine.
+    groups : mapping of hashable to sequence of column names, default=None
+        Columns, targets among them, that are replaced together, by the name of their group, such as
+        ``{"weather": ["temp", "rain"]}``; columns in none are groups of their own, as all are for
+        None.
+    n_permutations : int, default=10
+        Orders of groups that are drawn where there are more than five groups; of fewer all orders
+        are taken.
     random_state : int, default=0
-        Seed of the orders that are drawn where there are more.
+        Seed of these orders.
 
     Returns
     -------
     DataFrame
         A row for each forecast and source: ``time``, ``series`` (of a panel), ``ahead`` (steps from
-        the origin, from 1), ``target``, ``source``, ``lag``, ``contribution`` in the target's
-        units. The contributions of a forecast add up to it. Sources are "baseline", with lag "",
-        and X's columns, with the lag "1", "2-24" and so on, "ahead" for the values from the origin
-        on of columns that are known there, or "static". With several quantiles as `loss`,
-        "calibration" is by how much errors of the past move the median.
+        the origin, from 1), ``target``, ``source``, ``contribution`` in the target's units. The
+        contributions of a forecast add up to it. Sources are "baseline" and the groups; with
+        several quantiles as `loss`, "calibration" is by how much errors of the past move the
+        median.
 
     See Also
     --------
-    forecast_parts : What ridges, network, trees and classical forecasters say each.
+    forecast_parts : What each member of the ensemble forecasts.
     skinformer.display.ContributionDisplay : A picture of the result.
 
     Notes
     -----
-    What ridges give is read off their map and exact, of logarithms too. Of trees, network and
-    classical forecasters 512 forecasts are a sample, in pairs of an order and its reverse, so that
-    what two blocks do together is no matter of chance; the sum is exact all the same. What is drawn
-    depends on nothing but the number of blocks: the explanation of a row is the same whatever rows
-    are explained with it.
+    Contributions are Shapley values: what the forecast gains when a group's own values replace the
+    usual ones, averaged over orders in which groups may do so. They are exact for up to five
+    groups, and for any number where the forecast is a sum of what groups give, as that of ridges
+    is. Else orders are drawn in pairs, each with its reverse, so that what two groups do together
+    is halved between them; the sum is exact all the same. For blocks of lags, other baselines or
+    interactions use the package shap on a function of windows.
 
-    A missing truth before the origin, and, beyond `pred_len`, one to come, is forecast first. Such
-    a value counts as the value of its column. No contribution is a cause: a column may be given
-    what another one, or nobody measured, did.
+    Missing values stay missing. No contribution is a cause: a column may be given what another
+    one, or nobody measured, did.
 
-    Cost: `n_evaluations` forecasts for each `pred_len` rows, about a second.
+    Cost: up to 32 forecasts of five groups, ``n_permutations * n_groups`` of more.
 
     References
     ----------
     Shapley (1953), A value for n-person games. Castro, Gómez and Tejada (2009), Polynomial
-    calculation of the Shapley value based on sampling. Owen (1972), Multilinear extensions of
-    games.
+    calculation of the Shapley value based on sampling.
 
     Examples
     --------
@@ -110,31 +108,115 @@ def explain(
     >>> bool(np.allclose(total, model.forecast()["load"]))
     True
     """
-    check_choice("method", method, _METHODS)
-    what = "forecasts of a window with blocks replaced"
-    n_evaluations = check_count("n_evaluations", n_evaluations, what, least=2)
-    check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
-    edges = None if blocks is None else check_blocks(blocks)
+    n_permutations = check_count("n_permutations", n_permutations, "orders of groups", least=2)
+    random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
-    model, forecaster, clock = forecasts.model, forecasts.model._forecaster, forecasts.steps.clock
-    pred_len, look_back = model.sizes_.pred_len, forecaster.look_back
-    if edges is None:
-        edges = default_blocks(clock, look_back, pred_len)
-    players, places = lay_out(model.roles_, look_back, pred_len, edges)
-    usual = cache(lambda series: UsualValues.of(model.timeline_, series))
-    given, occlude = [], method == "occlusion"
-    for window in forecasts.windows:
-        there = usual(window.series).at(window.steps, clock)
-        game = WindowGame(forecaster, window, clock, there, places, len(players))
-        given.append(game.occlusion() if occlude else game.shapley(n_evaluations, random_state))
-    if occlude:
-        players = [*players, Player("interactions", "")]
-    return _as_table(forecasts, players, np.stack(given))
+    model = forecasts.model
+    members = _members_of_groups(model.roles_, groups)
+    points = _Counterfactual.of(forecasts, np.stack([*members.values()]))
+    orders = list(_orders(len(members), n_permutations, random_state))
+    given = [np.zeros_like(points.own) for _ in members]
+    for order in orders:
+        inside: frozenset[int] = frozenset()
+        for group in order:
+            gain = points(inside | {group}) - points(inside)
+            given[group] += gain / len(orders)
+            inside |= {group}
+    sources: list[Hashable] = ["baseline", *members]
+    parts = [points(frozenset()), *given]
+    if model.head_.level is not None:
+        sources.append("calibration")
+        parts.append(model._points(forecasts.steps) - points.own)
+    table = forecasts.table(source=sources)
+    return table.assign(contribution=np.stack(parts, axis=2).ravel())
+
+
+def _members_of_groups(roles: Roles, groups: Any) -> dict[Hashable, Any]:
+    """Tell which columns are in each group, (n_columns,); raise if one is in none, or in two."""
+    columns = [*roles.targets, *roles.past, *roles.known]
+    named = {} if groups is None else {name: list(some) for name, some in groups.items()}
+    grouped = [column for some in named.values() for column in some]
+    for column in grouped:
+        check_choice("groups: column", column, columns)
+    alone = {column: [column] for column in columns if column not in grouped}
+    if len(set(grouped)) < len(grouped) or named.keys() & alone.keys():
+        raise ValueError(
+            f"groups={groups!r} hold a column twice, or have the name of a column that is in none "
+            "of them. Pass each column in one group, and other names."
+        )
+    named |= alone
+    return {name: np.array([each in some for each in columns]) for name, some in named.items()}
+
+
+def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
+    """Return all orders of a few groups; else some that are drawn, each with its reverse."""
+    if n <= _ALL_ORDERS:
+        yield from permutations(range(n))
+        return
+    generator = np.random.default_rng(seed)
+    for _ in range(-(-n_permutations // 2)):
+        order = generator.permutation(n).tolist()
+        yield order
+        yield order[::-1]
+
+
+@dataclass(frozen=True)
+class _Counterfactual:
+    """Forecasts where some groups of columns have their own values, and others the usual ones.
+
+    members: (n_groups, n_columns), the columns of each group.
+    usual, usual_given: the history's values, and those of X's rows, if all were usual.
+    known: forecasts so far, by the groups inside.
+    """
+
+    forecasts: RequestedForecasts
+    members: Any
+    usual: Float32Array
+    usual_given: Float32Array
+    known: dict[frozenset[int], Float64Array]
+
+    @classmethod
+    def of(cls, forecasts: RequestedForecasts, members: Any) -> _Counterfactual:
+        """Find the usual values."""
+        history, observed = forecasts.model.timeline_, forecasts.steps.observed
+        usual, given = history.values.copy(), observed.values.copy()
+        series = forecasts.steps.place.series[observed.track]
+        for each in np.unique(forecasts.steps.place.series):
+            found, own = UsualValues.of(history, each), series == each
+            given[own] = found.at(observed.steps[own], forecasts.steps.clock)
+            if each < history.n_series:
+                rows = np.arange(history.first_truth[each], history.first_row[each + 1])
+                usual[rows] = found.at(history.steps_of(rows), history.clock)
+        given[np.isnan(observed.values)] = np.nan
+        return cls(forecasts, members, usual, given, {})
+
+    @property
+    def own(self) -> Float64Array:
+        """The forecasts themselves, before quantiles are calibrated."""
+        return self(frozenset(range(len(self.members))))
+
+    def __call__(self, inside: frozenset[int]) -> Float64Array:
+        """Forecast, (n, n_targets), with the own values of some groups."""
+        if inside not in self.known:
+            self.known[inside] = self._forecast(self.members[list(inside)].any(axis=0))
+        return self.known[inside]
+
+    def _forecast(self, own: Any) -> Float64Array:
+        steps, model = self.forecasts.steps, self.forecasts.model
+        history, observed = model.timeline_, steps.observed
+        given = np.where(own, observed.values, self.usual_given)
+        context = replace(history, values=np.where(own, history.values, self.usual))
+        forecaster = WatchedForecaster.of(model._forecaster, context=context)
+        outputs, _ = forecaster.rolled(steps._replace(observed=observed._replace(values=given)))
+        points: Float64Array = model.head_.point(
+            forecaster.in_units(outputs, steps.series(history.n_series))
+        )
+        return points
 
 
 def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     """
-    Tell how much each column moves the forecasts.
+    Compute how much each column moves the forecasts.
 
     Parameters
     ----------
@@ -143,19 +225,19 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
     **options : Any
-        Of `explain`: method, blocks, n_evaluations, random_state.
+        Of `explain`: groups, n_permutations, random_state.
 
     Returns
     -------
-    Series of shape (n_columns,)
-        Mean absolute contribution of each column, as shares of 1, the largest first: those of each
-        series and target first, whatever its units, and of these the mean. 0 for all where no
-        column moves anything.
+    Series of shape (n_groups,)
+        Mean absolute contribution of each column or group, as shares of 1, the largest first: those
+        of each series and target first, whatever its units, and of these the mean. 0 for all where
+        no column moves anything.
 
     See Also
     --------
-    explain : The contributions, with lags and signs.
-    skinformer.display.ContributionDisplay : A picture of them.
+    explain : The contributions, with signs.
+    sklearn.inspection.permutation_importance : How much errors grow where a column is shuffled.
 
     Examples
     --------
@@ -171,33 +253,18 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     {'load': 1.0}
     """
     reasons = explain(estimator, X, **options)
-    reasons = reasons[~reasons["source"].isin(["baseline", "calibration", "interactions"])]
+    reasons = reasons[~reasons["source"].isin(["baseline", "calibration"])]
     of = [name for name in ("target", "series") if name in reasons]
-    each = reasons.groupby([*of, "source", "time", "ahead"], sort=False)["contribution"].sum()
-    mean = each.abs().groupby([*of, "source"], sort=False).mean()
+    size = reasons["contribution"].abs()
+    mean = size.groupby([reasons[name] for name in [*of, "source"]], sort=False).mean()
     shares = mean / mean.groupby(of).transform("sum")
     found = shares.groupby("source", sort=False).mean().fillna(0.0).sort_values(ascending=False)
     return found.rename("importance").rename_axis(None)
 
 
-def _as_table(
-    forecasts: RequestedForecasts, players: list[Player], given: Float64Array
-) -> pd.DataFrame:
-    """Put the baseline before what players give, (n_windows, n_players, pred_len, n_targets)."""
-    each = given[forecasts.window, :, forecasts.ahead]  # (n, n_players, n_targets)
-    parts = [(Player("baseline", ""), forecasts.points - each.sum(axis=1))]
-    parts += zip(players, each.swapaxes(0, 1), strict=True)
-    if forecasts.model.head_.level is not None:
-        parts.append((Player("calibration", ""), forecasts.values - forecasts.points))
-    named, columns = zip(*parts, strict=True)
-    source, lag = zip(*named, strict=True)
-    table = forecasts.table(source=source, lag=lag)
-    return table.assign(contribution=np.stack(columns, axis=2).ravel())
-
-
 def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     """
-    Tell what ridges, network, trees and classical forecasters say each, and how much it counts.
+    Return what each member of the ensemble forecasts, and its weight.
 
     Parameters
     ----------
@@ -209,20 +276,21 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each forecast and forecaster: ``time``, ``series`` (of a panel), ``ahead``,
-        ``target``, ``part`` ("ridges", "ridges and network", "trees", "classical", "network"),
-        ``weight`` (they add up to 1) and ``forecast``, what it alone would say, in the target's
-        units. Forecasters that have no weight in a forecast's block are left out.
+        A row for each forecast and member: ``time``, ``series`` (of a panel), ``ahead``,
+        ``target``, ``part`` (the member's name), ``weight`` (they add up to 1) and ``forecast``,
+        what it alone would forecast, in the target's units. Members that have no weight in a
+        forecast's block are left out.
 
     See Also
     --------
-    explain : What columns and their lags give.
+    explain : What columns give.
     skinformer.display.WeightsDisplay : The weights of a fit.
 
     Notes
     -----
-    The forecast is the mean of these by their shares, of logarithms the mean of the logarithms.
-    Several quantiles as `loss` are calibrated after that.
+    The forecast is the mean of these by their weights, of logarithms the mean of the logarithms:
+    weights times forecasts are the contributions of members, and exact. Several quantiles as `loss`
+    are calibrated after that.
 
     Examples
     --------
@@ -239,21 +307,34 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
     forecasts = _forecasts_of(estimator, X)
-    parts = forecasts.seen.parts()
-    # Of each part and window, steps and targets; then of each part and forecast, targets.
-    share, points = map(np.stack, zip(*parts.values(), strict=True))
-    counts = np.asarray(share.any(axis=(2, 3)))[:, forecasts.window]
-    share, points = (each[:, forecasts.window, forecasts.ahead] for each in (share, points))
-    table = forecasts.table(part=list(parts))
-    table["weight"] = np.moveaxis(share, 0, 2).ravel()
-    forecast = [forecasts.in_units(each.astype(np.float64)) for each in points]
-    table["forecast"] = np.stack(forecast, axis=2).ravel()
-    kept = np.repeat(counts.T[:, None], share.shape[2], axis=1).ravel()
-    return table[kept].reset_index(drop=True)
+    windows, window = forecasts.record(
+        lambda ensemble, rows, origins: _split(ensemble.parts(rows, origins), len(origins))
+    )
+    names = [name for name in forecasts.model.ensemble_.members if any(name in w for w in windows)]
+    series = forecasts.steps.series(forecasts.model.timeline_.n_series)
+    scaler = forecasts.model.scaler_.with_unseen()
+    nothing = np.zeros((2, forecasts.model.sizes_.pred_len, len(forecasts.model.roles_.targets)))
+    weights, points, kept = [], [], []
+    for name in names:
+        found = np.stack([each.get(name, nothing) for each in windows])
+        weight, point = found[window, :, forecasts.ahead].swapaxes(0, 1)
+        weights.append(weight)
+        points.append(scaler.inverse(point, series))
+        kept.append(np.broadcast_to(found[window, 0].any(axis=(1, 2))[:, None], weight.shape))
+    table = forecasts.table(part=names)
+    table["weight"] = np.stack(weights, axis=2).ravel()
+    table["forecast"] = np.stack(points, axis=2).ravel()
+    return table[np.stack(kept, axis=2).ravel()].reset_index(drop=True)
+
+
+def _split(parts: Mapping[str, Any], n: int) -> list[dict[str, Float64Array]]:
+    """Return weights and points of members, (2, pred_len, n_targets), window by window."""
+    pairs = {name: np.stack(pair) for name, pair in parts.items()}
+    return [{name: pair[:, i] for name, pair in pairs.items()} for i in range(n)]
 
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:
-    """Make forecasts; raise if the estimator forecasts no numbers, or by other means."""
+    """Find forecasts; raise if the estimator forecasts no numbers, or by other means."""
     model = take_apart(estimator)[1]
     if not isinstance(model, InformerRegressor):
         raise TypeError(

@@ -50,26 +50,22 @@ class LinearPath(nn.Module):
         """
         with torch.autocast(past.device.type, enabled=False):
             past, future = (self.seen(x.float().nan_to_num()) for x in (past, future))
-            return self._mapped(past, future, 1.0, past_calendar, future_calendar)
+            return self._mapped(past, future, past_calendar, future_calendar)
 
     def seen(self, values: Tensor) -> Tensor:
         """Clip columns known ahead to what a `calendar` has seen."""
         return values if self.calendar is None else self.calendar.within(values)
 
-    def response(self, past: Tensor, future: Tensor, *calendars: Tensor | None) -> Tensor:
-        """Give changes of forecasts for changes of windows: the map without its constant.
-
-        (batch, pred_len, n_targets), float64; the calendar does not change.
-        """
-        return self._mapped(past.double(), future.double(), 0.0, *calendars)
-
     def _mapped(
-        self, past: Tensor, future: Tensor, one: float, *calendars: Tensor | None
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None,
+        future_calendar: Tensor | None,
     ) -> Tensor:
-        past_calendar, future_calendar = calendars or (None, None)
         targets = slice(self.n_targets)
-        own = self.own.to(past.dtype).transpose(1, 2)
-        taken_off = self._effect(past, past_calendar, one)
+        own = self.own.transpose(1, 2)
+        taken_off = self._effect(past, past_calendar)
         if taken_off is not None:
             remain = past[..., targets] - taken_off
             past = torch.cat([remain, past[..., self.n_targets :]], dim=-1)
@@ -82,22 +78,22 @@ class LinearPath(nn.Module):
         forecast = last[..., targets] + ahead.permute(2, 1, 0)
         if self.mixed_len:
             recent = distance[:, -self.mixed_len :].flatten(1)
-            ones = last.new_full((last.shape[0], 1), one)
+            ones = last.new_ones((last.shape[0], 1))
             features = torch.cat([recent, last[:, 0], ones], dim=1)
-            mixed = self.mixed.to(past.dtype).T @ features.T  # (pred_len · n_targets, batch)
+            mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
         if self.phases is not None and future_calendar is not None:
-            forecast = forecast + self.phases(distance, future_calendar[:, 0], one)
-        added = self._effect(future, future_calendar, one)
+            forecast = forecast + self.phases(distance, future_calendar[:, 0])
+        added = self._effect(future, future_calendar)
         return forecast if added is None else forecast + added
 
-    def _effect(self, values: Tensor, calendar: Tensor | None, one: float) -> Tensor | None:
+    def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor | None:
         """Give the effect of columns known ahead on some steps; None where there is none."""
         known = values[..., values.shape[-1] - self.n_known :]
         if self.calendar is not None and calendar is not None:
-            effect: Tensor = self.calendar(known, calendar, one)
+            effect: Tensor = self.calendar(known, calendar)
             return effect
-        return known @ self.effect.to(values.dtype) if self.n_known else None
+        return known @ self.effect if self.n_known else None
 
 
 class _Calendar(nn.Module):
@@ -117,19 +113,18 @@ class _Calendar(nn.Module):
         super().__init__()
         _keep(self, effect._asdict())
 
-    def forward(self, known: Tensor, categories: Tensor, level: float = 1.0) -> Tensor:
+    def forward(self, known: Tensor, categories: Tensor) -> Tensor:
         """Give the effect on each step, (batch, length, n_targets).
 
         known: standardised, without NaN, (batch, length, n_known).
         categories: calendar fields first, (batch, length, n_categories), int64.
-        level: factor of the cells' own effect; 0 gives what changes of the columns do.
         """
         cell = number_cells(self.places, categories)
-        out = level * self.level.to(known.dtype)[cell % len(self.level)]
+        out = self.level[cell % len(self.level)]
         if len(self.year):
             time = cell % self.year.shape[1]
-            out = out + level * self.year.to(known.dtype)[cell // len(self.level), time]
-        table = self.known.to(known.dtype)
+            out = out + self.year[cell // len(self.level), time]
+        table = self.known
         if not table.shape[1]:
             return out
         if len(table) == 1:  # of many columns and targets: their products at once would be too many
@@ -144,7 +139,7 @@ class _Calendar(nn.Module):
         n_known = self.known.shape[1]
         if not n_known:
             return values
-        low, high = self.bounds.to(values.dtype)
+        low, high = self.bounds
         known = values[..., -n_known:].clamp(low, high)
         return torch.cat([values[..., :-n_known], known], dim=-1)
 
@@ -163,21 +158,20 @@ class _Phases(nn.Module):
         self.n_columns = maps.n_columns()
         _keep(self, maps._asdict())
 
-    def forward(self, distance: Tensor, categories: Tensor, one: float = 1.0) -> Tensor:
+    def forward(self, distance: Tensor, categories: Tensor) -> Tensor:
         """Give what is added to forecasts, (batch, pred_len, n_targets).
 
         distance: windows less their last values, (batch, seq_len, n_inputs).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
-        one: the constant among what is read; 0 for the effect of changes.
         """
         cell = number_cells(self.places, categories)
-        waves = self.waves.to(distance.dtype)[cell % len(self.waves)]
+        waves = self.waves[cell % len(self.waves)]
         maps = self.own, self.others, self.weights
-        own, others, weights = (x.to(distance.dtype).mT for x in maps)
+        own, others, weights = (x.mT for x in maps)
         # Maps to the left, windows as columns, as in `LinearPath`.
         every = distance[:, -own.shape[1] :, : self.n_columns].permute(2, 1, 0)
         shared = (others @ every).flatten(0, 1)
-        shared = torch.cat([shared, torch.full_like(every[0, :1], one)])
+        shared = torch.cat([shared, torch.ones_like(every[0, :1])])
         read = own @ every[: len(weights)]
         read = torch.cat([read, shared.expand(len(weights), -1, -1)], dim=1)
         turned = (waves.T[:, None] * read[:, None]).flatten(1, 2)

@@ -4,7 +4,6 @@ import inspect
 import reprlib
 from collections.abc import Callable, Collection
 from functools import wraps
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
@@ -101,19 +100,6 @@ def check_choice(name: str, value: Any, known: Collection[Any]) -> None:
     """Raise if a value is none of those that there are."""
     if value not in [*known]:  # which asks for no hash
         raise ValueError(f"{name}={value!r} must be one of {sorted(known, key=str)}.")
-
-
-def check_blocks(blocks: Any) -> list[int]:
-    """Give the oldest lag of each block, or raise if they are none."""
-    several = isinstance(blocks, Collection) and not isinstance(blocks, str)
-    found: list[Any] = list(blocks) if several else [None]
-    whole = all(type(lag) is not bool and isinstance(lag, Integral) for lag in found)
-    if not whole or any(low >= high for low, high in pairwise([0, *found])):
-        raise ValueError(
-            f"blocks={blocks!r} must be whole numbers above 0 that rise: the oldest lag of each "
-            "block, as in blocks=[1, 24, 168]; blocks=[] makes one block of each column."
-        )
-    return [int(lag) for lag in found]
 
 
 def check_row_count(name: str, value: Any) -> int:

@@ -12,7 +12,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerRegressor
 from skinformer.display import (
-    CostDisplay,
     CoverageDisplay,
     ErrorDisplay,
     ResidualDisplay,
@@ -70,27 +69,6 @@ def test_without_held_out_rows_there_is_one_loss(hours, texts):
     display = TrainingDisplay.from_estimator(model.fit(hours[:100]))
     assert texts(display.ax_) == ["training", "kept: epoch 2", "learning rate"]
     assert display.ax_.get_xlabel() == "epoch"
-
-
-def test_bars_are_the_seconds_of_the_parts_the_costliest_on_top(fitted):
-    """What to make cheaper is seen first."""
-    display = CostDisplay.from_estimator(make_pipeline("passthrough", fitted))
-    seconds = fitted.fit_times_.set_index("part")["seconds"].sort_values(ascending=False)
-    assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(seconds.index)
-    assert [bar.get_width() for bar in display.bars_] == seconds.tolist()
-    labels = [text.get_text() for text in display.ax_.texts]
-    assert labels == [f"{s:.1f} s, {100 * s / seconds.sum():.0f} %" for s in seconds]
-    assert display.ax_.yaxis_inverted()
-    assert display.ax_.get_xlabel().startswith("seconds of the fit\n")
-
-
-def test_a_fit_without_times_has_no_cost_to_draw(fitted):
-    """Files of earlier versions have none."""
-    message = "fit_times holds no part, so there is nothing to draw."
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        CostDisplay(fitted.fit_times_[:0])
-    with pytest.raises(TypeError, match="has no fit_times_"):
-        CostDisplay.from_estimator(InformerRegressor())
 
 
 def test_a_network_that_was_not_trained_has_no_course(short_panel):

@@ -70,7 +70,7 @@ for n_rows in (600, 110):
     assert np.allclose(said, noise["y"].mean(), atol=1e-5)
     assert np.allclose(model.base_blend_["constant"], share.mean(), atol=1e-3)
     assert np.allclose(model.series_blend_["constant"], share.mean())
-    reasons = explain(model, n_evaluations=16)
+    reasons = explain(model)
     assert np.allclose(reasons.groupby("time")["contribution"].sum(), forecast["y"])
     assert "constant" in WeightsDisplay.from_estimator(model).weights
     assert len(model.forecast(coverage=0.8).columns) == 3

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import Attention, InformerClassifier, InformerRegressor
-from skinformer.evaluation import AttentionMap, attention_maps, attention_summary
+from skinformer.evaluation import attention_maps
 from skinformer.model.dense import DenseAttention
 
 SIZES = {"seq_len": 24, "pred_len": 6, "patch_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
@@ -128,9 +128,8 @@ def test_probsparse_tells_which_queries_it_selected(df):
     assert each.weights.shape == (2, 24, 24)
     assert (each.selected.sum(axis=1) == 3).all()  # ⌊ln 24⌋
     np.testing.assert_allclose(each.weights[~each.selected], 1 / 24, rtol=1e-6)
-    summary = attention_summary(maps)
-    assert summary["selected"].tolist() == 2 * [3 / 24] + 2 * [2 / 12] + 4 * [1.0]
-    assert (summary["entropy"] < 1).all()  # of selected ones
+    shares = [m.selected.mean(axis=1).tolist() for m in maps]
+    assert shares == [2 * [3 / 24], 2 * [2 / 12], 2 * [1.0], 2 * [1.0]]
 
 
 @pytest.mark.slow
@@ -175,8 +174,6 @@ def test_each_series_of_a_panel_has_its_maps():
     maps = attention_maps(model, pd.concat([panel.drop(train.index), new]))
     assert list(dict.fromkeys(each.series for each in maps)) == ["a", "b", "new"]
     assert "series='a'" in repr(maps[0])
-    summary = attention_summary(maps)
-    assert summary["series"].unique().tolist() == ["a", "b", "new"]
 
 
 def test_classes_and_pipelines_have_maps_too(df):
@@ -205,48 +202,6 @@ def test_integers_and_arrays_have_row_numbers():
     assert early.key_times["first"].iloc[0] < 0
 
 
-def test_the_summary_is_its_definition():
-    """Loops over heads and queries."""
-    rng = np.random.default_rng(0)
-    visible = np.tril(np.ones((5, 5), dtype=bool))
-    raw = rng.random((3, 5, 5)) * visible
-    weights = raw / raw.sum(axis=2, keepdims=True)
-    selected = rng.random((3, 5)) < 0.7
-    times = pd.DataFrame({"first": range(5), "last": range(5)})
-    each = AttentionMap("decoder", 2, 5, None, 0.3, weights, selected, visible, times, times)
-    got = attention_summary(each)
-    assert list(got) == [
-        "origin", "where", "layer", "head", "entropy", "diversity", "selected", "weight"
-    ]  # fmt: skip
-    for h in range(3):
-        entropies = [
-            -sum(w * np.log(w) for w in weights[h, q, : q + 1]) / np.log(q + 1)
-            for q in range(1, 5)
-            if selected[h, q]
-        ]
-        np.testing.assert_allclose(got["entropy"][h], np.mean(entropies))
-        others = [g for g in range(3) if g != h]
-        apart = [np.abs(weights[h] - weights[g]).sum(axis=1).mean() / 2 for g in others]
-        np.testing.assert_allclose(got["diversity"][h], np.mean(apart))
-        assert got["selected"][h] == selected[h].mean()
-    one = AttentionMap("decoder", 2, 5, None, 0.3, weights[:1], selected[:1], visible, times, times)
-    assert attention_summary([one])["diversity"].isna().all()
-
-
-def test_even_weights_have_the_entropy_of_one():
-    """In units of the logarithm of the keys that are there to be seen."""
-    even = np.full((2, 3, 4), 0.25)
-    times = pd.DataFrame({"first": range(4), "last": range(4)})
-    selected, visible = np.ones((2, 3), dtype=bool), np.ones((3, 4), dtype=bool)
-    each = AttentionMap("cross", 1, 5, None, 1.0, even, selected, visible, times[:3], times)
-    summary = attention_summary(each)
-    np.testing.assert_allclose(summary["entropy"], 1)
-    np.testing.assert_allclose(summary["diversity"], 0)
-    one = np.eye(3, 4)[None]
-    each = AttentionMap("cross", 1, 5, None, 1.0, one, selected[:1], visible, times[:3], times)
-    np.testing.assert_allclose(attention_summary(each)["entropy"], 0)
-
-
 def test_what_has_no_attention_is_refused(df, model):
     """In words that say what to pass."""
     text = (
@@ -257,11 +212,6 @@ def test_what_has_no_attention_is_refused(df, model):
         attention_maps(DummyRegressor().fit(df, df["load"]))
     with pytest.raises(TypeError, match="LinearRegression has no attention"):
         attention_maps(make_pipeline(LinearRegression()))
-    text = "maps are empty: pass what attention_maps gives, or some of these, such as "
-    with pytest.raises(ValueError, match=re.escape(text)):
-        attention_summary([])
-    with pytest.raises(ValueError, match="maps hold a str: pass what attention_maps gives"):
-        attention_summary("maps")
 
 
 @pytest.mark.filterwarnings("ignore:the network has no share")  # which is not what is asked here

@@ -50,10 +50,10 @@ def make_windows(n, n_known=2, seed=0):
     return past, future, fields[:, :SEQ], fields[:, SEQ:]
 
 
-def by_loop(effect, known, fields, level=1.0):
+def by_loop(effect, known, fields):
     """Give the effect on one step, number by number."""
     hour, weekday = map(int, fields)
-    out = level * effect.level[24 * weekday + hour].double()
+    out = effect.level[24 * weekday + hour].double()
     for k, value in enumerate(known.double()):
         out = out + value * effect.known[hour % len(effect.known), k].double()
     return out
@@ -61,16 +61,15 @@ def by_loop(effect, known, fields, level=1.0):
 
 @pytest.mark.parametrize("n_times", [1, 24])
 @pytest.mark.parametrize("n_known", [0, 1, 3])
-@pytest.mark.parametrize("level", [0.0, 1.0])
-def test_a_step_has_the_effect_of_its_hour_of_the_week(n_known, n_times, level):
+def test_a_step_has_the_effect_of_its_hour_of_the_week(n_known, n_times):
     """Two tables, and a sum over columns."""
     effect = make_effect(n_known=n_known, n_times=n_times)
     past, _, fields, _ = make_windows(3, n_known)
     known = past[..., 3:]
-    found = effect(known, fields, level)
+    found = effect(known, fields)
     assert found.shape == (3, SEQ, 2)
     for place in np.ndindex(3, SEQ):
-        expected = by_loop(effect, known[place], fields[place], level)
+        expected = by_loop(effect, known[place], fields[place])
         torch.testing.assert_close(found[place].double(), expected, rtol=1e-5, atol=1e-5)
 
 
@@ -80,13 +79,6 @@ def test_the_series_behind_the_calendar_is_not_read():
     past, _, fields, _ = make_windows(3)
     more = torch.cat([fields, torch.full_like(fields[..., :1], 99)], dim=-1)
     assert torch.equal(effect(past[..., 3:], more), effect(past[..., 3:], fields))
-
-
-def test_doubles_stay_doubles():
-    """Reasons for forecasts are added up in them."""
-    past, _, fields, _ = make_windows(2)
-    found = make_effect()(past[..., 3:].double(), fields)
-    assert found.dtype == torch.float64
 
 
 def test_what_lies_beyond_counts_as_the_farthest_that_was_seen():
@@ -160,23 +152,6 @@ def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(n_known, n
     order = torch.randperm(32)
     whole = path(*windows)
     assert torch.equal(path(*(x[order] for x in windows)), whole[order])
-
-
-@pytest.mark.parametrize("n_times", [1, 24])
-def test_what_changes_of_a_window_do_adds_up(n_times):
-    """Levels of hours are nobody's change; hours of a column's change are its own."""
-    path = make_path(n_times=n_times, mixed_len=3)
-    past, future, *fields = make_windows(1)
-    past, future = path.seen(past), path.seen(future)
-    chance = torch.Generator().manual_seed(5)
-    changes = [torch.zeros(4, *x.shape[1:], dtype=torch.float64) for x in (past, future)]
-    for change in changes:
-        change.normal_(std=0.1, generator=chance)
-    path.calendar.bounds.copy_(torch.tensor([[-99.0], [99.0]]).expand(2, 2))
-    apart = path.response(*changes, *fields)
-    moved = [(x + c.sum(0)).float() for x, c in zip((past, future), changes, strict=True)]
-    together = path(*moved, *fields) - path(past, future, *fields)
-    torch.testing.assert_close(apart.sum(0)[None].float(), together, rtol=1e-4, atol=1e-4)
 
 
 def test_it_is_float32_under_autocast_and_has_nothing_to_train():

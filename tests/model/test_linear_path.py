@@ -141,23 +141,6 @@ def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(n_targets,
     assert torch.equal(path(past[order], future), path(past, future)[order])
 
 
-@pytest.mark.parametrize("mixed_len", [0, 3])
-def test_what_changes_of_a_window_do_adds_up(mixed_len):
-    """Reasons for a forecast are read off the map: its constant is nobody's."""
-    sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 3, "n_groups": 1, "mixed_len": mixed_len}
-    path = zeros(**sizes, seq_len=6, pred_len=2)
-    for weights in (path.own, path.mixed, path.effect):
-        weights.normal_()
-    past, future = torch.randn(1, 6, 3), torch.randn(1, 2, 3)
-    change = torch.randn(4, 6, 3, dtype=torch.float64), torch.randn(4, 2, 3, dtype=torch.float64)
-    apart = path.response(*change)
-    together = path((past + change[0].sum(0)).float(), (future + change[1].sum(0)).float())
-    assert apart.dtype == torch.float64
-    torch.testing.assert_close(
-        apart.sum(0)[None].float(), together - path(past, future), rtol=1e-4, atol=1e-4
-    )
-
-
 def test_a_new_network_forecasts_as_its_path(informer):
     """Its projection starts at zero: training begins at the ridge, not at noise."""
     sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 2}

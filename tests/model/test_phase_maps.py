@@ -74,16 +74,6 @@ def test_columns_known_ahead_and_later_hours_are_not_read():
     assert not torch.allclose(path(past, future, before, later), expected)
 
 
-def test_a_response_is_the_difference_of_two_forecasts():
-    """A constant has no part in it, and the hour stays."""
-    path, one, other = make_path(), make_windows(4), make_windows(4, seed=1)
-    changes = other[0] - one[0], other[1] - one[1]
-    difference = path(*other[:2], *one[2:]) - path(*one)
-    apart = path.response(*changes, *one[2:])
-    assert apart.dtype == torch.float64
-    torch.testing.assert_close(apart, difference.double(), atol=1e-4, rtol=1e-4)
-
-
 def test_a_window_is_forecast_the_same_wherever_it_stands():
     path, windows = make_path(), make_windows(32)
     together = path(*windows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,15 +49,9 @@ class TargetFacts:
 
     @cached_property
     def comparison(self) -> pd.DataFrame:
-        """A row for each forecaster, as `compare` gives, and the error's share of the truth."""
+        """Errors of each forecaster, as `compare` gives them, and WAPE."""
         table = compare(self.tables, reference=self.reference or self.name)
-        shares = [wape(rows["actual"], rows["forecast"]) for rows in self.tables.values()]
-        return table.assign(wape=shares)
-
-    @property
-    def row(self) -> Any:
-        """The row of the forecaster that is reported."""
-        return self.comparison.loc[self.name]
+        return table.assign(wape=[_share(rows) for rows in self.tables.values()])
 
     @cached_property
     def levels(self) -> dict[float, str]:
@@ -75,64 +70,78 @@ class TargetFacts:
         times = pd.Index(self.main["time"].unique()).sort_values()
         if not is_dated(times) or len(times) < 3:
             return None
-        times = timestamps(times)
-        step = pd.Timedelta((times[1:] - times[:-1]).to_series().median())
+        step: Any = timestamps(times).to_series().diff().median()
         field = "hour" if step <= 12 * _HOUR else "day_of_week" if step <= _DAY else "month"
         return field if len(group_key(self.main, field).unique()) > 1 else None
 
     @property
     def groups(self) -> list[str]:
         """What errors are shown by: steps ahead and the cycle, where there are several of them."""
-        ahead = "ahead" if len(self.main["ahead"].unique()) > 1 else None
+        ahead = "ahead" if self.main["ahead"].max() > 1 else None
         return [field for field in (ahead, self.cycle) if field is not None]
 
     @cached_property
-    def has_series(self) -> bool:
-        """Whether there are several series."""
-        return "series" in self.main and len(self.main["series"].unique()) > 1
-
-    def by(self, group: str) -> dict[str, pd.DataFrame]:
-        """Average errors of each forecaster by groups, as `summary` does."""
-        return {name: summary(table, group) for name, table in self.tables.items()}
+    def series(self) -> pd.DataFrame | None:
+        """Errors of each series, the largest WAPE first; None where there is one series."""
+        if "series" not in self.main or self.main["series"].nunique() < 2:
+            return None
+        shares = {name: _share(rows) for name, rows in self.main.groupby("series")}
+        table = summary(self.main, "series")
+        table["wape"] = pd.Series(shares)
+        return table.sort_values("wape", ascending=False, kind="stable")
 
     @cached_property
-    def series(self) -> pd.DataFrame:
-        """Errors of each series, also as a share of its truth, the worst share first."""
-        table = summary(self.main, "series")
-        parts = self.main.groupby("series", sort=True)
-        shares = [wape(part["actual"], part["forecast"]) for _, part in parts]
-        return table.assign(wape=shares).sort_values("wape", ascending=False, kind="stable")
+    def nearest(self) -> pd.DataFrame:
+        """The forecast of each time and series that was made last, in the order of time."""
+        keys = [key for key in ("series", "time") if key in self.main]
+        once = self.main.sort_values("ahead", kind="stable").drop_duplicates(keys)
+        return once.sort_values("time", kind="stable")
+
+    def with_unit(self, value: float) -> str:
+        """Write a value with the unit of the target."""
+        return as_number(value) if self.unit is None else f"{as_number(value)} {self.unit}"
 
 
-def origin_errors(table: pd.DataFrame) -> pd.Series:
-    """Average absolute errors by origin, in the order of time, and by series where there are any.
-
-    Origins of which less than half of the most rows are known are left out.
-    >>> rows = {"origin": [1, 2], "actual": [3.0, 4.0], "forecast": 1.0}
-    >>> origin_errors(pd.DataFrame(rows)).tolist()
-    [2.0, 3.0]
-    """
-    keys = [key for key in ("origin", "series") if key in table]
-    grouped = (table["forecast"] - table["actual"]).abs().groupby([table[key] for key in keys])
-    known = grouped.count()
-    errors: pd.Series = grouped.mean()[2 * known >= known.max()]
-    return errors
+def _share(rows: pd.DataFrame) -> float:
+    return wape(rows["actual"], rows["forecast"])
 
 
 def split_targets(
     results: Mapping[str, pd.DataFrame], unit: Any, reference: str | None
 ) -> list[TargetFacts]:
-    """Part results by target, without rows of which a truth or a forecast is unknown.
+    """Split results by target, without rows of which a truth or a forecast is unknown.
 
     The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
-    known = first["actual"].notna()
-    for table in results.values():
-        known &= table["forecast"].notna()
+    needed = [first["actual"], *(table["forecast"] for table in results.values())]
+    known = pd.concat(needed, axis=1).notna().all(axis=1)
     found = []
     for target, rows in known[known].groupby(first["target"], sort=False, observed=True):
         tables = {name: table.loc[rows.index] for name, table in results.items()}
         of = unit.get(target) if isinstance(unit, Mapping) else unit
         found.append(TargetFacts(target, of, tables, reference))
     return found
+
+
+def as_number(value: Any) -> str:
+    """Write a number with three digits, from 1000 on with all before the point.
+
+    >>> as_number(0.012345), as_number(1234567.8), as_number(-3.0), as_number(float("nan"))
+    ('0.0123', '1,234,568', '−3', '–')
+    """
+    value = float(value) + 0.0  # no sign of zero
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def as_percent(share: Any) -> str:
+    r"""Write a share in per cent.
+
+    >>> as_percent(0.1234), as_percent(2.5)
+    ('12.3\xa0%', '250\xa0%')
+    """
+    number = as_number(100 * float(share))
+    return number if number == "–" else f"{number}\N{NO-BREAK SPACE}%"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Mapping
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pandas as pd
 
 from skinformer.display.axes import load_pyplot
+from skinformer.display.groups import group_label
 from skinformer.display.report.facts import TargetFacts, split_targets
-from skinformer.display.report.figures import pictures, show
-from skinformer.display.report.markup import Markup, join, tag
-from skinformer.display.report.page import write_page
-from skinformer.display.report.sentences import say_summary, say_what, tiles
-from skinformer.display.report.settings import code_to_paste, rows_table, versions_table
+from skinformer.display.report.pictures import embed, pictures
+from skinformer.display.report.sentences import describe_backtest, summary_sentences
 from skinformer.display.report.tables import comparison_table, group_table, series_table
 from skinformer.evaluation.comparison import aligned, named_results
 from skinformer.persistence.atomic import replacing
@@ -23,6 +26,7 @@ from skinformer.timeline.clock import short_label
 
 #: Targets of which pictures and tables are shown; the summary tells of all.
 _DETAILED = 8
+_PACKAGES = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
 
 
 def write_report(
@@ -47,7 +51,7 @@ def write_report(
     reference : str, default=None
         What errors are measured by, such as a `SeasonalNaive`; None is the last of several.
     estimator : estimator, or mapping of str to estimator, default=None
-        Who forecast, for the settings; of several results by their names. It need not be fitted.
+        What forecast, for the settings; of several results by their names. It need not be fitted.
     unit : str, or mapping of target to str, default=None
         Of the truth.
     title : str, default="How good the forecasts are"
@@ -73,9 +77,8 @@ def write_report(
     Notes
     -----
     The file holds no script and asks the network for nothing; names of columns and series are
-    shown as text, whatever they are. It follows the reader's light or dark mode, and can be
-    printed. The same results, settings and versions give the same bytes. Rows whose truth, or one
-    of whose forecasts, is missing have no part.
+    shown as text, whatever they are. The same results, settings and versions give the same bytes.
+    Rows whose truth, or one of whose forecasts, is missing have no part.
 
     Examples
     --------
@@ -89,13 +92,13 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_report(f"{folder}/report.html", results, estimator=naive)
     ...     page = path.read_text("utf-8")
-    >>> "%</strong><span>smaller errors than 1" in page
+    >>> "smaller than those of 1" in page
     True
     """
     load_pyplot("write_report")
     columns = ("origin", "time", "ahead", "target", "actual", "forecast")
     tables = named_results(results, *columns)
-    estimators = _by_name(estimator, list(tables))
+    estimators = _by_name(estimator, next(iter(tables)))
     if "" in tables:
         tables = {next(iter(estimators), "The model"): tables[""]}
     reference = list(tables)[-1] if reference is None and len(tables) > 1 else reference
@@ -106,69 +109,73 @@ def write_report(
             "results hold no row whose truth and whose forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
         )
-    names = ", ".join(str(facts.target) for facts in targets[_DETAILED:])
-    left_out = f"Of these targets the summary alone is shown: {names}."
-    body = join(
-        tag("h1", title),
-        _summary(targets, next(iter(tables.values()))),
-        *(_details(facts, i) for i, facts in enumerate(targets[:_DETAILED])),
-        tag("p", left_out, class_="note") if len(targets) > _DETAILED else "",
-        _settings(tables, estimators, reference),
-    )
+    result = next(iter(tables.values()))
+    parts = [_summary(targets, result)]
+    parts += [_details(facts) for facts in targets[:_DETAILED]]
+    parts.append(_settings(result, estimators))
+    frame = files("skinformer.display.report").joinpath("page.html").read_text(encoding="utf-8")
+    page = Template(frame).substitute(title=escape(title), body="\n".join(parts))
     with replacing(path) as file:
-        file.write(write_page(title, body).encode())
+        file.write(page.encode())
     return Path(path)
 
 
-def _by_name(estimator: Any, names: list[str]) -> dict[str, Any]:
-    """Give estimators by the names of their results."""
+def _element(name: str, text: Any) -> str:
+    """Write an element that holds text, which is escaped."""
+    return f"<{name}>{escape(str(text))}</{name}>"
+
+
+def _by_name(estimator: Any, first: str) -> dict[str, Any]:
+    """Return estimators by the names of their results."""
     if isinstance(estimator, Mapping):
         return {str(name): each for name, each in estimator.items()}
     if estimator is None:
         return {}
-    name = names[0] or getattr(estimator, "__name__", type(estimator).__name__)
-    return {name: estimator}
+    return {first or getattr(estimator, "__name__", type(estimator).__name__): estimator}
 
 
-def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> Markup:
-    start, end = short_label(result["time"].min()), short_label(result["time"].max())
-    missing = len(result) - sum(len(facts.main) for facts in targets)
-    parts = [say_what(targets[0], f"the time from {start} to {end}", missing=missing)]
+def _span(times: pd.Series) -> str:
+    return f"{short_label(times.min())} to {short_label(times.max())}"
+
+
+def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
+    n_missing = len(result) - sum(len(facts.main) for facts in targets)
+    parts = [_element("p", describe_backtest(targets[0], _span(result["time"]), n_missing))]
     for facts in targets:
         if len(targets) > 1:
-            parts.append(tag("h3", facts.target))
-        parts += [tiles(facts), say_summary(facts)]
-    return tag("section", *parts)
+            parts.append(_element("h3", facts.target))
+        items = [_element("li", sentence) for sentence in summary_sentences(facts)]
+        parts.append(f"<ul>{''.join(items)}</ul>")
+    if len(targets) > _DETAILED:
+        parts.append(f"<p>Tables and pictures are of the first {_DETAILED} targets.</p>")
+    return "\n".join(parts)
 
 
-def _details(facts: TargetFacts, number: int) -> Markup:
-    shown = [show(each, f"p{number}-{i}") for i, each in enumerate(pictures(facts))]
-    tables = [group_table(facts, group) for group in facts.groups]
-    if facts.has_series:
-        tables.append(series_table(facts))
-    return tag(
-        "section",
-        tag("h2", f"In detail: {facts.target}"),
-        tag("div", comparison_table(facts), class_="wide"),
-        tag("div", *shown, class_="grid"),
-        tag("h3", "Where errors are"),
-        tag("div", *tables, class_="grid tables"),
-    )
+def _details(facts: TargetFacts) -> str:
+    heading = str(facts.target) if facts.unit is None else f"{facts.target} (in {facts.unit})"
+    parts = [_element("h2", heading), comparison_table(facts), '<div class="grid">']
+    parts += [embed(picture) for picture in pictures(facts)]
+    parts.append("</div>")
+    for group in facts.groups:
+        parts += [_element("h3", f"By {group_label(group)}"), group_table(facts, group)]
+    if facts.series is not None:
+        parts += [_element("h3", "By series"), series_table(facts, facts.series)]
+    return "\n".join(parts)
 
 
-def _settings(
-    tables: dict[str, pd.DataFrame], estimators: dict[str, Any], reference: str | None
-) -> Markup:
-    first = next(iter(tables.values()))
-    note = (
-        f"train are the rows before {short_label(first['origin'].min())}, test those from it on. "
-        "Unit, title and options of backtest that results do not tell, such as refit, are left out."
-    )
-    return tag(
-        "section",
-        tag("h2", "How to make it again"),
-        tag("div", rows_table(first), versions_table(), class_="grid settings"),
-        tag("h3", "Code"),
-        tag("p", note, class_="note"),
-        code_to_paste(estimators, tables, reference),
+def _settings(result: pd.DataFrame, estimators: dict[str, Any]) -> str:
+    versions = [f"Python {platform.python_version()}"]
+    versions += [f"{name} {version(name)}" for name in _PACKAGES]
+    values = {
+        "times": _span(result["time"]),
+        "origins": f"{result['origin'].nunique():,}, {_span(result['origin'])}",
+        "horizon": f"{result['ahead'].max():,}",
+        "versions": ", ".join(versions),
+    }
+    values |= {name: repr(each) for name, each in estimators.items()}
+    rows = [
+        f"<tr>{_element('th', name)}{_element('td', value)}</tr>" for name, value in values.items()
+    ]
+    return (
+        f'{_element("h2", "Settings")}<div class="table words"><table>{"".join(rows)}</table></div>'
     )

@@ -1,0 +1,132 @@
+"""Forecasts that are explained: where they lie, and what is recorded while they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skinformer.ensemble.ensemble import EnsembleForecaster
+from skinformer.ensemble.windows import Forecaster, Rows
+from skinformer.estimators.base import BaseInformer
+from skinformer.evaluation.ahead import rows_for_last, take_apart
+from skinformer.rolling.blocks import RequestedSteps, Roller, block_starts
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.timeline import Timeline
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.index import time_labels
+
+#: Returns an item for each window, of the ensemble, its rows and the origins of the windows.
+Observer = Callable[[EnsembleForecaster, Rows, IntArray], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class WatchedForecaster(StepForecaster):
+    """A forecaster whose windows are watched, and may lie on other rows than the history's.
+
+    context: what windows are made of instead of the history; what was learnt of that stays.
+    watch: called with the ensemble, the rows and the origins of windows that were forecast.
+    """
+
+    context: Timeline | None = None
+    watch: Callable[[EnsembleForecaster, Rows, IntArray], None] | None = None
+
+    @classmethod
+    def of(cls, forecaster: StepForecaster, **changes: Any) -> Self:
+        """Copy a forecaster."""
+        parts = {field.name: getattr(forecaster, field.name) for field in fields(StepForecaster)}
+        return cls(**parts, **changes)
+
+    def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
+        roller = super()._roller(forecast, clock)
+        return roller if self.context is None else replace(roller, history=self.context)
+
+    def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
+        ensemble = self.ensemble_forecaster(requested.place.series, requested.clock)
+        watch = self.watch
+        if watch is None:
+            return ensemble
+
+        def forecast(rows: Rows, origins: IntArray) -> Float32Array:
+            outputs = ensemble(rows, origins)
+            watch(ensemble, rows, origins)
+            return outputs
+
+        return forecast
+
+
+@dataclass(frozen=True)
+class RequestedForecasts:
+    """Forecasts that are asked for.
+
+    steps: where they lie.
+    labels: their ``time``, and ``series`` of a panel.
+    """
+
+    model: BaseInformer
+    steps: RequestedSteps
+    labels: dict[str, pd.Index]
+
+    @property
+    def origins(self) -> IntArray:
+        """The step from which each is forecast."""
+        steps, pred_len = self.steps, self.model.sizes_.pred_len
+        return block_starts(steps.place, steps.track, steps.steps, pred_len)
+
+    @property
+    def ahead(self) -> IntArray:
+        """Steps of each from its origin, from 0."""
+        return self.steps.steps - self.origins
+
+    def record(self, observe: Observer) -> tuple[list[Any], IntArray]:
+        """Forecast, and return what is observed of each window, and the window of each forecast."""
+        keys = np.stack([self.steps.track, self.origins])
+        windows, window = np.unique(keys, axis=1, return_inverse=True)
+        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
+
+        def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
+            pairs = zip(rows.track[origins].tolist(), rows.steps[origins].tolist(), strict=True)
+            place = {pair: i for i, pair in enumerate(pairs) if pair in found}
+            if place:
+                observed = observe(ensemble, rows, origins[list(place.values())])
+                found.update(zip(place, observed, strict=True))
+
+        WatchedForecaster.of(self.model._forecaster, watch=watch).forecast(self.steps)
+        return list(found.values()), window.reshape(-1)
+
+    def table(self, **columns: Sequence[Hashable]) -> pd.DataFrame:
+        """Lay out a row for each forecast, each target and each of so many items.
+
+        The columns are ``time``, ``series``, ``ahead``, ``target`` and those that name the items.
+        """
+        targets = pd.DataFrame({"target": list(self.model.roles_.targets)})
+        rows = pd.DataFrame({**self.labels, "ahead": self.ahead + 1})
+        return rows.merge(targets, how="cross").merge(pd.DataFrame(columns), how="cross")
+
+
+def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
+    """Find the steps of forecasts, in X's order, or of `forecast()` for None.
+
+    estimator: an Informer, or a Pipeline or search that ends in one.
+    """
+    model = take_apart(estimator)[1]
+    check_fitted(model)
+    X = None if X is None else rows_for_last(estimator, X)[0]
+    steps = model._requested_ahead(None, None) if X is None else model._requested_rows(X)
+    return RequestedForecasts(model, steps, _labels_of(model, X, steps))
+
+
+def _labels_of(model: BaseInformer, X: Any, steps: RequestedSteps) -> dict[str, pd.Index]:
+    """Return the times of forecasts as X has them, and the series of a panel."""
+    index = steps.labels if X is None else getattr(X, "index", None)
+    if not isinstance(index, pd.Index):
+        return {"time": steps.clock.labels(steps.steps)}
+    time, series = time_labels(index)
+    if model.series_ is None or series is None:
+        return {"time": time}
+    return {"time": time, "series": series}
