@@ -346,8 +346,8 @@ LINKS = [
     Mutant(
         "judging: final forecasts may go anywhere",
         "skinformer/classical/judging.py",
-        "(own + self.excess)",
-        "own",
+        " - power_of_excess * self.excess",
+        "",
         tests=("tests/classical/test_judging.py",),
     ),
     Mutant(

@@ -221,7 +221,9 @@ class Ledger:
             everyone = np.where(self.safe, _PRIOR * self.seasonal, -_HOPELESS)
         origins = self.n_origins[:, None]
         own = np.where(asked, logs - panel, 0.0) * shrinkage(origins, _OTHERS)
-        scores = everyone - _power(origins) * (own + self.excess)
+        # Where others speak for a candidate its final forecast is one origin more.
+        power_of_excess = np.where(asked, _POWER, _power(origins))
+        scores = everyone - _power(origins) * own - power_of_excess * self.excess
         return softmax(scores).astype(np.float32), softmax(everyone).astype(np.float32)
 
 

@@ -225,8 +225,13 @@ def compared(moves, errors=(1.0, 1.0, 1.0), truth=1.0):
 
 def test_a_final_forecast_that_goes_farther_than_usual_counts_less():
     found = compared([1.0, 3.0, -6.0])
-    assert found[0, 0] > 10 * found[0, 1] > 100 * found[0, 2]
+    np.testing.assert_allclose(found[0, 0] / found[0, 1:], [1.5**4, 3**4], rtol=1e-5)
     np.testing.assert_allclose(found[1], 1 / 3, rtol=1e-6)  # it was not compared
+
+
+def test_who_was_never_asked_has_its_final_forecast_alone_to_speak_for_it():
+    found = compared([1.0, 1.0, 6.0], errors=(1.0, 1.0, NAN))
+    assert found[1, 2] > 1000 * found[0, 2]
 
 
 def test_twice_as_far_as_usual_is_fine():
