@@ -45,7 +45,7 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Give eigenvalues, (…, n), ascending, and eigenvectors as columns, (…, n, n).
+    """Return eigenvalues, (…, n), ascending, and eigenvectors as columns, (…, n, n).
 
     >>> eigenvectors(np.diag([2.0, 1.0]))[0]
     array([1., 2.])

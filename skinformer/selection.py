@@ -25,7 +25,7 @@ _WIDTH = 0.5
 
 
 def shrinkage(n: Any, prior: float) -> Any:
-    """Tell how far n observations are believed beside so many that a prior counts for."""
+    """Return how far n observations are believed beside so many that a prior counts for."""
     return n / (n + prior)
 
 
@@ -36,13 +36,13 @@ def softmax(scores: Float64Array) -> Float64Array:
 
 
 def standard_error(values: Float64Array) -> Float64Array:
-    """Give the standard error of the mean over the first axis; 0 of one value."""
+    """Return the standard error of the mean over the first axis; 0 of one value."""
     error: Float64Array = values.std(axis=0, ddof=len(values) > 1) / np.sqrt(len(values))
     return error
 
 
 def sure_gain(gains: Float64Array) -> float:
-    """Give the mean gain less its standard error: random walks, too, look like a part of a wave."""
+    """Return the mean gain less its standard error: walks, too, look like a part of a wave."""
     return float(gains.mean() - standard_error(gains))
 
 
@@ -59,7 +59,7 @@ def mean_errors(
     series: IntArray,
     n_series: int,
 ) -> Float64Array:
-    """Give the mean absolute error of each series and target, NaN where there is no truth.
+    """Return the mean absolute error of each series and target, NaN where there is no truth.
 
     Forecasts, truths and weights have shape (n_windows, pred_len, n_targets).
     """
@@ -146,7 +146,7 @@ def surest_share(losses: Float64Array) -> int:
 
 
 def likely_gain(losses: Float64Array) -> float:
-    """Tell what part of the loss the best share takes off, less one standard error.
+    """Return what part of the loss the best share takes off, less one standard error.
 
     >>> round(likely_gain(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
     0.15
@@ -155,7 +155,7 @@ def likely_gain(losses: Float64Array) -> float:
 
 
 def _sure_losses(losses: Float64Array, margin: float) -> Float64Array:
-    """Give the mean relative loss of each share with so many standard errors; 1 for none."""
+    """Return the mean relative loss of each share with so many standard errors; 1 for none."""
     relative = _relative(losses)
     if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
         return np.ones(losses.shape[1])
@@ -163,7 +163,7 @@ def _sure_losses(losses: Float64Array, margin: float) -> Float64Array:
 
 
 def _relative(losses: Float64Array) -> Float64Array:
-    """Give losses relative to those of the first share, on stretches where any has a loss."""
+    """Return losses relative to those of the first share, on stretches where any has a loss."""
     losses = losses[losses.sum(axis=1) > 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = losses / losses[:, :1]

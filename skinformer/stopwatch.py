@@ -57,7 +57,7 @@ class Stopwatch:
         return ended
 
     def table(self) -> pd.DataFrame:
-        """Tell what has been measured so far.
+        """Return what has been measured so far.
 
         ``part``, in the order in which they began and "other" last; ``seconds`` by the clock, and
         ``cpu_seconds`` of all threads of the process.
@@ -90,12 +90,12 @@ def stopwatch(watch: Stopwatch | None = None) -> Iterator[Stopwatch]:
 
 
 def running() -> Stopwatch:
-    """Give this thread's watch; where none runs, one that has measured nothing."""
+    """Return this thread's watch; where none runs, one that has measured nothing."""
     return _of_this_thread() or Stopwatch()
 
 
 def _of_this_thread() -> Stopwatch | None:
-    """Give the watch, unless this is work of another thread that goes on beside its own."""
+    """Return the watch, unless this is work of another thread that goes on beside its own."""
     watch = _running.get()
     return watch if watch is not None and watch.thread == threading.get_ident() else None
 

@@ -96,7 +96,7 @@ def _one_thread() -> Iterator[None]:
 
 @cache
 def _mkl_limit() -> Callable[[int], int]:
-    """Give MKL's own setting of this thread, which tells the one before; 0 is the process's.
+    """Return MKL's own setting of this thread, which tells the one before; 0 is the process's.
 
     A number of MKL's own, by ``MKL_NUM_THREADS`` or ``torch.set_num_threads``, is above OpenMP's:
     two fits at once on two cores, in processes that had it, took eight times as long as one.

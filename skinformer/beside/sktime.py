@@ -159,7 +159,7 @@ class InformerForecaster(BaseForecaster):
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:  # noqa: ARG003
         """
-        Give small forecasters, for sktime's tests.
+        Return small forecasters, for sktime's tests.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ def mixture_weights(
 def temperature_losses(
     logits: Float64Array, truth: Float64Array, weight: Float64Array, groups: list[slice]
 ) -> Float64Array:
-    """Give the log loss of windows with logits divided by each of `TEMPERATURES`.
+    """Return the log loss of windows with logits divided by each of `TEMPERATURES`.
 
     (n, n_temperatures); logits, truth (1 for the class that came) and weight (0 where it is
     missing) are (n, pred_len, n_columns); ``groups`` are the classes of each target.

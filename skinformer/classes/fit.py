@@ -27,7 +27,7 @@ _CHUNK = 8192  # pairs that are forecast at a time
 
 
 def default_classifier() -> HistGradientBoostingClassifier:
-    """Give slow, small boosted trees with large leaves: log loss punishes who is sure and wrong."""
+    """Return slow, small boosted trees with large leaves, for log loss punishes certainty."""
     return HistGradientBoostingClassifier(
         max_iter=100,
         learning_rate=0.06,

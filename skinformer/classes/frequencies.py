@@ -104,7 +104,7 @@ def _without_each(counts: Float64Array) -> Float64Array:
 def _levels(
     truth: IntArray, weight: Float64Array, series: IntArray, start: Float64Array, n_series: int
 ) -> Float64Array:
-    """Tell how much likelier each class is in each series than in all."""
+    """Return how much likelier each class is in each series than in all."""
     level = np.ones((n_series + 1, len(start)))
     if n_series > 1:
         counts = np.zeros((n_series, len(start)))
@@ -131,7 +131,7 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[tuple[str, str]]
 
 
 def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
-    """Give phases of steps numbers from 0: cells of fields of the wall clock, or rows of a season.
+    """Count phases of steps from 0: cells of fields of the wall clock, or rows of a season.
 
     ``name`` says which; its "hour" is the minute of the day.
     """

@@ -122,7 +122,7 @@ def _best_penalty(problem: _Problem, late: BoolArray) -> float:
 
 
 def log_softmax(logits: Float64Array) -> Float64Array:
-    """Give logarithms of probabilities, along the last axis."""
+    """Return logarithms of probabilities, along the last axis."""
     logits = logits - logits.max(axis=-1, keepdims=True)
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
 

@@ -228,7 +228,7 @@ class _Part:
         return _Shared(np.ascontiguousarray(directions), np.stack([maps[best] for maps in tried]))
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
-        """Give windows of some series after the other, and what is read of them."""
+        """Return windows of some series after the other, and what is read of them."""
         size = max(1, _CHUNK // (self.n_taken * (self.rows + self.pred_len)))
         for start in range(0, len(self.series), size):
             some = slice(start, start + size)
@@ -252,7 +252,7 @@ class _Part:
         return np.stack([*maps, 0 * maps[0]], axis=1)
 
     def errors(self) -> Float64Array:
-        """Give the mean absolute error of each strength in units of values, (n_series, n)."""
+        """Return the mean absolute error of each strength in units of values, (n_series, n)."""
         out = np.zeros((len(self.series), len(_STRENGTHS) + 1))
         for some, windows, read in self._chunks():
             unit = self.unit[some, None, None]
@@ -294,7 +294,7 @@ class _Part:
 
 
 def _deviation(values: Float64Array) -> float:
-    """Give the standard deviation, whatever the size; that of a constant is its size, or 1."""
+    """Return the standard deviation, whatever the size; that of a constant is its size, or 1."""
     size = float(np.abs(values).max()) or 1.0
     deviation = float((values / size).std())
     return size * (deviation if deviation > _ROUNDING else 1.0)

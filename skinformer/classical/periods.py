@@ -53,7 +53,7 @@ def _find(
 def _gains(
     values: Float64Array, first_row: IntArray, series: IntArray, period: int, n_joined: int
 ) -> Float64Array:
-    """Give the share of some series' absolute changes that their other seasons explain.
+    """Return the share of some series' absolute changes that their other seasons explain.
 
     n_joined: rows whose mean changes to the next ones'.
     """

@@ -44,7 +44,7 @@ def last_values(past: Past, season: int) -> Float64Array:
 
 def nearest(profile: Float64Array) -> Float64Array:
     """
-    Give places that were never observed the value of the nearest place that was.
+    Fill places that were never observed by the value of the nearest place that was.
 
     Examples
     --------

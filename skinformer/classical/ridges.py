@@ -64,7 +64,7 @@ class Scaled(NamedTuple):
     anchors: dict[str, Float64Array]
 
     def over(self, rows: int) -> Float64Array:
-        """Give the distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
+        """Return distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
         return self.distance[:, self.distance.shape[1] - (rows - 1) :]
 
 
@@ -191,7 +191,7 @@ def _last_season(past: Float64Array, length: IntArray, period: int, pred_len: in
 
 
 def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
-    """Give by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
+    """Return by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
     distance = scaled.over(rows)
     flat = row_products(distance, maps.transpose(1, 0, 2).reshape(rows - 1, -1))
     return np.asarray(flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None])
@@ -229,7 +229,7 @@ def _robust_weights(left: Float64Array) -> Float64Array:
 def _ridge(
     features: Float64Array, left: Float64Array, weight: Float64Array, *strengths: float
 ) -> Float64Array:
-    """Give the maps of strengths, (n_strengths, n_features, pred_len)."""
+    """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T
     gram, cross = product(weighted, features), product(weighted, left)
     mean = np.trace(gram) / len(gram) + 1e-12

@@ -182,7 +182,7 @@ class AttentionDisplay(Display):
         return self
 
     def _axes(self, n: int, ax: Axes | Sequence[Axes] | None) -> np.ndarray[Any, Any]:
-        """Give axes for so many heads."""
+        """Return axes for so many heads."""
         plt = load_pyplot(self)
         if ax is not None:
             return np.array(check_axes(ax, n, f"{n} heads", ", or head=1 for one alone"))
@@ -197,7 +197,7 @@ class AttentionDisplay(Display):
 
 
 def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
-    """Give the map of a layer, of the first origin for None; raise if there is none."""
+    """Return the map of a layer, of the first origin for None; raise if there is none."""
     there = [each for each in maps if (each.where, each.layer) == (where, layer)]
     if not there:
         known = list(dict.fromkeys((each.where, each.layer) for each in maps))
@@ -219,7 +219,7 @@ def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -
 
 
 def _title(attention: AttentionMap) -> str:
-    """Say whose attention it is, and what hatching means where there is any."""
+    """Describe whose attention it is, and what hatching means where there is any."""
     name = f"{_NAMES.get(attention.where, attention.where)}, layer {attention.layer}"
     when = say_when(pd.Index([attention.origin]))
     notes = []
@@ -264,7 +264,7 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
 
 
 def _places(times: pd.Index) -> Float64Array:
-    """Give the places of times on an axis: of dates the days since 1970, as in matplotlib."""
+    """Return the places of times on an axis: of dates the days since 1970, as in matplotlib."""
     from matplotlib.dates import date2num
 
     dates = timestamps(times)
@@ -272,7 +272,7 @@ def _places(times: pd.Index) -> Float64Array:
 
 
 def _token_borders(times: pd.DataFrame) -> Float64Array:
-    """Give (n + 1,) borders: a token ends where the next begins, the last one a row later."""
+    """Return (n + 1,) borders: a token ends where the next begins, the last one a row later."""
     first, last = (_places(pd.Index(times[side])) for side in ("first", "last"))
     row = first[1] - last[0] if len(first) > 1 else (last[0] - first[0] or 1.0)
     return np.append(first, last[-1] + row)

@@ -26,7 +26,7 @@ class Display:
     figure_: Figure
 
     def _take_axes(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
-        """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
+        """Return the axes to draw on: the user's, or a new figure's of this size in inches."""
         plt = load_pyplot(self)
         made = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
         (self.ax_,) = check_axes(made)
@@ -35,7 +35,7 @@ class Display:
 
     @staticmethod
     def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
-        """Give the target to draw, the first for None, and its rows; raise if there are none."""
+        """Return the target to draw, the first for None, and its rows; raise if there are none."""
         names = list(table["target"].unique())
         target = names[0] if target is None else target
         if target not in names:
@@ -44,7 +44,7 @@ class Display:
 
     @staticmethod
     def _fitted_part(estimator: Any, attribute: str) -> Any:
-        """Give what a Pipeline or search ends in; raise if its fit does not tell what is drawn."""
+        """Return what a Pipeline or search ends in; raise if its fit lacks what is drawn."""
         last = take_apart(estimator)[1]
         if not hasattr(last, attribute):
             raise TypeError(
@@ -67,7 +67,7 @@ def load_pyplot(picture: Any) -> Any:
 
 
 def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -> list[Axes]:
-    """Give the user's axes as a list of n, or raise if they are no axes, or other than n.
+    """Return the user's axes as a list of n, or raise if they are no axes, or other than n.
 
     what, advice: who needs how many, and what else can be done about it.
     """
@@ -82,7 +82,7 @@ def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Give the whole figure that axes are in, not a subfigure.
+    """Return the whole figure that axes are in, not a subfigure.
 
     >>> from matplotlib.figure import Figure
     >>> figure = Figure()

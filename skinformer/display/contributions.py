@@ -207,7 +207,7 @@ def _check_reasons(reasons: Any) -> None:
 
 
 def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
-    """Give the forecasts at a time, such as an hour or a day; raise if there are none."""
+    """Return the forecasts at a time, such as an hour or a day; raise if there are none."""
     try:
         found = table.loc[time:time]
     except (KeyError, TypeError, ValueError):
@@ -290,5 +290,5 @@ def _draw_heatmap(ax: Axes, table: pd.DataFrame, label: str) -> None:
 
 
 def _colours(ax: Axes) -> tuple[Any, Any]:
-    """Give a colour for what lowers and one for what raises, apart for the colour-blind too."""
+    """Return a colour for what lowers and one for what raises, apart for the colour-blind too."""
     return ("#5aa9e6", "#f2a65a") if is_dark(ax) else ("#2166ac", "#c85200")

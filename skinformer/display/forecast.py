@@ -342,7 +342,7 @@ def _last_steps(estimator: Any, n: int, series: int, target: int) -> tuple[IntAr
 
 
 def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
-    """Give what X observes of a target after the history; raise if X ends before that does."""
+    """Return what X observes of a target after the history; raise if X ends before that does."""
     table = estimator._read_prediction(X)
     rows = table.series == series
     steps, values = table.steps[rows], table.columns[target]
@@ -360,7 +360,7 @@ def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
-    """Give values, (n,) or (n, 1), as one line of numbers in time order; `name` is for messages.
+    """Return values, (n,) or (n, 1), as one line of numbers in time order; `name` is for messages.
 
     index: labels of values that bring none; None numbers them.
     """
@@ -388,7 +388,7 @@ def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Ser
 
 
 def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
-    """Give an array as a Series."""
+    """Return an array as a Series."""
     array = np.asarray(values)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.ndim != 1:
@@ -423,13 +423,13 @@ def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
 
 
 def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
-    """Give the levels as they are asked for, of coverages in ascending order; None for none."""
+    """Return the levels as they are asked for, of coverages in ascending order; None for none."""
     requested = checks.check_range_levels(coverage, levels)
     return None if requested is None else requested.round(12).tolist()
 
 
 def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:
-    """Give quantiles of some rows as a frame of a column a level; a frame brings its own rows."""
+    """Return quantiles of some rows as a frame of a column a level; a frame brings its own rows."""
     if isinstance(quantiles, pd.DataFrame):
         if levels is None:
             return quantiles
@@ -454,12 +454,12 @@ def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -
 
 
 def _rows_of(values: Any) -> pd.Index | None:
-    """Give the labels of values that bring some."""
+    """Return the labels of values that bring some."""
     return values.index if isinstance(values, pd.Series | pd.DataFrame) else None
 
 
 def _drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
-    """Give quantiles of one series as numbers in time order; columns are levels, ascending.
+    """Return quantiles of one series as numbers in time order; columns are levels, ascending.
 
     Names of columns are levels, or end in one.
     """

@@ -33,7 +33,7 @@ _MARKED = 50
 
 def group_label(name: Any) -> str:
     """
-    Give the label of an axis for groups.
+    Return the label of an axis for groups.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class CoverageDisplay(BacktestDisplay):
 
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
-    """Give the ascending levels of which two make an interval around 0.5, the widest first."""
+    """Return the ascending levels of which two make an interval around 0.5, the widest first."""
     return [(low, high) for low, high in combinations(levels, 2) if abs(low + high - 1) < 1e-9]
 
 

@@ -21,12 +21,12 @@ _MOST_ABOVE = 3
 
 
 def mark(i: int) -> str:
-    """Give the marker of a line by its place; eight neighbours have different ones."""
+    """Return the marker of a line by its place; eight neighbours have different ones."""
     return _MARKERS[i % len(_MARKERS)]
 
 
 def ink(ax: Axes) -> Any:
-    """Give the colour of the axes' texts: dark on light styles, light on dark ones."""
+    """Return the colour of the axes' texts: dark on light styles, light on dark ones."""
     return ax.xaxis.label.get_color()
 
 
@@ -47,7 +47,7 @@ def shade(ax: Axes, colour: Any, share: float) -> tuple[float, ...]:
 
 
 def is_dark(ax: Axes) -> bool:
-    """Tell whether the ground of the axes is dark."""
+    """Return whether the ground of the axes is dark."""
     return sum(shade(ax, "black", 0.0)) < 1.5
 
 

@@ -67,7 +67,7 @@ class WindowSource:
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
 
     def effect_of(self, calendar: nn.Module | None) -> Float32Array | None:
-        """Tell what the calendar alone does in each row, (n_rows, n_targets); None for nothing.
+        """Return what the calendar alone does in each row, (n_rows, n_targets); None for nothing.
 
         The calendar is that of a fit without columns known ahead.
         """
@@ -145,7 +145,7 @@ def window_source(
 
 
 def needs_steps(sizes: ModelSizes) -> bool:
-    """Tell whether windows carry anything that depends on time: else 8 bytes a row are saved."""
+    """Return whether windows carry anything that depends on time: else 8 bytes a row are saved."""
     return bool(sizes.calendar_fields) or sizes.mean_step is not None
 
 
@@ -201,7 +201,7 @@ class WindowBatches:
         self.generator = None if self.seed is None else torch.Generator().manual_seed(self.seed)
 
     def eased(self, n_windows: int) -> WindowBatches:
-        """Give a copy, sharing the shuffling, that draws at most so many windows in a pass.
+        """Return a copy, sharing the shuffling, that draws at most so many windows in a pass.
 
         It is itself where it draws no more than these.
         """
@@ -241,7 +241,7 @@ class WindowBatches:
         return self.origins.take(places.numpy())
 
     def get_state(self) -> Tensor | None:
-        """Give the state of the shuffling."""
+        """Return the state of the shuffling."""
         return None if self.generator is None else self.generator.get_state()
 
     def set_state(self, state: Tensor | None) -> None:

@@ -127,7 +127,7 @@ def few_passes(settings: FitSettings, first_row: IntArray) -> FitSettings:
 
 
 def _by_itself(settings: FitSettings) -> bool:
-    """Tell whether the network corrects no ridges, and is none of the documents'.
+    """Return whether the network corrects no ridges, and is none of the documents'.
 
     Those, whose windows stay as they are, see all columns together, and zeros.
     """

@@ -60,7 +60,7 @@ class Classes(Member):
         return np.log(mixed)
 
     def each(self, at: Windows) -> Float64Array:
-        """Give the probabilities of each forecaster."""
+        """Return the probabilities of each forecaster."""
         place = at.begin, at.series, at.origins, at.steps
         return self.fit.forecast(at.values, *place, at.canvas.clock)
 

@@ -87,7 +87,7 @@ class Classical(InUnits):
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
-        """Tell whether series are short enough."""
+        """Return whether series are short enough."""
         return settings.classical
 
     @staticmethod

@@ -54,7 +54,7 @@ class Ensemble:
         return cls(by_name, np.stack(each, axis=-1).astype(np.float64))
 
     def weights_of(self, name: str) -> Float64Array:
-        """Give a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
+        """Return a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
         if name not in self.members:
             return np.zeros(self.weights.shape[:-1])
         return self.weights[..., list(self.members).index(name)]
@@ -76,7 +76,7 @@ class Ensemble:
 
     @property
     def cost(self) -> int:
-        """Tell what a window costs, in windows of the cheapest members."""
+        """Return what a window costs, in windows of the cheapest members."""
         return max(member.cost for member in self.members.values())
 
     @property
@@ -101,7 +101,7 @@ class Ensemble:
         return blend
 
     def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """Give mean weights of members by series and target, or the one that there are many of."""
+        """Return mean weights of members by series and target, or by the one there are many of."""
         # Classes have several columns of a target, with the same weights.
         columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
         weights = self.weights[:-1].mean(axis=1)[:, columns].swapaxes(0, 1)
@@ -109,7 +109,7 @@ class Ensemble:
         return pd.DataFrame(table, index=_label_rows(series, targets), columns=[*self.members])
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """Give the same of all who count, of candidates where each series weighs its own."""
+        """Return the same of all who count, of candidates where each series weighs its own."""
         whole = self.by_series(series, targets)
         table = pd.DataFrame(index=whole.index)
         for name in whole.columns[whole.any()]:
@@ -119,7 +119,7 @@ class Ensemble:
         return table
 
     def by_step(self, n_steps: int) -> pd.DataFrame:
-        """Give mean weights of members at each step ahead, from 1."""
+        """Return mean weights of members at each step ahead, from 1."""
         means = self.weights[:-1].mean(axis=(0, 2))
         table = np.broadcast_to(means, (n_steps, means.shape[1]))
         steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
@@ -132,7 +132,7 @@ class Ensemble:
         return replace(self, weights=weights / np.where(total > 0, total, 1.0))
 
     def trusting(self, share: float | Float64Array) -> Ensemble:
-        """Give the network this share of what it and the ridges that it corrects count together."""
+        """Set the network's share of what it and the ridges that it corrects count together."""
         names, weights = list(self.members), self.weights.copy()
         ridges, network = names.index(RIDGES), names.index(NETWORK)
         both = weights[..., ridges] + weights[..., network]
@@ -142,7 +142,7 @@ class Ensemble:
     def before_split(
         self, chosen: IntArray, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
     ) -> Ensemble:
-        """Give the same as it was before the validation split, for some of the series.
+        """Return the same as it was before the validation split, for some of the series.
 
         timeline, scaler: the rows of these before it, by which some members are fitted anew.
         """
@@ -227,7 +227,7 @@ class EnsembleForecaster:
         return Windows(self._canvas[0], origins)
 
     def weights(self, at: Windows) -> dict[str, Float64Array]:
-        """Tell how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
+        """Return how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
         members, known = self.ensemble.members, len(self.ensemble.weights) - 1
         weights = self.ensemble.weights[np.minimum(at.series, known)]
         short = np.array([member.forecasts_short for member in members.values()])
@@ -241,7 +241,7 @@ class EnsembleForecaster:
         return dict(zip(members, np.moveaxis(weights, -1, 0), strict=True))
 
     def parts(self, rows: Rows, origins: IntArray) -> dict[str, tuple[Float64Array, Float32Array]]:
-        """Give weights and standardised points of members that count in any of some windows.
+        """Return weights and standardised points of members that count in any of some windows.
 
         Both have shape (n, pred_len, n_targets); weights add up to 1.
         """
@@ -278,7 +278,7 @@ class EnsembleForecaster:
         return {name: (some, self._limited(f, at.take(some))) for name, (some, f) in found.items()}
 
     def _point(self, forecast: Float32Array) -> Float32Array:
-        """Give the one value that is forecast."""
+        """Return the one value that is forecast."""
         return forecast if forecast.ndim == 3 else self.head.point(forecast)
 
     def _limited(self, forecast: Float32Array, at: Windows) -> Float32Array:

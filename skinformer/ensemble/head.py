@@ -69,15 +69,15 @@ class Head:
         return False
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """Give what training lowers, in float32: one error for each truth."""
+        """Return what training lowers, in float32: one error for each truth."""
         raise NotImplementedError
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """Give the errors of points by which forecasters are compared with one another."""
+        """Return the errors of points by which forecasters are compared with one another."""
         return self.error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
-        """Give the one value that is forecast: what is fed back, and ranges lie around."""
+        """Return the one value that is forecast: what is fed back, and ranges lie around."""
         return outputs
 
     def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
@@ -102,16 +102,16 @@ class PointHead(Head):
 
     @property
     def on_path(self) -> bool:
-        """Tell that ridges forecast means, which no quantile can fall back to."""
+        """Whether ridges forecast the same thing, a point: no quantile can fall back to these."""
         return isinstance(self.loss, str)
 
     @property
     def of_mean(self) -> bool:
-        """Tell that squared errors are lowest for the mean; Huber's are close to a median's."""
+        """Return whether the forecast is a mean; Huber's is close to a median."""
         return self.loss == "mse"
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """Give the error of each output, (batch, pred_len, n_targets), in standardised units."""
+        """Return the error of each output, (batch, pred_len, n_targets), in standardised units."""
         loss = self.loss
         error = losses.LOSSES[loss] if isinstance(loss, str) else losses.level_error(level=loss)
         return error(outputs, truth)
@@ -151,18 +151,18 @@ class QuantileHead(Head):
         return min(self.levels, key=lambda level: round(abs(level - 0.5), 12))
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """Give the mean quantile loss of all levels, (batch, pred_len, n_targets).
+        """Return the mean quantile loss of all levels, (batch, pred_len, n_targets).
 
         Outputs, (batch, pred_len, n_targets, n_outputs), are standardised.
         """
         return losses.quantile_error(levels=self._learnt)(outputs, truth)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """Give the absolute error of each median, (…, n_targets)."""
+        """Return the absolute error of each median, (…, n_targets)."""
         return losses.absolute_error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
-        """Give the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
+        """Return the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
         return outputs[..., self.middle]
 
     def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
@@ -196,7 +196,7 @@ class ClassHead(Head):
         return [slice(*ends) for ends in pairwise(np.cumsum([0, *self.sizes]))]
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """Give the cross-entropy of each target, on all its columns: (batch, pred_len, n_columns).
+        """Return the cross-entropy of each target on all its columns, (batch, pred_len, n_columns).
 
         It is such that the mean over columns is the mean over targets.
         """
@@ -210,7 +210,7 @@ class ClassHead(Head):
         return torch.cat(errors, dim=-1)
 
     def point(self, outputs: Floats) -> Floats:
-        """Give the probabilities of logits, (…, n_columns), of sum 1 for each target."""
+        """Return the probabilities of logits, (…, n_columns), of sum 1 for each target."""
         out = np.empty_like(outputs)
         for group in self.groups:
             logits = outputs[..., group]
@@ -219,17 +219,17 @@ class ClassHead(Head):
         return out
 
     def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:  # noqa: ARG002
-        """Give the probabilities of logits: classes have no scale."""
+        """Return the probabilities of logits: classes have no scale."""
         return self.point(outputs)
 
     def likeliest(self, probabilities: Float64Array) -> Float64Array:
-        """Give the code of each target's likeliest class, (n, n_targets); of equals the first."""
+        """Return the code of each target's likeliest class, (n, n_targets); of equals the first."""
         codes = [probabilities[..., group].argmax(axis=-1) for group in self.groups]
         return np.stack(codes, axis=-1).astype(np.float64)
 
     def score(
         self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
-        """Give the share of rows whose codes are all right; no truth is missing."""
+        """Return the share of rows whose codes are all right; no truth is missing."""
         right = (truth == forecast).all(axis=1)
         return float(np.average(right, weights=weight))

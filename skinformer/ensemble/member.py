@@ -80,7 +80,7 @@ class Member:
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
-        """Tell whether a fit has this member."""
+        """Return whether a fit has this member."""
         raise NotImplementedError
 
     @classmethod
@@ -100,7 +100,7 @@ class Member:
         raise NotImplementedError
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:  # noqa: ARG002
-        """Give the same, fitted to other rows: some of the series, or fewer of their rows."""
+        """Return the same, fitted to other rows: some of the series, or fewer of their rows."""
         return self
 
     def knowing(self, whole: Self) -> Self:  # noqa: ARG002
@@ -119,5 +119,5 @@ class Member:
         return None
 
     def on_device(self, device: torch.device | str) -> Self:  # noqa: ARG002
-        """Give a copy with tensors of its own, in evaluation mode."""
+        """Return a copy with tensors of its own, in evaluation mode."""
         return self

@@ -129,7 +129,7 @@ class EnsembleFit:
         return None
 
     def gives_up(self, record: TrainingRecord) -> bool:
-        """Tell whether training ends after its first epoch, for as little as after a trial.
+        """Return whether training ends after its first epoch, for as little as after a trial.
 
         A whole epoch tells more than a trial: half of the stretches do.
         """
@@ -141,7 +141,7 @@ class EnsembleFit:
         )
 
     def _tells(self, held_out: WindowBatches, n_least: int) -> bool:
-        """Tell whether the split holds enough forecasts for little gain to mean none.
+        """Return whether the split holds enough forecasts for little gain to mean none.
 
         Several quantiles may be worth their training where the point among them gains nothing.
         """
@@ -223,7 +223,7 @@ class EnsembleFit:
         return self.rivals
 
     def _margin(self, *, complete: bool) -> float | None:
-        """Tell by how many standard errors a member has to gain on ridges; None: it is not asked.
+        """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
 
         complete: whether the split has all stretches. Trees that see no more than ridges do need
         them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
@@ -368,12 +368,12 @@ class EnsembleFit:
 
 
 def network_of(module: Informer | Corrected) -> Informer:
-    """Give the network of a module, without what it corrects."""
+    """Return the network of a module, without what it corrects."""
     return module.network if isinstance(module, Corrected) else module
 
 
 def module_of(ensemble: Ensemble) -> Informer | Corrected:
-    """Give the network, with the ridges that it corrects if there are any, as a torch module."""
+    """Return the network, with the ridges that it corrects if there are any, as a torch module."""
     ridges, network = (cast(Any, ensemble.members.get(name)) for name in (RIDGES, NETWORK))
     if ridges is None:
         return cast(Informer, network.network)

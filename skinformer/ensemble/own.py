@@ -28,7 +28,7 @@ class OwnRidges(InUnits):
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
-        """Tell whether it is a panel, of series that ridges can learn from."""
+        """Return whether it is a panel, of series that ridges can learn from."""
         return settings.own_ridges
 
     @staticmethod

@@ -80,7 +80,7 @@ def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
 
 
 def times_of(timeline: Timeline, split: IntArray | None, rows: IntArray) -> IntArray:
-    """Tell rows' times: 0 is where their series' split begins; without one, steps on the clock."""
+    """Return times of rows: 0 is where their series' split begins; without one, clock steps."""
     return timeline.steps_of(rows) if split is None else rows - split[timeline.series_of(rows)]
 
 

@@ -43,7 +43,7 @@ class Tabular(Member):
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
-        """Tell whether there are rows enough, or the user wants a regressor."""
+        """Return whether there are rows enough, or the user wants a regressor."""
         return settings.regressor is not None
 
     @classmethod
@@ -77,5 +77,5 @@ class Tabular(Member):
 
 
 def columns_of(sizes: ModelSizes) -> Columns:
-    """Say what the columns are."""
+    """Describe what the columns are."""
     return Columns(sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len)

@@ -46,7 +46,7 @@ def series_origins(held_out: Origins) -> IntArray:
 
 
 def truths_of(rows: FitRows, origins: IntArray) -> tuple[Float32Array, Float32Array]:
-    """Give truths and weights of windows, (n_windows, pred_len, n_targets)."""
+    """Return truths and weights of windows, (n_windows, pred_len, n_targets)."""
     ahead = window_rows(origins, rows.sizes.pred_len)
     truth = rows.timeline.values[ahead, : rows.sizes.n_targets]
     weight = rows.timeline.weight
@@ -112,7 +112,7 @@ def _joint_weights(
 
 def prior_of_windows(n_windows: int, seq_len: int) -> float:
     """
-    Tell what a map from windows counts before it is judged, as a log.
+    Return what a map from windows counts before it is judged, as a log.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def network_share(
 def network_gain(
     module: Corrected, held_out: WindowBatches, *, steps: IntArray, head: Head
 ) -> float:
-    """Tell what part of the ridges' loss the correction likely takes off on later rows.
+    """Return what part of the ridges' loss the correction likely takes off on later rows.
 
     See `likely_gain`; 0 where `network_share` is for too few rows.
     """
@@ -186,7 +186,7 @@ def network_gain(
 def _network_losses(
     module: Corrected, held_out: WindowBatches, steps: IntArray, head: Head
 ) -> Float64Array | None:
-    """Give the losses of each share of the network on stretches, (n_stretches, n_shares)."""
+    """Return the losses of each share of the network on stretches, (n_stretches, n_shares)."""
     cut = selection.cut_stretches(steps, held_out.source.pred_len, n_most=selection.MOST_STRETCHES)
     if cut is None:
         return None

@@ -75,7 +75,7 @@ class Canvas:
         return self
 
     def predictor(self, module: Callable[..., Tensor]) -> WindowPredictor:
-        """Give what forecasts windows by a module."""
+        """Return what forecasts windows by a module."""
         if id(module) not in self.predictors:
             self.predictors[id(module)] = WindowPredictor(module, self.source)
         return self.predictors[id(module)]

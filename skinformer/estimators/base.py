@@ -73,11 +73,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
 
     def _make_head(self) -> Head:
-        """Say what the outputs of the network mean."""
+        """Describe what the outputs of the network mean."""
         raise NotImplementedError
 
     def _make_reader(self, X: Any, y: Any) -> NumberReader:  # noqa: ARG002
-        """Say how truths are read."""
+        """Describe how truths are read."""
         return NumberReader()
 
     def set_params(self, **params: Any) -> Self:
@@ -166,13 +166,13 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         return self
 
     def _watch(self) -> AbstractContextManager[Stopwatch]:
-        """Give a watch for a fit, which writes what it measures if that is wanted."""
+        """Return a watch for a fit, which writes what it measures if that is wanted."""
         if self.verbose:
             return Progress(type(self).__name__).looked_at()
         return stopwatch(Stopwatch())
 
     def _unfitted(self) -> Self:
-        """Give an estimator with the same parameters and settings, and no fitted state."""
+        """Return an estimator with the same parameters and settings, and no fitted state."""
         draft = type(self).__new__(type(self))
         draft.__dict__ = {k: v for k, v in vars(self).items() if not k.endswith("_")}
         return draft
@@ -215,11 +215,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
-        """Give the values that are forecast, (n, n_targets)."""
+        """Return the values that are forecast, (n, n_targets)."""
         raise NotImplementedError
 
     def _outputs(self, X: Any) -> Float64Array:
-        """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
+        """Return what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
         return self._forecaster.forecast(self._requested_rows(X))
 
     def _requested_rows(self, X: Any) -> RequestedSteps:
@@ -261,7 +261,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         return min(given, default=-np.inf)  # of classes nothing is known
 
     def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
-        """Give the name of a column, and when and in which series something is there."""
+        """Return the name of a column, and when and in which series something is there."""
         names, roles, i = self.series_, self.roles_, table.series[place.row]
         column = (*roles.targets, *roles.past, *roles.known)[place.column - len(table.columns)]
         label = str(table.clock.labels(table.steps[[place.row]])[0])
@@ -575,7 +575,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         )
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """Give callbacks what scorers take: rows, their truth and their weights."""
+        """Pass to callbacks what scorers take: rows, their truth and their weights."""
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
         if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}

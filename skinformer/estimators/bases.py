@@ -20,13 +20,13 @@ if TYPE_CHECKING:
         """Parameters by name."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            """Give the parameters by name."""
+            """Return the parameters by name."""
 
         def set_params(self, **params: Any) -> Self:
             """Change parameters by name."""
 
         def get_metadata_routing(self) -> Any:
-            """Tell what metadata the methods ask for."""
+            """Return what metadata the methods ask for."""
 
         def set_fit_request(self, *, sample_weight: bool | str | None = ...) -> Self:
             """Ask meta-estimators for weights in fit."""

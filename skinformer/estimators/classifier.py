@@ -240,7 +240,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     window_norm: bool = False
 
     def __sklearn_tags__(self) -> Any:
-        """Say that y is optional and may have several columns."""
+        """Declare that y is optional and may have several columns."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
@@ -417,7 +417,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
-        Give the accuracy of `predict`; rows whose truth is missing are left out.
+        Return the accuracy of `predict`; rows whose truth is missing are left out.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
 
 def _times(timeline: Timeline) -> Iterator[IntArray]:
     """
-    Give what the wall shows at each step, and the time passed.
+    Return what the wall shows at each step, and the time passed.
 
     The offsets of two calendars of holidays print alike, as `freq` and as a clock's; the dates
     that they count do not.

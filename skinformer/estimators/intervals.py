@@ -79,7 +79,7 @@ class IntervalsMixin(FittedState):
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Float64Array:
         """
-        Give an interval for each row of X at its own time.
+        Return an interval for each row of X at its own time.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class IntervalsMixin(FittedState):
 
     def predict_quantiles(self, X: Any, levels: Sequence[float] | None = None) -> Float64Array:
         """
-        Give quantiles for each row of X at its own time.
+        Return quantiles for each row of X at its own time.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class IntervalsMixin(FittedState):
         return pd.DataFrame(table.reshape(len(table), -1), index=requested.labels, columns=columns)
 
     def _with_quantiles(self, requested: RequestedSteps, levels: Float64Array) -> Float64Array:
-        """Give what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
+        """Return what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
         head = self.head_
         if head.level is None and not len(levels):
             return head.point(self._forecaster.forecast(requested))[..., None]

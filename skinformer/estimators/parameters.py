@@ -67,4 +67,4 @@ class Parameters:
     if TYPE_CHECKING:
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            """Give them by name."""
+            """Return them by name."""

@@ -34,7 +34,7 @@ class Part(SetsAtOnce):
     @classmethod
     def of(cls, value: Any) -> Self:
         """
-        Give the part that the estimator's parameter stands for.
+        Return the part that the estimator's parameter stands for.
 
         Parameters
         ----------

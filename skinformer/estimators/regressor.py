@@ -282,7 +282,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     target_transform: Any = "auto"
 
     def __sklearn_tags__(self) -> Any:
-        """Say that y is optional and may have several columns."""
+        """Declare that y is optional and may have several columns."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
@@ -395,7 +395,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
-        Give the R² of `predict`; rows whose truth is missing are left out.
+        Return the R² of `predict`; rows whose truth is missing are left out.
 
         Parameters
         ----------

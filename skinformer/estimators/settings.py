@@ -104,7 +104,7 @@ def changed_network(model: Parameters) -> list[str]:
 
 
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
-    """Give members by name; an estimator of the user's, in place of "auto", is that of trees."""
+    """Return members by name; an estimator of the user's, in place of "auto", is that of trees."""
     names = _CLASS_MEMBERS if classifies else _MEMBERS
     checks.check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
@@ -113,7 +113,7 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
-    """Give Python's own True and False, also where a search passes NumPy's."""
+    """Return Python's own True and False, also where a search passes NumPy's."""
     return "auto" if early_stopping == "auto" else bool(early_stopping)
 
 
@@ -166,7 +166,7 @@ def _trainer(
 
 
 def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
-    """Give the epochs at most: fewer where the network corrects ridges, whose rate falls sooner."""
+    """Return the most epochs: fewer where the network corrects ridges, whose rate falls sooner."""
     if max_iter is not None:
         return int(max_iter)
     return _EPOCHS_OF_CORRECTION if corrects else _EPOCHS

@@ -126,7 +126,7 @@ def _fit_transformer(
 
 
 def _one_target(table: Table, j: int, wanted: BoolArray) -> Table:
-    """Give one target of the wanted series as a panel of its own."""
+    """Return one target of the wanted series as a panel of its own."""
     weight = None if table.weight is None else table.weight[:, [j]]
     one = replace(table, columns=[table.columns[j]], n_targets=1, weight=weight, names=None)
     one = one.take(wanted[table.series])
@@ -202,7 +202,7 @@ def _held_out(
 
 
 def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
-    """Tell whose logarithms are forecast better, each as far as it can prove it."""
+    """Return whose logarithms are forecast better, each as far as it can prove it."""
     judged = (values.error > 0) & (logs.error > 0)  # NaN: no
     ratio = np.zeros(len(judged))
     ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])

@@ -23,7 +23,7 @@ _ENOUGH = 4
 
 
 def comparable(scaler: Scaler, table: Table, split: IntArray | None) -> Scaler:
-    """Give the targets of a panel's series units in which they change alike.
+    """Return the targets of a panel's series units in which they change alike.
 
     scaler: of deviations.
     split: the row at which each series' validation split begins; its rows are left out.
@@ -56,7 +56,7 @@ def _season(column: Float64Array, first_row: IntArray, likely: tuple[int, ...]) 
 
 
 def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int) -> Float64Array:
-    """Give mean absolute changes over a season; of series that are too short, by those of rows."""
+    """Return mean absolute changes over a season; of series that are too short, from row to row."""
     change, count = _lagged(column, start, stop, 1)
     if season > 1:
         seasonal, n_seasonal = _lagged(column, start, stop, season)
@@ -69,7 +69,7 @@ def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int)
 def _lagged(
     column: Float64Array, start: IntArray, stop: IntArray, lag: int
 ) -> tuple[Float64Array, npt.NDArray[np.int64]]:
-    """Give mean absolute changes over so many rows, and their number.
+    """Return mean absolute changes over so many rows, and their number.
 
     Those beyond twice their 95th percentile are cut there, if that is above 0.
     """

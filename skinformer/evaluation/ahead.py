@@ -38,7 +38,7 @@ class PredictingModel:
             raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
-        """Tell how many rows of each series forecasts hold in memory: all from first to stop."""
+        """Return how many rows of each series forecasts hold in memory: all from first to stop."""
         return stop - first
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:  # noqa: ARG002
@@ -105,7 +105,7 @@ class ForecastingModel:
             )
 
     def after_history(self, rows: IntArray, observed: BoolArray) -> BoolArray:
-        """Tell which origins have a history, and warn of series that have none at first.
+        """Return which origins have a history, and warn of series that have none at first.
 
         observed: where rows of X have a truth.
         """
@@ -120,7 +120,7 @@ class ForecastingModel:
         return known
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
-        """Tell how many rows of each series are held: a context, and steps from first to last."""
+        """Return how many rows of each series are held: a context, and steps from first to last."""
         n_given = self._steps[stop - 1] - self._steps[first] + 1
         return np.asarray(n_given + self.model.sizes_.seq_len)
 
@@ -147,7 +147,7 @@ class ForecastingModel:
 
     def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """
-        Tell apart the rows of series whose forecasts take different numbers of steps.
+        Separate the rows of series whose forecasts take different numbers of steps.
 
         `forecast` gives all series of a call as many steps as the one that needs most, and asks
         what is known ahead at each of them.
@@ -176,7 +176,7 @@ def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
 
 
 def rows_for_last(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Give rows as the last step of an estimator sees them, and that step."""
+    """Return rows as the last step of an estimator sees them, and that step."""
     transformers, last = take_apart(estimator)
     for transformer in transformers:
         X = transformer.transform(X)

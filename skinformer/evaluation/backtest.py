@@ -235,7 +235,7 @@ def _check_forecasts(estimator: Any) -> None:
 
 
 def _horizon(last: Any, horizon: int | None) -> int:
-    """Give the horizon; by itself the steps that a fit was for, whatever the parameter became."""
+    """Return the horizon; by itself the steps that a fit was for, whatever the parameter became."""
     if horizon is None and isinstance(last, SeasonalNaive):
         horizon = last.season
     elif horizon is None:
@@ -272,7 +272,7 @@ class _SortedRows:
         return origins, np.minimum(horizon, ends[self.series[origins]] - origins), turn
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
-        """Give some rows; of those ahead only what is known then."""
+        """Return some rows; of those ahead only what is known then."""
         frame = self.frame.iloc[rows].copy()
         frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan
         return frame
@@ -417,7 +417,7 @@ def _shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) ->
 
 
 def _in_order(n_jobs: int | None) -> Any:
-    """Give results as they come; all at the end, where an engine, as Ray's, cannot do so."""
+    """Return results as they come; all at the end, where an engine, as Ray's, cannot do so."""
     try:
         return Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:

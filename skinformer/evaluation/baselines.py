@@ -66,7 +66,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         self.target = target
 
     def __sklearn_tags__(self) -> Any:
-        """Say that y is optional, NaN a missing value, and good forecasts not the point."""
+        """Declare that y is optional, NaN a missing value, and good forecasts not the point."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.target_tags.required = False

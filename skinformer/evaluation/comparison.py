@@ -176,7 +176,7 @@ def check_result(result: Any, *needed: str, of: str = "", advice: str = "") -> N
 
 
 def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
-    """Give backtests by name, a single one by none; raise if they are none."""
+    """Return backtests by name, a single one by none; raise if they are none."""
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     for name, table in tables.items():
         of = f" of {name!r}" if name else ""
@@ -225,7 +225,7 @@ def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd
 
 def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
     """
-    Tell which group each row of a backtest belongs to.
+    Return which group each row of a backtest belongs to.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def explain(
 
 
 def _members_of_groups(roles: Roles, groups: Any) -> dict[Hashable, Any]:
-    """Tell which columns are in each group, (n_columns,); raise if one is in none, or in two."""
+    """Return which columns are in each group, (n_columns,); raise if one is in none, or in two."""
     columns = [*roles.targets, *roles.past, *roles.known]
     named = {} if groups is None else {name: list(some) for name, some in groups.items()}
     grouped = [column for some in named.values() for column in some]

@@ -49,7 +49,7 @@ class OriginsModel:
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
-    """Give later rows to a copy of a fitted model, if `update` could take them.
+    """Update a copy of a fitted model by later rows, if `update` could take them.
 
     It is None where rows do not follow the history of known series directly, where covariates are
     missing, or where a value below zero would change the bounds of forecasts on the way.

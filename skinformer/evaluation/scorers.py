@@ -157,7 +157,7 @@ class ForecastScorer:
 
 
 def _stored_truth(model: FittedState) -> pd.DataFrame:
-    """Give the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
+    """Return the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
 
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
     precision, in which rows are kept.
@@ -170,7 +170,7 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
 
 
 def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
-    """Give rows as the last step sees them, and that step; raise if it gives no ranges."""
+    """Return rows as the last step sees them, and that step; raise if it gives no ranges."""
     last = take_apart(estimator)[1]
     if not hasattr(last, method):
         raise_no_ranges(last, method)

@@ -157,7 +157,7 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
 
 def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
     """
-    Tell which share of the truth lies within its interval.
+    Return which share of the truth lies within its interval.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None
 
 def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
     """
-    Tell how wide intervals are.
+    Return how wide intervals are.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
 
 
 def _truth_and(y_true: Any, forecast: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
-    """Give truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
+    """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
     truth, forecast = checks.numeric_truth(y_true), _forecast_array(forecast)
     shape = truth.shape
     columns = shape if len(shape) > 1 else (*shape, 1)
@@ -417,7 +417,7 @@ def _truth_and(y_true: Any, forecast: Any, *behind: int) -> tuple[Float64Array, 
 
 
 def _forecast_array(forecast: Any) -> Float64Array:
-    """Give forecasts as numbers, or raise if they are none."""
+    """Return forecasts as numbers, or raise if they are none."""
     try:
         values = np.asarray(forecast, dtype=np.float64)
     except (TypeError, ValueError):
@@ -470,7 +470,7 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
 
 
 def _series_of(rows: Any, n: int) -> Any:
-    """Give each row's series; one for rows without names."""
+    """Return each row's series; one for rows without names."""
     index: Any = getattr(rows, "index", None)
     if getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
         return np.zeros(n, dtype=np.int64)

@@ -295,7 +295,7 @@ def _at_same_steps(timeline: Timeline, low: IntArray, last: IntArray, distance: 
 def _extent(
     forecaster: StepForecaster, horizon: int, distance: int, split: IntArray | None
 ) -> tuple[IntArray, IntArray]:
-    """Give the first row of each series from which forecasts tell of errors, and where it ends."""
+    """Return the first row of each series whose forecasts show errors, and where it ends."""
     begin, end = forecaster.history.first_row[:-1], forecaster.history.first_row[1:]
     low = runs.earliest_origins(
         begin,
@@ -335,7 +335,7 @@ def _optimism(forecaster: StepForecaster, held_out: HeldOut | None) -> Float64Ar
 
 
 def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
-    """Tell how many times as large errors of targets are as others; 1 where there are none."""
+    """Return how many times as large errors of targets are as others; 1 where there are none."""
     size, other = (mean_of_known(np.abs(part), axis=(0, 1)) for part in (errors, others))
     return np.divide(size, other, out=np.ones_like(size), where=(size > 0) & (other > 0))
 
@@ -349,7 +349,7 @@ def _recent(sizes: Float64Array, run: IntArray) -> Float64Array:
 
 
 def _growth(typical: Float64Array) -> Float64Array:
-    """Tell the power of the step by which sizes grew over the later steps."""
+    """Return the power of the step by which sizes grew over the later steps."""
     first = len(typical) // 4
     if len(typical) - first < 3:
         return np.full(typical.shape[1], _MOST_GROWTH / 2)

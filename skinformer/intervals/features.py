@@ -27,7 +27,7 @@ def features_of(
     quiet: Float64Array,
     scaler: Scaler,
 ) -> Float64Array:
-    """Tell what sizes of errors may depend on: (n, pred_len, n_targets, n_features).
+    """Return what sizes of errors may depend on: (n, pred_len, n_targets, n_features).
 
     outputs: (n, pred_len, n_targets, *head.outputs), forecasts, standardised.
     changes: (n, n_targets), the volatility before each window.
@@ -48,7 +48,7 @@ def features_of(
 
 
 def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64Array:
-    """Give mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
+    """Return mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
 
     begin, end: (n,), the first row that is known before each window, and the row after the last.
 
@@ -76,7 +76,7 @@ def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
 
 
 def _levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
-    """Give logs of forecasts in means of their series, where these are counts or amounts."""
+    """Return logs of forecasts in means of their series, where these are counts or amounts."""
     out = np.zeros(points.shape)
     if scaler.targets is None:
         return out

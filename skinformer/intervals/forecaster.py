@@ -72,7 +72,7 @@ class Intervals:
     def quantiles(
         self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
-        """Give quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
+        """Return quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
 
         outputs: (n, n_targets, 3), from `IntervalForecaster.standardised`.
         scaler: of the fit, and of series that it did not hold.
@@ -95,7 +95,7 @@ class Intervals:
         scaler: Scaler,
         series: IntArray,
     ) -> Float64Array:
-        """Give what `predict` gives, and behind it quantiles: (n, n_targets, 1 + n_levels).
+        """Return what `predict` gives, and behind it quantiles: (n, n_targets, 1 + n_levels).
 
         head: of the fit; all else is as for `quantiles`.
         """
@@ -167,7 +167,7 @@ class IntervalForecaster(StepForecaster):
         return (3,)
 
     def point(self, outputs: Any) -> Any:
-        """Give the forecast, the first of them."""
+        """Return the forecast, the first of them."""
         return outputs[..., 0]
 
     def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
@@ -268,7 +268,7 @@ class _SizedWindows:
     def _log_sizes(
         self, outputs: Float64Array, rows: Rows, origins: IntArray, changes: Float64Array
     ) -> Float64Array:
-        """Tell the sizes of errors of windows, by what is known of these."""
+        """Return the sizes of errors of windows, by what is known of these."""
         fit, track = self.forecaster, rows.track[origins]
         series = np.minimum(self.requested.place.series[track], len(fit.scaler.mean))
         quiet, scaler = fit.intervals.quiet, fit.scaler.with_unseen()
@@ -279,7 +279,7 @@ class _SizedWindows:
     def _errors(
         self, points: Float64Array, rows: Rows, origins: IntArray, known: BoolArray
     ) -> Float64Array:
-        """Give errors of earlier windows, as they would be on rows that the fit did not see."""
+        """Return errors of earlier windows, as they would be on rows that the fit did not see."""
         fit, until = self.forecaster, self.forecaster.intervals.fitted_until
         ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), len(known) - 1)
         truth = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
@@ -294,7 +294,7 @@ class _SizedWindows:
 def _known_rows(
     fit: IntervalForecaster, rows: Rows, requested: RequestedSteps
 ) -> tuple[BoolArray, IntArray]:
-    """Tell which rows were observed, and for each one where what is known before it ends."""
+    """Return which rows were observed, and for each one where what is known before it ends."""
     history, given, place = fit.history, requested.observed, requested.place
     stored = history.find(place.series[rows.track], rows.steps)
     known = place.stored[rows.track] & (stored >= 0)

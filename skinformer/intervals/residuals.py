@@ -37,7 +37,7 @@ class Residuals:
         return flat.ffill().bfill().fillna(0.0).to_numpy().reshape(self.errors.shape)
 
     def quantiles(self, levels: Float64Array) -> Float64Array:
-        """Give quantiles by step ahead, (n_levels, pred_len, n_targets), ascending with the level.
+        """Return quantiles by step ahead, (n_levels, pred_len, n_targets), ascending in levels.
 
         The i-th of n errors is the quantile i / (n + 1), and that of few independent forecasts lies
         farther from the median, by what Student's law adds to the normal one: their own size is
@@ -65,7 +65,7 @@ class Residuals:
         return errors[:, max(step - reach, 0) : step + reach + 1].reshape(-1, k)
 
     def _widening(self, levels: Float64Array) -> Float64Array:
-        """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""
+        """Return the ratio of Student's quantiles to normal ones; at least 1, greater outside."""
         freedom = max(self.n_windows - 1, 2.0)
         z2 = ndtri(levels) ** 2
         # The first terms of Cornish's and Fisher's expansion.

@@ -100,7 +100,7 @@ def choose_runs(
 
 
 def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
-    """Give the origins of the forecasts that ended before some origins: (n, N_TRAILING).
+    """Return the origins of the forecasts that ended before some origins: (n, N_TRAILING).
 
     The latest come first, `distance` rows apart; -1 stands for none. None is before `earliest`.
     """

@@ -34,7 +34,7 @@ class Spread:
     profile: Float64Array
 
     def log_size(self, features: Float64Array, steps: IntArray) -> Float64Array:
-        """Tell what is added to `typical` for errors to come: (n, n_steps, n_targets).
+        """Return what is added to `typical` for errors to come: (n, n_steps, n_targets).
 
         features: (n, n_steps, n_targets, n_features), what is known at the origin; NaN counts as
         the mean.
@@ -137,7 +137,7 @@ def fit_spread(
 
 
 def _usual(sizes: Float64Array, known: BoolArray) -> Float64Array:
-    """Give sizes in the mean ones of their steps."""
+    """Return sizes in the mean ones of their steps."""
     level = sizes.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return sizes / np.where(level > 0, level, 1.0)
 

@@ -21,7 +21,7 @@ def make_kernel(
 
 
 class QKNorm(nn.Module):
-    """Give queries and keys unit length, with a learnt temperature per head.
+    """Scale queries and keys to unit length, with a learnt temperature per head.
 
     For bf16 training, where large logits lose precision: the logits are bounded by τ/√d. At
     the start they are cosines, so attention over many keys is close to uniform: until τ has
@@ -56,7 +56,7 @@ class QKNorm(nn.Module):
         self.tau = nn.Parameter(torch.full((n_heads,), math.sqrt(d_head)))
 
     def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Give queries length τ and keys length 1, each (batch, n_heads, length, d_head)."""
+        """Scale queries to length τ and keys to length 1, each (batch, n_heads, length, d_head)."""
         unit_q = F.normalize(q.float(), dim=-1) * self.tau[:, None, None]
         return unit_q.to(q.dtype), F.normalize(k.float(), dim=-1).to(k.dtype)
 

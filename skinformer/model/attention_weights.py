@@ -20,7 +20,7 @@ class AttentionWeights(NamedTuple):
 
 
 def softmax_weights(q: Tensor, k: Tensor, visible: Tensor) -> Tensor:
-    """Give the softmax of q·k/√d over visible keys, float32; each query must see one at least.
+    """Return the softmax of q·k/√d over visible keys, float32; each query must see one at least.
 
     >>> import torch
     >>> q = k = torch.zeros(1, 1, 2, 4)

@@ -34,7 +34,7 @@ class DenseAttention(nn.Module):
         """Draw nothing: all keys are used."""
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: None, n_last: int) -> Tensor:  # noqa: ARG002
-        """Give the context of the last ``n_last`` queries, (batch, n_heads, n_last, d_head).
+        """Return the context of the last ``n_last`` queries, (batch, n_heads, n_last, d_head).
 
         ``keys`` are those of the other kernel, which is called alike.
         """

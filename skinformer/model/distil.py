@@ -67,7 +67,7 @@ class _Neighbours(torch.autograd.Function):
 
 
 def halved_ends(ends: Tensor) -> Tensor:
-    """Give the first and last step that each state stands for after distilling, (⌈length/2⌉, 2).
+    """Return the first and last step that each state stands for after distilling, (⌈length/2⌉, 2).
 
     A state is pooled from five around the first of its two, and each of them has seen all others.
     >>> halved_ends(torch.tensor([[0, 3], [4, 7], [8, 9]])).tolist()

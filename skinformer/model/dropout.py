@@ -106,7 +106,7 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
 
 
 def reseed(network: nn.Module, seed: int) -> None:
-    """Give each dropout of a network a generator of its own, at the start of sequence ``seed``."""
+    """Set for each dropout a generator of its own, at the start of sequence ``seed``."""
     for i, dropout in enumerate(_dropouts(network), start=1):
         dropout.generator = make_generator(seed, i)
 

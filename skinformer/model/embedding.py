@@ -45,7 +45,7 @@ class CalendarEmbedding(nn.Module):
 
     @torch.no_grad()
     def embed_unseen(self) -> None:
-        """Give the last value of the last field, which training did not hold, the mean vector."""
+        """Set the last value of the last field, which training did not hold, to the mean vector."""
         table: Tensor = self.tables[-1].weight  # type: ignore[assignment]
         table[-1] = table[:-1].mean(dim=0)
 

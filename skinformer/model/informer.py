@@ -277,7 +277,7 @@ class Informer(nn.Module):
         return torch.cat([ahead.to(future.dtype), future[..., k:]], dim=-1)
 
     def embed_unseen(self) -> None:
-        """Give the last value of the last calendar field the mean vector of the others."""
+        """Set the last value of the last calendar field to the mean vector of the others."""
         for embedding in (self.encoder_embedding, self.decoder_embedding):
             if embedding.calendar is not None:
                 embedding.calendar.embed_unseen()

@@ -41,7 +41,7 @@ class KnownFuturePath(nn.Linear):
         nn.init.zeros_(self.weight)
 
     def forward(self, known: Tensor) -> Tensor:
-        """Give the effect of known covariates, (batch, pred_len, n_known), on targets."""
+        """Return the effect of known covariates, (batch, pred_len, n_known), on targets."""
         # In float32 also under autocast: bf16 keeps three digits of a covariate.
         with torch.autocast(known.device.type, enabled=False):
             return super().forward(known.float())

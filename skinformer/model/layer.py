@@ -82,7 +82,7 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor | None, memory: Tensor | None, n_last: int | None = None
     ) -> Tensor:
-        """Give the new states of the last ``n_last`` steps; ``keys`` are those of `draw_keys`."""
+        """Return the new states of the last ``n_last`` steps; ``keys`` are those of `draw_keys`."""
         # PERF: steps meet in self-attention only, so the queries that nobody reads are dropped
         # there: exact, and at 48 + 24 steps it saves 13 of the 66 ms of a training step.
         x = self.attention_residual(x, partial(self.attention, keys=keys, n_last=n_last))

@@ -33,7 +33,7 @@ class LayerAttention(NamedTuple):
     keys: Tensor
 
     def of_window(self, i: int) -> "LayerAttention":
-        """Give the same of one window, without the axis of windows."""
+        """Return the same of one window, without the axis of windows."""
         return self._replace(weights=self.weights[i], selected=self.selected[i])
 
 
@@ -77,7 +77,7 @@ class AttentionRecorder:
         return output
 
     def kept(self) -> list[LayerAttention]:
-        """Give the attention of the windows so far, in the order of the forward pass."""
+        """Return the attention of the windows so far, in the order of the forward pass."""
         spans = self._spans()
         out = []
         for (where, layer), parts in self._found.items():
@@ -107,7 +107,7 @@ class AttentionRecorder:
         self._found.setdefault(place, []).append(found)
 
     def _spans(self) -> dict[tuple[str, int], tuple[Tensor, Tensor]]:
-        """Give the steps of queries and keys of each attention, counted from the origin."""
+        """Return the steps of queries and keys of each attention, counted from the origin."""
         network, out = self.network, {}
         tokens = patch_ends(self._seq_len, network.patch_len, pad_front=True) - self._seq_len
         for i, gap in enumerate(network.encoder.gaps):

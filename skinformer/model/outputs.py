@@ -4,7 +4,7 @@ from torch import Tensor
 
 
 def match_axes(values: Tensor, outputs: Tensor) -> Tensor:
-    """Give values, (batch, length, n_targets), axes of length 1 for those that outputs have behind.
+    """Return values, (batch, length, n_targets), with axes of length 1 behind, as outputs have.
 
     >>> import torch
     >>> match_axes(torch.zeros(2, 24, 7), torch.zeros(2, 24, 7, 3)).shape

@@ -50,7 +50,7 @@ def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | Non
 
 
 def patch_ends(length: int, patch_len: int, *, pad_front: bool) -> Tensor:
-    """Give the first and last real step of each patch, (⌈length / patch_len⌉, 2), int64.
+    """Return the first and last real step of each patch, (⌈length / patch_len⌉, 2), int64.
 
     >>> patch_ends(5, 2, pad_front=True).tolist()
     [[0, 0], [1, 2], [3, 4]]

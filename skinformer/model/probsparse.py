@@ -105,7 +105,7 @@ class ProbSparseAttention(nn.Module):
         return keys
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int) -> Tensor:
-        """Give the context of the last ``n_last`` steps; all steps are ranked all the same."""
+        """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys)  # (batch, n_heads, n_top)
         index = top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1])
         queries, mask = q.gather(-2, index), self._visible(top, k.shape[-2])
@@ -135,7 +135,7 @@ class ProbSparseAttention(nn.Module):
         return AttentionWeights(weights[:, :, last], selected[:, :, last], visible[last])
 
     def _select(self, q: Tensor, k: Tensor, keys: Tensor) -> Tensor:
-        """Give the places of the queries that attend, (batch, n_heads, n_top)."""
+        """Return the places of the queries that attend, (batch, n_heads, n_top)."""
         n_top = n_top_queries(q.shape[-2], self.factor)
         measure = sparsity(q, k, keys, causal=self.causal)
         return measure.topk(n_top, dim=-1, sorted=False).indices

@@ -61,7 +61,7 @@ class Stack(nn.Module):
         self.recompute = recompute
 
     def forward(self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None) -> Tensor:
-        """Give the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
+        """Return the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
         n_wanted = [*[None] * (len(self.layers) - 1), n_last]
         layers = cast("Iterable[Layer]", self.layers)
         for layer, gap, n in zip(layers, self.gaps, n_wanted, strict=True):

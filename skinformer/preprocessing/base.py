@@ -29,13 +29,13 @@ class RowTransformer(TransformerMixin, PlainPickles):
     """
 
     def __sklearn_tags__(self) -> Any:
-        """Say that NaN passes through."""
+        """Declare that NaN passes through."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
     def _wrap(self, values: npt.NDArray[Any], X: Any) -> Any:
-        """Give values X's kind: a frame with its index for a frame, else an array."""
+        """Wrap values as X is: a frame with its index for a frame, else an array."""
         if not isinstance(X, pd.DataFrame | pd.Series):
             return values
         # PERF: without a copy, as the values are new; of windows it would double the memory.

@@ -78,7 +78,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         self.tz = tz
 
     def __sklearn_tags__(self) -> Any:
-        """Say that columns need names, and NaN passes through."""
+        """Declare that columns need names, and NaN passes through."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.dict = True
@@ -161,7 +161,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
 
 
 def _as_pandas(X: Any) -> pd.DataFrame:
-    """Give rows as a frame of pandas; what is one already stays as it is."""
+    """Return rows as a frame of pandas; what is one already stays as it is."""
     if isinstance(X, pd.DataFrame):
         return X
     if hasattr(X, "to_pandas"):

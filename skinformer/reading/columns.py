@@ -48,7 +48,7 @@ class LabelledRows(NamedTuple):
 
 
 def as_frame(X: Any) -> Any:
-    """Give a Series as a frame, and everything else as it is."""
+    """Return a Series as a frame, and everything else as it is."""
     return X.to_frame() if isinstance(X, pd.Series) else X
 
 

@@ -25,27 +25,27 @@ class NumberReader:
     """How truths are read, and given back: numbers as they are."""
 
     def rows(self, X: Any, unseen: float = np.nan) -> Any:  # noqa: ARG002
-        """Give X with its targets as numbers."""
+        """Return X with its targets as numbers."""
         return X
 
     def truth(self, y: Any, unseen: float = np.nan) -> Any:  # noqa: ARG002
-        """Give y as numbers; None stays None."""
+        """Return y as numbers; None stays None."""
         return y
 
     def spread(self, table: Table) -> Table:
-        """Give a table whose targets are the columns that are forecast."""
+        """Return a table whose targets are the columns that are forecast."""
         return table
 
     def scaled(self, scaler: Scaler) -> Scaler:
-        """Give the scale of these columns."""
+        """Return the scale of these columns."""
         return scaler
 
     def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """Give numbers of shape (n, n_targets) back as what they were read from."""
+        """Return numbers of shape (n, n_targets) as what they were read from."""
         return values[:, 0] if one_dimensional else values
 
     def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """Give the same as a frame."""
+        """Return the same as a frame."""
         return pd.DataFrame(values, index=index, columns=names)
 
 
@@ -63,7 +63,7 @@ class Labels:
     weight: Float64Array | None = None
 
     def codes(self, values: pd.Series) -> Float64Array:
-        """Give labels their places among the classes; NaN is missing, -1 none of the classes.
+        """Encode labels by their places among the classes; NaN is missing, -1 none of them.
 
         >>> Labels(np.array(["high", "low"]), None).codes(pd.Series(["low", None, "odd"]))
         array([ 1., nan, -1.])
@@ -75,7 +75,7 @@ class Labels:
         return codes
 
     def given(self, codes: Float64Array) -> AnyArray:
-        """Give labels of codes; None where a code is NaN."""
+        """Return labels of codes; None where a code is NaN."""
         known = ~np.isnan(codes)
         labels = self.classes[np.where(known, codes, 0).astype(np.int64)]
         return labels if known.all() else np.where(known, labels.astype(object), np.array(None))
@@ -99,7 +99,7 @@ class LabelReader(NumberReader):
         return tuple(len(target.classes) for target in self.targets)
 
     def rows(self, X: Any, unseen: float = np.nan) -> Any:
-        """Give a copy of X with codes in the columns of labels.
+        """Return a copy of X with codes in the columns of labels.
 
         unseen: what stands for a label that training did not hold; NaN takes it as missing, and
         warns.
@@ -118,7 +118,7 @@ class LabelReader(NumberReader):
         return table if isinstance(X, pd.DataFrame) else table.to_numpy(dtype=object)
 
     def truth(self, y: Any, unseen: float = np.nan) -> Any:
-        """Give codes in y's place; y of other columns as it is, to be refused by its reader."""
+        """Return codes in y's place; y of other columns as it is, to be refused by its reader."""
         if y is None:
             return None
         columns = _truth_columns(y)
@@ -139,7 +139,7 @@ class LabelReader(NumberReader):
         return codes
 
     def spread(self, table: Table) -> Table:
-        """Give each class a column: 1 where it came, NaN where its target is missing.
+        """Encode each class as a column: 1 where it came, NaN where its target is missing.
 
         Weights are those of the classes, too.
         """
@@ -170,7 +170,7 @@ class LabelReader(NumberReader):
         return Scaler(mean, scale)
 
     def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """Give labels of codes, (n, n_targets); of targets of different types as objects.
+        """Return labels of codes, (n, n_targets); of targets of different types as objects.
 
         one_dimensional: whether there is no axis for targets.
         """
@@ -184,7 +184,7 @@ class LabelReader(NumberReader):
         return np.column_stack(columns)
 
     def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """Give labels of codes as a frame; categoricals where they came as such, in their order."""
+        """Return labels of codes as a frame; categoricals where they came so, in their order."""
         columns = {
             j: pd.Series(target.given(codes), index=index, dtype=target.dtype)
             for j, (target, codes) in enumerate(zip(self.targets, values.T, strict=True))
@@ -227,7 +227,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
 
 
 def _table(X: Any) -> pd.DataFrame:
-    """Give a table as a frame of its own, its columns numbered if it is none; empty of no table."""
+    """Return a table as its own frame, columns numbered if it is none; empty of no table."""
     if isinstance(X, pd.DataFrame):
         return X.copy(deep=False)
     values = np.asarray(X)
@@ -246,7 +246,7 @@ def _places(
 
 
 def _truth_columns(y: Any) -> list[pd.Series]:
-    """Give y as columns of labels."""
+    """Return y as columns of labels."""
     if isinstance(y, pd.DataFrame):
         return [y.iloc[:, j] for j in range(y.shape[1])]
     if isinstance(y, pd.Series):
@@ -265,7 +265,7 @@ def _classes(column: pd.Series, where: str, class_weight: Any) -> Labels:
 
 
 def _plain(values: pd.Series) -> AnyArray:
-    """Give labels without missing ones as an array of what they are."""
+    """Return labels without missing ones as an array of what they are."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.dtype.categories.dtype)
     if isinstance(values.dtype, np.dtype) and values.dtype != object:

@@ -89,7 +89,7 @@ def _number_series(
     labels: pd.Index | None, n_rows: int, *, by_name: bool = False
 ) -> tuple[IntArray, pd.Index | None]:
     """
-    Give each series a number, in order of appearance or of its name; no labels means one series.
+    Count series in order of appearance or of their names; no labels means one series.
 
     By names, so that what a fit draws and sums does not depend on which series came first.
     """
@@ -145,7 +145,7 @@ class RowPlaces:
     def find(
         self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
     ) -> FoundRows:
-        """Give series and step of each row, in X's order.
+        """Return series and step of each row, in X's order.
 
         An array follows the training rows, unless it is the training array itself. It is a
         TypeError or a ValueError if the labels are of another kind than the fitted, or lie on no
@@ -172,7 +172,7 @@ class RowPlaces:
 def _find_series(
     known: pd.Index | None, labels: pd.Index | None, n_rows: int
 ) -> tuple[IntArray, pd.Index | None]:
-    """Give each row's series its fitted number, new ones the next; and the names of all."""
+    """Find each row's series, numbered as fitted, new ones behind; and the names of all."""
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64), known
     checks.check_series_named(labels)

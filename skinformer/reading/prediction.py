@@ -117,7 +117,7 @@ def _complete(X: Any, roles: Roles) -> Any:
 
 
 def _histories(columns: Columns, roles: Roles) -> list[AnyArray]:
-    """Give what X holds of the targets, in y's units."""
+    """Return what X holds of the targets, in y's units."""
     history = [columns.values[name] for name in roles.targets]
     if roles.mode == "both":
         return [a * column + b for column, (a, b) in zip(history, roles.links, strict=True)]

@@ -51,7 +51,7 @@ def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[tuple[Hashable, ...], 
 def find_targets(
     wanted: Any, names: Sequence[Hashable], *, named: bool, truth: Truth | None
 ) -> tuple[Hashable, ...]:
-    """Tell which columns of X are the targets; none if y alone holds them.
+    """Return which columns of X are the targets; none if y alone holds them.
 
     wanted: what the user named; None is the last column, or y's where X holds it.
     names, named: X's columns, and whether the names are its own; if not, a target that is none of
@@ -79,7 +79,7 @@ def find_targets(
 def find_known(
     names: Sequence[Hashable], given: Collection[Hashable], targets: Collection[Hashable]
 ) -> tuple[Hashable, ...]:
-    """Tell which columns are known ahead, in X's order: those given, and the calendar's.
+    """Return which columns are known ahead, in X's order: those given, and the calendar's.
 
     >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
     ('calendar__hour_sin', 'price')

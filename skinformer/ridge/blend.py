@@ -96,7 +96,7 @@ def _descend(errors: Float64Array, first: Float64Array, price: float) -> Float64
 def mixed_errors(
     stretches: list[Stretch], weights: Float64Array, chosen: IntArray, n_strengths: int
 ) -> Float64Array:
-    """Give the mean squared error of a mixture of candidates on each stretch.
+    """Return the mean squared error of a mixture of candidates on each stretch.
 
     >>> stretch = np.diag([3.0, 0.0])
     >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)

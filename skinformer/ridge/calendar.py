@@ -54,7 +54,7 @@ def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
 
 
 def _change_sums(problem: Problem, origins: IntArray) -> tuple[Float64Array, Float64Array]:
-    """Give mean products of known columns' changes with themselves and with the targets'."""
+    """Return mean products of known columns' changes with themselves and with the targets'."""
     n_known, n_targets, n_columns = len(problem.effect), problem.n_targets, problem.values.shape[1]
     everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
     gram, cross = np.zeros((n_known, n_known)), np.zeros((n_known, n_targets))
@@ -77,7 +77,7 @@ def _effect(gram: Float64Array, cross: Float64Array, *, strength: float) -> Floa
 
 
 def unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:
-    """Give the mean squared change that an effect leaves, less a constant."""
+    """Return the mean squared change that an effect leaves, less a constant."""
     return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())
 
 

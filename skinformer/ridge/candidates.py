@@ -61,11 +61,11 @@ class Equations(NamedTuple):
     cross: Float64Array
 
     def solve(self, strength: float) -> Float64Array:
-        """Give the maps of least mean squared error plus `strength` times their squared size."""
+        """Return the maps of least mean squared error plus `strength` times their squared size."""
         return solution(self._ridge(strength), self.cross)
 
     def all_maps(self) -> list[Floats]:
-        """Give the maps of each of `STRENGTHS`, rounded: 1e-7 of a forecast, for half the time.
+        """Return the maps of each of `STRENGTHS`, rounded: 1e-7 of a forecast, for half the time.
 
         Cost: ``n_groups · n_features³ / 3`` products each.
         """
@@ -75,7 +75,7 @@ class Equations(NamedTuple):
         return self.solve(strength).astype(np.float32)
 
     def all_forecasters(self, n_windows: int) -> Sequence[Floats | Factored]:
-        """Give what forecasts so many windows soonest, for each of `STRENGTHS`.
+        """Return what forecasts so many windows soonest, for each of `STRENGTHS`.
 
         Fewer windows than a map has outputs are not worth solving it: of twelve columns, 720 steps
         ahead, ridges took 146 s, and take 94.
@@ -104,7 +104,7 @@ class Factored(NamedTuple):
 
 
 def affordable(n_gram: int, n_map: int) -> bool:
-    """Tell whether so many products may be kept in memory, by the estimate in `_KIND_BYTES`.
+    """Return whether so many products may be kept in memory, by the estimate in `_KIND_BYTES`.
 
     n_gram: products of features with features.
     n_map: products of features with what followed.
@@ -157,7 +157,7 @@ class Competition:
         self.mixed.turn_over(whole.mixed)
 
     def equations(self, skip: Sequence[Candidate] = ()) -> Iterator[tuple[Candidate, Equations]]:
-        """Give those of the windows so far, but for ``skip`` and "last", which learns nothing."""
+        """Return those of the windows so far, but for ``skip`` and "last", which learns nothing."""
         groups = {"shared": self.columns.shared(), "own": self.columns, "mixed": self.mixed}
         for kind, sums in groups.items():
             gram, cross = sums.means()
@@ -167,7 +167,7 @@ class Competition:
                     yield candidate, Equations(gram[:, used[:, None], used], cross[:, used])
 
     def features(self, candidate: Candidate) -> IntArray:
-        """Give the positions of the features of its sums that a candidate uses."""
+        """Return the positions of the features of its sums that a candidate uses."""
         if candidate.kind != "mixed":
             return np.arange(self.problem.seq_len - candidate.length, self.problem.seq_len)
         n_columns = self.problem.values.shape[1]

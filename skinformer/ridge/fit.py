@@ -104,7 +104,7 @@ def fit_linear_path(
 def _find_effect(
     problem: Problem, origins: IntArray, steps: IntArray, split: int | None
 ) -> Callable[[Problem, IntArray], Problem]:
-    """Tell how to find what is known ahead by itself, where ridges forecast better without it.
+    """Find what is known ahead by itself, where ridges forecast better without it.
 
     The effect of columns alone explains changes since the origin, and so does whatever has the same
     cycle: the temperature of another city explains when people are in the street, as long as no
@@ -193,7 +193,7 @@ _EFFECTS = (
 def _errors_with(
     problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = True
 ) -> Float64Array | None:
-    """Give the log error, on each stretch, of short maps beside the problem's effect."""
+    """Return the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
     rows = origins, steps
     if not (alone and in_runs(problem, origins)):
@@ -353,7 +353,7 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
 def _weigh(
     competition: Competition, stretches: list[Stretch], *, noise: float
 ) -> tuple[Float64Array, IntArray]:
-    """Give each candidate its weight and its strength; the last value where none was compared."""
+    """Return each candidate its weight and its strength; the last value where none was compared."""
     candidates = competition.candidates
     if not stretches:
         weights = np.array([float(candidate == _FALLBACK) for candidate in candidates])

@@ -27,7 +27,7 @@ def add_runs(sums: Sums, problem: Problem, origins: IntArray) -> IntArray:
 
 
 def in_runs(problem: Problem, origins: IntArray) -> bool:
-    """Tell whether nearly all windows lie in runs that are added without them."""
+    """Return whether nearly all windows lie in runs that are added without them."""
     long = sum(len(run) for run in _runs(origins) if len(run) >= problem.seq_len)
     return problem.weight is None and long > _NEARLY * len(origins)
 

@@ -37,7 +37,7 @@ class PhaseMaps(NamedTuple):
     weights: Floats
 
     def n_columns(self) -> int:
-        """Tell of how many first columns `others` are read, by the width of the weights."""
+        """Return for how many first columns `others` are read, by the width of the weights."""
         n_read = self.weights.shape[1] // max(self.waves.shape[1], 1) - self.own.shape[1] - 1
         n_others = self.others.shape[1]
         return n_read // n_others if n_others else len(self.weights)

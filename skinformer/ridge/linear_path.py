@@ -88,7 +88,7 @@ class LinearPath(nn.Module):
         return forecast if added is None else forecast + added
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor | None:
-        """Give the effect of columns known ahead on some steps; None where there is none."""
+        """Return the effect of columns known ahead on some steps; None where there is none."""
         known = values[..., values.shape[-1] - self.n_known :]
         if self.calendar is not None and calendar is not None:
             effect: Tensor = self.calendar(known, calendar)
@@ -114,7 +114,7 @@ class _Calendar(nn.Module):
         _keep(self, effect._asdict())
 
     def forward(self, known: Tensor, categories: Tensor) -> Tensor:
-        """Give the effect on each step, (batch, length, n_targets).
+        """Return the effect on each step, (batch, length, n_targets).
 
         known: standardised, without NaN, (batch, length, n_known).
         categories: calendar fields first, (batch, length, n_categories), int64.
@@ -159,7 +159,7 @@ class _Phases(nn.Module):
         _keep(self, maps._asdict())
 
     def forward(self, distance: Tensor, categories: Tensor) -> Tensor:
-        """Give what is added to forecasts, (batch, pred_len, n_targets).
+        """Return what is added to forecasts, (batch, pred_len, n_targets).
 
         distance: windows less their last values, (batch, seq_len, n_inputs).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).

@@ -94,7 +94,7 @@ def find_phases(
 
 
 def _layout(problem: Problem) -> PhaseMaps | None:
-    """Say what is read, without weights; None where there is no cycle, or too much to read."""
+    """Describe what is read, without weights; None where there is no cycle, or too much to read."""
     if problem.cycle is None:
         return None
     cells, seq_len = problem.cycle.cells, problem.seq_len
@@ -122,7 +122,7 @@ def _layout(problem: Problem) -> PhaseMaps | None:
 def _rests(
     problem: Problem, maps: PhaseMaps, time: _Times
 ) -> Iterator[tuple[slice, Windows, Float32Array, Float64Array]]:
-    """Give places of windows, these, what the maps of each target read of them, and what is left.
+    """Return places of windows, these, what the maps of each target read of them, and what is left.
 
     Read is (n_targets, n_windows, n_features), left by the fit what the windows' future is.
     """
@@ -179,7 +179,7 @@ def _choose(
 def _losses(
     problem: Problem, maps: PhaseMaps, time: _Times, solved: list[Floats], stretches: IntArray
 ) -> Float64Array:
-    """Give squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
+    """Return squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
     share = np.array(SHARES)
     out = np.zeros((int(stretches.max()) + 1, len(STRENGTHS), len(share)))
     for part, windows, seen, left in _rests(problem, maps, time):

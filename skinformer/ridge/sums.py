@@ -143,7 +143,7 @@ class Sums(NamedTuple):
         self.add(0, features, future, weight)
 
     def means(self) -> tuple[Float64Array, Float64Array]:
-        """Give `gram` and `cross`, each group per unit of its own weight."""
+        """Return `gram` and `cross`, each group per unit of its own weight."""
         total = np.maximum(self.weight.mean(axis=1), _TINY)[:, None, None]
         return self.gram / total, self.cross / np.maximum(self.weight, _TINY)[:, None]
 

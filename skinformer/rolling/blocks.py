@@ -66,7 +66,7 @@ class RequestedSteps(NamedTuple):
     filled: BoolArray | None = None
 
     def series(self, n_fitted: int) -> IntArray:
-        """Give the series of each step; one number stands for all that the fit did not hold."""
+        """Return the series of each step; one number stands for all that the fit did not hold."""
         return np.minimum(self.place.series[self.track], n_fitted)
 
 
@@ -131,7 +131,7 @@ class Roller:
         return outputs[of_request, steps - start], held
 
     def filled(self, observed: Observed) -> Float32Array:
-        """Give the targets, standardised, of rows after the history, the missing ones filled.
+        """Return the targets, standardised, of rows after the history, the missing ones filled.
 
         observed: rows directly after the history, complete but for targets.
 
@@ -260,7 +260,7 @@ def _extent(
 
 
 def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
-    """Tell where something was known before, of the same track."""
+    """Return where something was known before, of the same track."""
     count = np.cumsum(np.concatenate([np.zeros_like(known[:1], dtype=np.int64), known]), axis=0)
     return count[:-1] > np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
 

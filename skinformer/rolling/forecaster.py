@@ -56,7 +56,7 @@ class StepForecaster:
         return self.head.outputs
 
     def point(self, outputs: Any) -> Any:
-        """Give the one value of what is forecast that is fed back."""
+        """Return the one value of what is forecast that is fed back."""
         return self.head.point(outputs)
 
     def observe(self, table: Table) -> Observed:
@@ -127,7 +127,7 @@ class StepForecaster:
         outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
 
     def appended(self, table: Table) -> Timeline:
-        """Give the history with rows that follow it, missing targets filled by forecasts.
+        """Return the history with rows that follow it, missing targets filled by forecasts.
 
         Rows are sorted by series and step.
         """
@@ -160,7 +160,7 @@ class StepForecaster:
         timeline.values[late, :k] = replace(self, history=timeline.head(first))._filled(given)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
-        """Give rows of fitted series what is static; warn of values that nothing was learnt of."""
+        """Fill in what is static in rows of fitted series; warn of values never learnt."""
         rows = np.flatnonzero(table.series < self.history.n_series)
         stored = self.history.values[self.history.first_row[table.series[rows]]]
         place = {name: j - len(self.roles.known) for j, name in enumerate(self.roles.known)}
@@ -208,14 +208,14 @@ class StepForecaster:
         return EnsembleForecaster(self.ensemble, *given)
 
     def _filled(self, rows: Observed) -> Float32Array:
-        """Give the standardised targets of rows after the history, forecasts where they miss."""
+        """Return the standardised targets of rows after the history, forecasts where they miss."""
         history = self.history
         forecast = self.ensemble_forecaster(np.arange(history.n_series), history.clock)
         with self._threads():
             return self._roller(forecast, history.clock).filled(rows)
 
     def _threads(self) -> AbstractContextManager[object]:
-        """Give the threads of all predictions of a roll at once."""
+        """Return the threads of all predictions of a roll at once."""
         sizes = self.sizes
         n_linear = sizes.seq_len * sizes.pred_len * self.history.values.shape[1]
         return prediction_threads(self.ensemble.largest_product, n_linear)

@@ -14,7 +14,7 @@ from skinformer.validation.rows import raise_unknown_ahead
 
 
 def nothing_observed(history: Timeline) -> Observed:
-    """Give the rows of no X."""
+    """Return the rows of no X."""
     nothing = np.empty(0, dtype=np.int64)
     return Observed(history.values[:0], nothing, nothing)
 

@@ -192,7 +192,7 @@ def draw_pairs(
 
 
 def _level(features: Float64Array, anchor: int | None) -> Float64Array:
-    """Give the level that forecasts are distances from, 0 where nothing is known."""
+    """Return the level that forecasts are distances from, 0 where nothing is known."""
     if anchor is None:
         return np.zeros(len(features))
     level = np.where(np.isnan(features[:, anchor]), features[:, 0], features[:, anchor])
@@ -236,7 +236,7 @@ def _name(regressor: Any) -> str:
 
 
 def _stays(level: Float64Array, steps: IntArray) -> bool:
-    """Tell whether the level of late truths is one that earlier ones had, so that it was learnt."""
+    """Return whether earlier truths had the level of late ones, so that it was learnt."""
     late = steps >= np.quantile(steps, _LATE)
     if late.all():
         return False

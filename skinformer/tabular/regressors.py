@@ -22,7 +22,7 @@ _SIZES = {True: ((100, 0.15), (70, 0.2)), False: ((300, 0.1), (150, 0.2))}
 def default_regressors(
     *, simple: bool, quick: bool = False
 ) -> tuple[HistGradientBoostingRegressor, HistGradientBoostingRegressor]:
-    """Give the boosted trees that are fitted where the user names nothing else.
+    """Return the boosted trees that are fitted where the user names nothing else.
 
     simple: whether they see nothing but one table's past and calendar, where few trees are as good
     on five of six tables.
@@ -107,7 +107,7 @@ class ReadyRegressor:
         return self._requested(self.regressor.predict, features).reshape(len(features))
 
     def probabilities(self, features: Float64Array) -> Float64Array:
-        """Give the probabilities of the classes that it was fitted to, where it is a classifier."""
+        """Return probabilities of the classes that it was fitted to, where it is a classifier."""
         return self._requested(self.regressor.predict_proba, features)
 
     def _requested(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:

@@ -69,7 +69,7 @@ def holiday_columns(places: Sequence[str]) -> list[str]:
 
 
 def is_calendar_column(name: Hashable) -> bool:
-    """Tell whether a column was made from the calendar, and so is known in the future.
+    """Return whether a column was made from the calendar, and so is known in the future.
 
     True for the names of `calendar_columns` and `holiday_columns`, whatever prefixes a
     ColumnTransformer or a FeatureUnion put before them. A measurement that one called "calendar"
@@ -117,7 +117,7 @@ def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | Non
 
 
 def _span(index: pd.Index) -> tuple[float, float]:
-    """Give the mean step of an index, and what it spans with the last row's own step, in days."""
+    """Return the mean step of an index, and what it spans with the last row's own step, in days."""
     dates = wall_times(index)  # a day that daylight saving shortens is still a day
     days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
     step = days / max(len(dates) - 1, 1)

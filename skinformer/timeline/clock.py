@@ -41,7 +41,7 @@ class Clock(ABC):
 
     @abstractmethod
     def labels(self, steps: IntArray) -> pd.Index:
-        """Give the labels of steps, the inverse of `steps`; consecutive ones have a frequency."""
+        """Return the labels of steps, the inverse of `steps`; consecutive ones have a frequency."""
 
     def elapsed(self, steps: IntArray) -> IntArray:
         """Measure the time from the origin to steps: microseconds; steps without dates."""
@@ -61,7 +61,7 @@ class Clock(ABC):
         return str(getattr(self.freq, "freqstr", self.freq))
 
     def starting_at(self, label: Any) -> Clock:
-        """Give the same clock, counted from another label."""
+        """Return the same clock, counted from another label."""
         return replace(self, origin=label)
 
 
@@ -78,7 +78,7 @@ class IntegerClock(Clock):
         return np.where(rest == 0, steps, OFF_GRID)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """Give the integers of steps."""
+        """Return the integers of steps."""
         labels: pd.Index = pd.Index(int(self.origin) + steps * self.freq, name=self.name)
         return labels
 
@@ -103,7 +103,7 @@ class PeriodClock(Clock):
         return np.where(rest == 0, steps, OFF_GRID)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """Give the periods of steps."""
+        """Return the periods of steps."""
         ordinals = self.origin.ordinal + steps * self.freq.n
         periods: pd.Index = pd.PeriodIndex.from_ordinals(  # type: ignore[attr-defined]
             ordinals, freq=self.freq, name=self.name
@@ -123,7 +123,7 @@ class ElapsedClock(Clock):
         return np.where((elapsed % step) == pd.Timedelta(0), steps, OFF_GRID)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """Give the instants of steps, in the origin's time zone."""
+        """Return the instants of steps, in the origin's time zone."""
         # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
         unit = f"timedelta64[{self.origin.unit}]"
         elapsed = steps * np.int64(pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit))
@@ -152,7 +152,7 @@ class WallClock(Clock):
     wall: Any
 
     def starting_at(self, label: Any) -> Clock:
-        """Give the same clock, counted from another label."""
+        """Return the same clock, counted from another label."""
         usual = self.wall - self.wall.normalize()
         wall = _walls(pd.DatetimeIndex([label]), usual)[0]
         return replace(self, origin=label, wall=wall)
@@ -172,7 +172,7 @@ class WallClock(Clock):
         return np.where(found < 0, OFF_GRID, found - before)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """Give the dates of steps in the origin's time zone.
+        """Return the dates of steps in the origin's time zone.
 
         A wall time that daylight saving skips is moved to the next one that exists; of a repeated
         one the first is meant.
@@ -292,12 +292,12 @@ def _monthly_step(walls: pd.DatetimeIndex) -> Any:
 
 
 def is_dated(index: pd.Index | None) -> bool:
-    """Tell whether an index has a calendar: dates or periods."""
+    """Return whether an index has a calendar: dates or periods."""
     return isinstance(index, pd.DatetimeIndex | pd.PeriodIndex)
 
 
 def timestamps(index: pd.Index) -> pd.Index:
-    """Give periods as the timestamps of their start; other labels as they are."""
+    """Return periods as the timestamps of their start; other labels as they are."""
     return index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
 
 
@@ -364,7 +364,7 @@ def _common_gap(gaps: IntArray, default: int) -> int | None:
 
 
 def _with_freq(dates: pd.DatetimeIndex, steps: IntArray, freq: Any) -> pd.DatetimeIndex:
-    """Give consecutive dates their frequency; pandas refuses what daylight saving moved."""
+    """Set the frequency of consecutive dates; pandas refuses what daylight saving moved."""
     if not len(steps) or (np.diff(steps) != 1).any():
         return dates
     try:

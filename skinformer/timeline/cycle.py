@@ -37,7 +37,7 @@ class Cells(NamedTuple):
     n_days: int = 1
 
     def of(self, values: AnyArray) -> IntArray:
-        """Give cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
+        """Return cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
         return np.asarray(number_cells(self.places, values))
 
 
@@ -133,7 +133,7 @@ def calendar_cells(fields: Sequence[str], values: AnyArray, *, years: bool = Fal
 
 
 def number_cells(places: Any, values: Any) -> Any:
-    """Give the number of each step's cell, from its fields, the first in the last axis."""
+    """Return the number of each step's cell, from its fields, the first in the last axis."""
     return sum(place[values[..., j]] for j, place in enumerate(places))
 
 

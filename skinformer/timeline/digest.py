@@ -7,7 +7,7 @@ import numpy as np
 
 
 def content_digest(X: Any) -> bytes:
-    """Give a digest of the values of rows: equal for equal values, whatever their dtype."""
+    """Return a digest of the values of rows: equal for equal values, whatever their dtype."""
     values = np.asarray(X)
     digest = hashlib.blake2b(repr(values.shape).encode())
     for start in range(0, len(values), 1 << 16):

@@ -13,7 +13,7 @@ _DAY = np.timedelta64(1, "D")
 
 
 def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
-    """Tell holidays in each row's local time: (n, 3 n_places), named by `holiday_columns`.
+    """Return holidays in each row's local time: (n, 3 n_places), named by `holiday_columns`.
 
     Of periods longer than a day how many holidays they hold; other rows are of one day. Beside
     periods of a week and more holidays count alone, not weekends.
@@ -48,7 +48,7 @@ def _check_days(index: pd.Index) -> None:
 
 
 def _days_off(place: str, years: range) -> tuple[Any, str]:
-    """Give the holidays of some years, sorted, and the days of the week on which people work."""
+    """Return the holidays of some years, sorted, and the days of the week on which people work."""
     try:
         import holidays
     except ImportError as error:

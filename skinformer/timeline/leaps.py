@@ -27,12 +27,12 @@ _HEAVIEST = 3.0  # where some leaps are so far beyond most, as of prices, none i
 
 
 def lags(season: int) -> tuple[int, int, int, int]:
-    """Give how many rows before lie what a value might be like."""
+    """Return how many rows before lie what a value might be like."""
     return 1, 2, season, season + 1
 
 
 def _distances(values: npt.ArrayLike, before: Float64Array) -> Float64Array:
-    """Give the distance to the nearest of what might be expected; NaN after gaps.
+    """Return the distance to the nearest of what might be expected; NaN after gaps.
 
     before: (4, n), the values of so many `lags` before; NaN is unknown.
     """
@@ -43,14 +43,14 @@ def _distances(values: npt.ArrayLike, before: Float64Array) -> Float64Array:
 
 
 def n_phases(length: IntArray, season: int) -> int:
-    """Give the number of phases that are told apart in series of such lengths."""
+    """Return the number of phases that are told apart in series of such lengths."""
     return season if length.min() >= _SEASONS * season else 1
 
 
 def judge_leaps(
     values: Float64Array, first_step: int, season: int, phases: int
 ) -> tuple[Float64Array, IntArray]:
-    """Give how far a series leaps, see `_usual_leaps`, and the rows of outliers among its values.
+    """Return how far a series leaps, see `_usual_leaps`, and the rows of outliers among its values.
 
     Those are zeros and negative values that leap: few in a series that has none but at its start.
     """
@@ -71,7 +71,7 @@ def judge_leaps(
 
 
 def _usual_leaps(values: Float64Array, first_step: int, season: int, phases: int) -> Float64Array:
-    """Give how far a value may leap, the least and the greatest size: of each phase, (phases, 3).
+    """Return how far a value may leap, the least and the greatest size: of each phase, (phases, 3).
 
     Infinitely far where it never leaps. The greatest leap in units of its hour's mean leap may
     come at any hour. Values before the first one that is not zero count for nothing.
@@ -101,7 +101,7 @@ def _usual_leaps(values: Float64Array, first_step: int, season: int, phases: int
 
 
 def _bounded(values: Float64Array) -> bool:
-    """Tell whether a series ends at its least value, as counts at 0: a twentieth are near it."""
+    """Return whether a series ends at its least value, as counts at 0: a twentieth are near it."""
     least, low, middle = np.nanquantile(values, [0, 0.05, 0.5])
     return bool(least >= 0 and low - least < _NEAR * (middle - low))
 
@@ -109,7 +109,7 @@ def _bounded(values: Float64Array) -> bool:
 def is_leap(
     values: npt.ArrayLike, before: Float64Array, leaps: Float64Array, size: npt.ArrayLike
 ) -> BoolArray:
-    """Tell what leaps further than ever before, by far; or to zero, or below, where nothing was.
+    """Return what leaps further than ever before, by far; or to zero, or below, where nothing was.
 
     leaps: (n, 3), how far is usual, the least and the greatest value; see `_usual_leaps`.
     size: of the greatest value of all. Where a series has grown, leaps have grown with it.
@@ -144,7 +144,7 @@ def _allowed(
 def earlier_values(
     table: Table, history: Timeline, scaler: Scaler, owner: IntArray, j: int, season: int
 ) -> Float64Array:
-    """Give a target's values so many `lags` before each row, (4, n): the table's, else stored ones.
+    """Return a target's values `lags` before each row, (4, n): the table's, else stored ones.
 
     owner: the series of each row in the history.
     """

@@ -26,7 +26,7 @@ class UnitChange(NamedTuple):
 
 
 def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange]]:
-    """Give every series the unit that its last rows have, and say where it changed.
+    """Convert every series to the unit of its last rows, and return where it changed.
 
     table: rows of a fit, sorted by series and step. The same one where nothing changes.
     targets: whether targets may change theirs, too.

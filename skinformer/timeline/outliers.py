@@ -139,7 +139,7 @@ class Usual:
     def _course(
         self, table: Table, rows: IntArray, place: _Place, history: Timeline, scaler: Scaler
     ) -> _Course:
-        """Give a series' values, from a season before its rows on, and its last outliers."""
+        """Return a series' values, from a season before its rows on, and its last outliers."""
         first, (i, j) = int(table.steps[rows[0]]) - self.season - 1, place
         row_at = dict(zip((table.steps[rows] - first).tolist(), rows.tolist(), strict=True))
         steps = np.arange(first, int(table.steps[rows[-1]]) + 1)
@@ -198,7 +198,7 @@ class Usual:
         return found
 
     def _bounds(self, place: _Place, recent: Float64Array) -> tuple[float, float, float]:
-        """Give what is usual, recent values among it: after growth, or a step, others are."""
+        """Return what is usual, recent values among it: after growth, or a step, others are."""
         low, high, reach = self.low[place], self.high[place], self.reach[place]
         recent = recent[~np.isnan(recent)]
         if not len(recent):
@@ -257,7 +257,7 @@ class _Found(NamedTuple):
 
 
 def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
-    """Give how far is far in a series, and its outliers; None where nothing can be told."""
+    """Return how far is far in a series, and its outliers; None where nothing can be told."""
     lost = _lost_sensor(values)
     found = _usual_once(np.where(lost, np.nan, values) if lost.any() else values, least)
     if found is None or not lost.any():
@@ -314,12 +314,12 @@ def _usual_once(values: Float64Array, least: float) -> _Found | None:
 
 
 def _n_few(values: AnyArray) -> int:
-    """Give how many values of a series may be outliers: what comes more often may come again."""
+    """Return how many values of a series may be outliers: what comes more often may come again."""
     return max(_FEW, len(values) // 1000)
 
 
 def _farthest(away: Float64Array, size: float, least: float) -> tuple[float, float]:
-    """Give the distance of the farthest usual value from the median, and of outliers from it."""
+    """Return the distance of the farthest usual value from the median, and of outliers from it."""
     n, few = len(away), _n_few(away)
     at = [n // 2, n - 1 - n // 5, n - 1 - n // 20, n - 1 - few]
     parted = np.partition(away, at)
@@ -365,7 +365,7 @@ def _within(
 
 
 def _beyond(values: npt.ArrayLike, low: Any, high: Any, reach: Any) -> Any:
-    """Tell what lies out of reach; or is next to 0, or below, where nothing was near, or below."""
+    """Return what lies out of reach; or is about 0, or below, where nothing was."""
     values = np.asarray(values)
     zero = (np.abs(values) < _NONE * low) & (low > high / 4)
     sign = (values < 0) & (-values > high / 2)
@@ -374,14 +374,14 @@ def _beyond(values: npt.ArrayLike, low: Any, high: Any, reach: Any) -> Any:
 
 
 def _agree(run: npt.ArrayLike, low: float, high: float) -> bool:
-    """Tell whether all values of a run are on one side, and about as far."""
+    """Return whether all values of a run are on one side, and about as far."""
     away = np.asarray(run) - np.clip(run, low, high)
     near, far = np.abs(away).min(), np.abs(away).max()
     return bool(3 * near >= far and np.ptp(np.sign(away)) == 0)
 
 
 def _like(values: Float64Array, at: int, season: int, low: float, high: float) -> float:
-    """Give what stands in for an outlier: its value a season before, else its last one."""
+    """Return what stands in for an outlier: its value a season before, else its last one."""
     before = values[:at]
     known = before[~np.isnan(before)]
     if at >= season and not np.isnan(values[at - season]):
@@ -390,7 +390,7 @@ def _like(values: Float64Array, at: int, season: int, low: float, high: float) -
 
 
 def _stand_in(values: Float64Array, at: int, season: int, low: float, high: float) -> float:
-    """Give what stands in for an outlier of the fit: as `_like`, raised where its series rises."""
+    """Return what stands for an outlier of the fit: as `_like`, raised where its series rises."""
     like = _like(values, at, season, low, high)
     rises = values[season:] - values[:-season]
     level = rises[at - season - 1] if at > season else np.nan

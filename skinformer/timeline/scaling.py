@@ -145,7 +145,7 @@ class Scaler:
         return replace(self, targets=plain).inverse(values, series)
 
     def straight(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
-        """Give mean and deviation, (n, k), that put the first k columns into units on a line.
+        """Return mean and deviation, (n, k), that put the first k columns into units on a line.
 
         They are 0 and 1 where a target is transformed: no straight line leads to its units.
         """
@@ -186,7 +186,7 @@ class Scaler:
         return Scaler(mean=mean, scale=np.vstack([self.scale, spread]), targets=targets)
 
     def _like_unseen(self, targets: TargetScale | None) -> BoolArray | Literal[True]:
-        """Tell which numbers have the units of the last series'."""
+        """Return which numbers have the units of the last series'."""
         if targets is None or not targets.logs.any():
             return True
         like = np.ones(self.mean.shape, dtype=bool)
@@ -240,7 +240,7 @@ def fit_scaler(
 
 
 def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: BoolArray) -> None:
-    """Give series that start after the training rows what the others, in the same units, have."""
+    """Set for series that start after the training rows what the others in their units have."""
     for kind in (~logs, logs):
         some, none = seen & kind, ~seen & kind
         if some.any():
@@ -262,7 +262,7 @@ def _damp(scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolAr
 def _moments(
     values: Float64Array, owner: IntArray, n_series: int
 ) -> tuple[Float64Array, Float64Array, BoolArray]:
-    """Give mean and deviation of each series, 0 of one without a value, and which have any."""
+    """Return mean and deviation of each series, 0 of one without a value, and which have any."""
     size = np.zeros(n_series)
     np.fmax.at(size, owner, np.abs(values))
     unit = _units(size)
@@ -274,7 +274,7 @@ def _moments(
 
 
 def _units(sizes: npt.ArrayLike) -> Float64Array:
-    """Give the power of two below each size, 1 for 0: in such units no square runs over."""
+    """Return the power of two below each size, 1 for 0: in such units no square runs over."""
     _, exponent = np.frexp(sizes)  # dividing by a power of two rounds nothing
     return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent - 1))
 

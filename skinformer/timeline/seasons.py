@@ -13,7 +13,7 @@ _UNDATED = (4, 7, 12, 24, 52)
 
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
-    """Give the lengths of seasons, in rows, that a clock's rows may have, ascending.
+    """Return the lengths of seasons, in rows, that a clock's rows may have, ascending.
 
     Hour, day, week and year in steps, as far as they are whole numbers of at least 2 (a year of
     weeks is 52); a few usual ones where there are no dates.

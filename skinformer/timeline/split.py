@@ -76,7 +76,7 @@ def _share(length: IntArray, fraction: float) -> int:
 
 
 def _counted(table: Table) -> BoolArray:
-    """Tell which rows have a truth that counts in the loss."""
+    """Return which rows have a truth that counts in the loss."""
     if table.weight is None:
         return np.ones(len(table.steps), dtype=bool)
     return np.asarray((table.weight > 0).any(axis=1))
@@ -116,7 +116,7 @@ def series_with_truth(
     count = np.concatenate([[0], np.cumsum(_counted(table))])
 
     def hold(low: IntArray, high: IntArray) -> BoolArray:
-        """Tell which rows from `low` to `high` hold a window with a truth."""
+        """Return which rows from `low` to `high` hold a window with a truth."""
         truths = count[high] > count[np.minimum(low, high)]
         return np.asarray((high - low >= pred_len) & truths)
 
@@ -156,7 +156,7 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """
-        Give the rows of each split.
+        Return the rows of each split.
 
         Parameters
         ----------

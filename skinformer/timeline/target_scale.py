@@ -47,7 +47,7 @@ class FittedTransformer:
 
     @property
     def falls(self) -> bool:
-        """Tell whether what it gives falls where values rise."""
+        """Return whether what it gives falls where values rise."""
         low, high = self.inverse(np.array([self.low, self.high]))
         return bool(high < low)
 

@@ -121,12 +121,12 @@ class Timeline:
         return np.arange(len(offset)) + offset
 
     def steps_of(self, rows: IntArray) -> IntArray:
-        """Give the steps of some rows, without making those of all."""
+        """Return the steps of some rows, without making those of all."""
         series = self.series_of(rows)
         return np.asarray(rows - self.first_row[series] + self.first_step[series])
 
     def series_of(self, rows: IntArray) -> IntArray:
-        """Give the series of some rows, without making those of all."""
+        """Return the series of some rows, without making those of all."""
         return np.searchsorted(self.first_row[1:], rows, side="right")
 
     def find(self, series: IntArray, steps: IntArray) -> IntArray:
@@ -138,7 +138,7 @@ class Timeline:
         return np.where(held, self.first_row[owner] + place, -1)
 
     def truths(self, rows: IntArray, scaler: Scaler, n_targets: int) -> Float64Array:
-        """Give the targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
+        """Return targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
         values = scaler.restored(self.values[rows, :n_targets], self.series_of(rows))
         if self.weight is not None:
             values[self.weight[rows] == 0] = np.nan

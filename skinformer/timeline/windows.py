@@ -12,7 +12,7 @@ from skinformer.timeline.arrays import IntArray
 
 
 def window_rows(first: IntArray, length: int) -> IntArray:
-    """Give the consecutive row numbers of windows, (n_windows, length), from their first rows."""
+    """Return the consecutive row numbers of windows, (n_windows, length), from their first rows."""
     return first[:, None] + np.arange(length)
 
 
@@ -58,12 +58,12 @@ class Origins:
         return int(np.maximum(self.high - self.low + 1, 0).sum())
 
     def take(self, places: IntArray) -> IntArray:
-        """Give the origins at some places, 0 … count - 1, series after series."""
+        """Return the origins at some places, 0 … count - 1, series after series."""
         ends = np.cumsum(np.maximum(self.high - self.low + 1, 0))
         series = np.searchsorted(ends, places, side="right")
         begun = np.concatenate([[0], ends[:-1]])
         return np.asarray(self.low[series] + places - begun[series])
 
     def thinned(self, n_most: int | None) -> IntArray:
-        """Give all origins in order, or at most so many that are spread over them."""
+        """Return all origins in order, or at most so many that are spread over them."""
         return self.take(spread_places(self.count, self.count if n_most is None else n_most))

@@ -24,7 +24,7 @@ class Whole(Interval):
         super().__init__(Integral, least, most, closed="both")
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Tell whether a value is such a number."""
+        """Return whether a value is such a number."""
         return type(val) is not bool and bool(super().is_satisfied_by(val))
 
 
@@ -53,7 +53,7 @@ def check_fitted(estimator: Any) -> None:
 def check_count(
     name: str, value: Any, what: str, *, least: int = 1, most: int = MOST, advice: str = ""
 ) -> int:
-    """Give a whole number as Python's own, or raise if it is none, too small or too large."""
+    """Return a whole number as Python's own, or raise if it is none, too small or too large."""
     if not Whole(least, most).is_satisfied_by(value):
         shown = reprlib.repr(value)
         raise ValueError(
@@ -103,14 +103,14 @@ def check_choice(name: str, value: Any, known: Collection[Any]) -> None:
 
 
 def check_row_count(name: str, value: Any) -> int:
-    """Give a number of rows, or raise if it is none."""
+    """Return a number of rows, or raise if it is none."""
     if value is None:
         raise ValueError(f"{name}=None needs an estimator with pred_len. Pass a number of rows.")
     return check_count(name, value, "it counts rows")
 
 
 def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
-    """Give the levels of quantiles, or raise if they are none."""
+    """Return the levels of quantiles, or raise if they are none."""
     try:
         values = np.asarray(levels, dtype=np.float64)
     except (TypeError, ValueError):  # what is no number
@@ -125,7 +125,7 @@ def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
 
 
 def requested_levels(levels: Any, listed: tuple[float, ...] | None) -> Float64Array:
-    """Give the levels that are asked for, those that `loss` lists where none are."""
+    """Return the levels that are asked for, those that `loss` lists where none are."""
     if levels is None and listed is None:
         raise ValueError(
             "levels=None needs an estimator whose `loss` lists levels: pass some, such as "
@@ -135,7 +135,7 @@ def requested_levels(levels: Any, listed: tuple[float, ...] | None) -> Float64Ar
 
 
 def check_coverage(coverage: Any) -> float:
-    """Give the share that an interval is to cover, or raise if it is none."""
+    """Return the share that an interval is to cover, or raise if it is none."""
     if type(coverage) is bool or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise ValueError(
             f"coverage={coverage!r} must be a number between 0 and 1: the share of the truth that "
@@ -169,7 +169,7 @@ def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
 
 
 def check_ranges(ranges: T | None) -> T:
-    """Give what is known of errors, or raise if nothing is."""
+    """Return what is known of errors, or raise if nothing is."""
     if ranges is None:
         raise ValueError(
             "ranges need errors of earlier forecasts, and no row of the fit could be forecast from "

@@ -124,7 +124,7 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
 
 
 def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
-    """Give the columns of a frame that is not of pandas."""
+    """Return the columns of a frame that is not of pandas."""
     names = [str(name) for name in getattr(X, "column_names", X.columns)]
     return {name: np.asarray(X[name]) for name in names}
 
@@ -202,7 +202,7 @@ def _make_numbers(values: pd.Series, column: str) -> str:
 
 
 def _make_clock(values: pd.Series, column: str) -> str:
-    """Say how dates become the index, or numbers where they are none of its."""
+    """Describe how dates become the index, or numbers where they are none of its."""
     index, name = values.index, column.removeprefix("X[").removesuffix("]")
     if name == column or index.nlevels > 1 or is_dated(index):
         return f"count its seconds, {column} = ({column} - {column}.min()).dt.total_seconds()"
@@ -211,7 +211,7 @@ def _make_clock(values: pd.Series, column: str) -> str:
 
 
 def _make_text_numbers(texts: pd.Series, n_present: int, column: str) -> str:
-    """Say how text without decimal commas becomes numbers."""
+    """Describe how text without decimal commas becomes numbers."""
     wrong = texts[pd.to_numeric(texts, errors="coerce").isna()]
     if len(wrong) == n_present and advice.reads_dates(wrong):
         call = advice.read_dates(column, wrong)
@@ -273,7 +273,7 @@ def check_known_future(
 
 
 def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
-    """Give the columns said to be known ahead, or raise if they are no columns of X."""
+    """Return the columns said to be known ahead, or raise if they are no columns of X."""
     several = isinstance(known, Iterable) and not isinstance(known, str)
     names = list(known) if several else [] if known is None else [known]
     check_known_future(names, columns, targets)
@@ -305,13 +305,13 @@ def count_rows(X: Any) -> int:
 
 
 def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.object_]:
-    """Give the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
+    """Return the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
     validation.check_is_fitted(transformer)
     return np.asarray(validation._check_feature_names_in(transformer, input_features))
 
 
 def labelled_rows(X: Any, first: int) -> Any:
-    """Give rows as a frame; those without an index are numbered from `first` on."""
+    """Return rows as a frame; those without an index are numbered from `first` on."""
     check_rows(X)
     if isinstance(X, pd.Series):
         X = X.to_frame()

@@ -101,7 +101,7 @@ MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
-    """Give the constraint of a parameter that is a part, or the name of one."""
+    """Return the constraint of a parameter that is a part, or the name of one."""
     names = {name for name in named if name is not None}
     return [part, *([StrOptions(names)] if names else []), *([None] if None in named else [])]
 

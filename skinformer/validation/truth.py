@@ -182,7 +182,7 @@ def warn_of_leaks(columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array
 
 
 def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
-    """Tell whether a column equals a truth that varies, where the truth is known."""
+    """Return whether a column equals a truth that varies, where the truth is known."""
     # The first rows settle it for nearly every column; the rest is read only for a twin.
     for rows in (slice(64), slice(None)):
         if not ((column[rows] == y[rows]) | np.isnan(y[rows])).all():
@@ -222,7 +222,7 @@ def warn_of_other_unit(count: int, factor: float, column: Hashable, where: str) 
 
 
 def label_array(y: Any) -> npt.NDArray[Any]:
-    """Give labels as an array of one or two dimensions."""
+    """Return labels as an array of one or two dimensions."""
     check_truth_given(y)
     values = np.asarray(y)
     if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
@@ -261,7 +261,7 @@ def sorted_classes(observed: AnyArray, where: str) -> AnyArray:
 
 
 def check_class_weights(class_weight: Any, n_targets: int) -> list[Any]:
-    """Give each target its weights of classes."""
+    """Return the weights of each target's classes."""
     if not isinstance(class_weight, list):
         return [class_weight] * n_targets
     if len(class_weight) != n_targets:
@@ -334,7 +334,7 @@ def warn_of_scaled_targets(columns: dict[Hashable, npt.NDArray[Any]], *, named: 
 
 
 def _scaler_of(column: npt.NDArray[Any]) -> str | None:
-    """Tell the scaler that a column evidently went through."""
+    """Return the scaler that a column evidently went through."""
     if column.dtype.kind != "f":  # NaN is no truth; integers went through none
         return None
     values = column[~np.isnan(column)].astype(np.float64)
@@ -385,7 +385,7 @@ def warn_of_mixed_truth(columns: Sequence[npt.NDArray[Any]], truth: Float64Array
 
 
 def _uncorrelated(features: Float64Array) -> bool:
-    """Tell whether columns are orthogonal, as they are (truncated SVD) or about their means."""
+    """Return whether columns are orthogonal, as they are (truncated SVD) or about their means."""
     if not np.isfinite(features).all():
         return False
     return any(_orthogonal(rows) for rows in (features, features - features.mean(axis=0)))
@@ -400,7 +400,7 @@ def _orthogonal(rows: Float64Array) -> bool:
 
 
 def _adds_up(features: Float64Array, y: Float64Array) -> bool:
-    """Tell whether a truth that varies is a sum of columns, each times a number, and of one."""
+    """Return whether a truth that varies is a sum of columns, each times a number, and of one."""
     present = ~np.isnan(y)
     y, rows = y[present], np.column_stack([features, np.ones(len(y))])[present]
     if len(y) < _ROWS_EACH * rows.shape[1] or np.ptp(y) == 0:
