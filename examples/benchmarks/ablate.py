@@ -64,19 +64,19 @@ class Rule:
             setattr(module, self.attribute, kept)
 
 
-def _first_known(values: np.ndarray, known: np.ndarray) -> int:  # noqa: ARG001
+def _first_known(_values: np.ndarray, known: np.ndarray) -> int:
     return int(known.argmax())
 
 
-def _as_it_is(past: Any, season: int) -> Any:  # noqa: ARG001
+def _as_it_is(past: Any, _season: int) -> Any:
     return past
 
 
-def _without_ridges(*args: Any, **options: Any) -> None:  # noqa: ARG001
+def _without_ridges(*_args: Any, **_options: Any) -> None:
     return None
 
 
-def _no_effect(*args: Any, **options: Any) -> float:  # noqa: ARG001
+def _no_effect(*_args: Any, **_options: Any) -> float:
     return 0.0
 
 

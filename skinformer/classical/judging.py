@@ -222,7 +222,7 @@ class Ledger:
         origins = self.n_origins[:, None]
         own = np.where(asked, logs - panel, 0.0) * shrinkage(origins, _OTHERS)
         # Where others speak for a candidate its final forecast is one origin more.
-        power_of_excess = np.where(asked, _POWER, _power(origins))
+        power_of_excess = _power(origins) / np.where(asked, 1 + origins, 1)
         scores = everyone - _power(origins) * own - power_of_excess * self.excess
         return softmax(scores).astype(np.float32), softmax(everyone).astype(np.float32)
 

@@ -67,7 +67,7 @@ def without_step(past: Past, season: int) -> Past:
     at_once = behind.mean - before.mean
     first = sums.between(begin, begin + 1)
     is_sudden = np.abs(at_once - height) <= _ROUGH * np.abs(height)
-    is_sudden &= (np.abs(first.mean - raised.mean) <= _ROUGH * np.abs(height)) | (first.number == 0)
+    is_sudden &= np.abs(first.mean - raised.mean) <= _ROUGH * np.abs(height)
     is_known = (before.number > 0) & (raised.number >= min(_FEWEST, season))
     is_known &= others.number >= max(season, 2 * _FEWEST)
     relative = np.where(is_sudden & is_known, np.abs(height) / np.maximum(spread, _TINY), 0.0)

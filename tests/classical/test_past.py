@@ -88,3 +88,10 @@ def test_a_constant_is_alive_from_its_first_known_row():
 
 def test_where_nothing_was_observed_nothing_is_left_out():
     assert first_alive(NAN, NAN) == first_alive() == 0
+
+
+def test_the_recent_level_is_the_mean_of_the_last_known_rows():
+    nan = np.nan
+    values = np.array([[9.0, 1.0, nan, 3.0, nan], [7.0, nan, nan, nan, nan]])
+    past = Past(values, np.tile(np.arange(6), (2, 1)))
+    assert past.recent_level(2).tolist() == [2.0, 7.0]

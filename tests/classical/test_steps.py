@@ -27,6 +27,19 @@ def test_rows_before_a_step_are_moved_to_the_level_behind_it(ago, height):
     np.testing.assert_allclose(moved(stepped), plain + height, atol=1)
 
 
+def test_a_step_need_not_tower_over_noise():
+    """Six standard deviations of the seasonal differences are enough."""
+    plain = weeks(100, noise=3)
+    stepped = plain + 26 * (np.arange(100) >= 85)
+    np.testing.assert_allclose(moved(stepped), plain + 26, atol=4)
+
+
+def test_a_step_long_ago_is_left():
+    """It is more than a hundred rows, or three seasons, old: who smooths has forgotten it."""
+    rows = weeks(200) + 40 * (np.arange(200) >= 50)
+    np.testing.assert_array_equal(moved(rows), rows)
+
+
 def test_without_a_season_a_step_shows_as_well():
     plain = np.random.default_rng(0).normal(size=30)
     stepped = plain + 40 * (np.arange(30) >= 22)
