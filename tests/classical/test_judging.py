@@ -224,7 +224,7 @@ def compared(moves, errors=(1.0, 1.0, 1.0), truth=1.0):
 
 
 def test_a_final_forecast_that_goes_farther_than_usual_counts_less():
-    """As if its errors at one origin more, beside the twelve of some weight, were so much larger."""
+    """As if its error at one origin more were so much larger."""
     found = compared([1.0, 3.0, -6.0])
     n_origins = entered([[1.0, 1.0, 1.0]], apart=1, n_origins=12).n_origins[0]
     power = 4 * min(n_origins, 6) ** 0.5 / (1 + n_origins)
