@@ -2,35 +2,73 @@
 
 from __future__ import annotations
 
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import json
 import logging
 import statistics
 import sys
 import time
+import types
 import warnings
+from collections.abc import Callable
 from typing import Any
+from unittest.mock import MagicMock
 
 from jobs import COMMON, SIZES, STEPS, peak_mb
 
+#: A model, and what turns a batch of so many windows into its loss.
+Built = tuple[Any, Callable[[int, str], Callable[[], Any]]]
 
-def build(size: str) -> Any:
-    """Build its Informer with our sizes, dropout, label length and loss."""
+
+class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Stand in for packages that neuralforecast imports and its models do not use."""
+
+    names = "ray", "optuna"
+
+    def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of an empty package."""
+        if name.split(".")[0] not in self.names:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Make a module that has any name."""
+        module = types.ModuleType(spec.name)
+        module.__getattr__ = _stand_in  # type: ignore[method-assign]
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run nothing."""
+
+
+def _stand_in(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return MagicMock()
+
+
+def neuralforecast(common: dict[str, Any]) -> Built:
+    """Build its Informer with our sizes, dropout, label length and loss; batches are ready."""
     import torch
+
+    sys.meta_path.append(_Absent())  # behind all others: what is installed is taken
     from neuralforecast.losses.pytorch import MSE
     from neuralforecast.models import Informer
 
     torch.manual_seed(0)
-    width, heads = SIZES[size]["d_model"], SIZES[size]["n_heads"]
-    return Informer(
-        h=COMMON["pred_len"],
-        input_size=COMMON["seq_len"],
-        decoder_input_size_multiplier=COMMON["label_len"] / COMMON["seq_len"],
+    width = common["d_model"]
+    model = Informer(
+        h=common["pred_len"],
+        input_size=common["seq_len"],
+        decoder_input_size_multiplier=common["label_len"] / common["seq_len"],
         hidden_size=width,
         conv_hidden_size=4 * width,
-        n_head=heads,
-        encoder_layers=COMMON["n_encoder_layers"],
-        decoder_layers=COMMON["n_decoder_layers"],
-        dropout=COMMON["dropout"],
+        n_head=common["n_heads"],
+        encoder_layers=2,
+        decoder_layers=1,
+        dropout=common["dropout"],
         factor=5,
         loss=MSE(),
         max_steps=1,
@@ -38,90 +76,109 @@ def build(size: str) -> Any:
         logger=False,
     )
 
+    def make_loss(n_windows: int, device: str) -> Callable[[], Any]:
+        batch = windows(n_windows, common, device)
+        truth = torch.randn(n_windows, common["pred_len"], 1, device=device)
+        return lambda: torch.nn.functional.mse_loss(model(batch), truth)
 
-def windows(n: int) -> tuple[dict[str, Any], Any]:
+    return model, make_loss
+
+
+def windows(n: int, common: dict[str, Any], device: str) -> dict[str, Any]:
     """Make a batch as its training step hands it to the network."""
     import torch
 
-    shape = (n, COMMON["seq_len"], 1)
+    shape = (n, common["seq_len"], 1)
     batch = {"insample_y": torch.randn(shape), "insample_mask": torch.ones(shape)}
-    batch |= dict.fromkeys(("futr_exog", "hist_exog", "stat_exog"))
-    return batch, torch.randn(n, COMMON["pred_len"], 1)
+    on_device = {name: value.to(device) for name, value in batch.items()}
+    return on_device | dict.fromkeys(("futr_exog", "hist_exog", "stat_exog"))
 
 
-def neuralforecast_step(size: str) -> dict[str, float]:
-    """Time a step on ready windows; its own gathering is left out."""
-    import torch
-
-    def loss(model: Any) -> Any:
-        batch, truth = windows(COMMON["batch_size"])
-        return lambda: torch.nn.functional.mse_loss(model(batch), truth)
-
-    return _time_steps(build, loss, size)
-
-
-def transformers_step(size: str) -> dict[str, float]:
-    """Time a step of transformers' Informer: no guiding window, likelihood for a loss."""
+def transformers(common: dict[str, Any]) -> Built:
+    """Build transformers' Informer: no guiding window, likelihood for a loss."""
     import torch
     from transformers import InformerConfig, InformerForPrediction
 
-    width, heads = SIZES[size]["d_model"], SIZES[size]["n_heads"]
+    width, heads = common["d_model"], common["n_heads"]
+    config = InformerConfig(
+        prediction_length=common["pred_len"],
+        context_length=common["seq_len"],
+        lags_sequence=[1],
+        num_time_features=1,
+        d_model=width,
+        encoder_layers=2,
+        decoder_layers=1,
+        encoder_attention_heads=heads,
+        decoder_attention_heads=heads,
+        encoder_ffn_dim=4 * width,
+        decoder_ffn_dim=4 * width,
+        dropout=common["dropout"],
+        scaling=None,
+    )
+    model = InformerForPrediction(config)
 
-    def build_it(_: str) -> Any:
-        config = InformerConfig(
-            prediction_length=COMMON["pred_len"],
-            context_length=COMMON["seq_len"],
-            lags_sequence=[1],
-            num_time_features=1,
-            d_model=width,
-            encoder_layers=COMMON["n_encoder_layers"],
-            decoder_layers=COMMON["n_decoder_layers"],
-            encoder_attention_heads=heads,
-            decoder_attention_heads=heads,
-            encoder_ffn_dim=4 * width,
-            decoder_ffn_dim=4 * width,
-            dropout=COMMON["dropout"],
-            scaling=None,
-        )
-        return InformerForPrediction(config)
-
-    def loss(model: Any) -> Any:
-        n, past, future = COMMON["batch_size"], COMMON["seq_len"] + 1, COMMON["pred_len"]
+    def make_loss(n: int, device: str) -> Callable[[], Any]:
+        past, future = common["seq_len"] + 1, common["pred_len"]
         batch = {"past_values": torch.randn(n, past), "future_values": torch.randn(n, future)}
         batch |= {"past_observed_mask": torch.ones(n, past)}
         batch |= {"past_time_features": torch.zeros(n, past, 1)}
         batch |= {"future_time_features": torch.zeros(n, future, 1)}
+        batch = {name: value.to(device) for name, value in batch.items()}
         return lambda: model(**batch).loss
 
-    return _time_steps(build_it, loss, size)
+    return model, make_loss
 
 
-def _time_steps(build_it: Any, make_loss: Any, size: str) -> dict[str, float]:
-    """Time forward, backward, clipping and optimiser: the median of single steps."""
+MODELS: dict[str, Callable[[dict[str, Any]], Built]] = {
+    "transformers": transformers,
+    "neuralforecast": neuralforecast,
+}
+
+
+def training_step(
+    make: Callable[[dict[str, Any]], Built], common: dict[str, Any], device: str, precision: str
+) -> Callable[[], None]:
+    """Return a step of a model on ready windows: forward, backward, clipping and Adam."""
     import torch
 
-    build_it(size)
-    before = peak_mb()
-    model = build_it(size).train()
+    model, make_loss = make(common)
+    model = model.to(device).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    seconds = []
-    for _ in range(2 + STEPS[size]):
-        loss = make_loss(model)
-        started = time.perf_counter()
+    loss = make_loss(common["batch_size"], device)
+
+    def step() -> None:
         optimizer.zero_grad()
-        loss().backward()
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16"):
+            value = loss()
+        value.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+
+    return step
+
+
+def step(name: str, size: str) -> dict[str, float]:
+    """Time steps on a CPU: the median of single ones."""
+    common = COMMON | SIZES[size]
+    training_step(MODELS[name], common, "cpu", "fp32")
+    before = peak_mb()
+    take_step = training_step(MODELS[name], common, "cpu", "fp32")
+    seconds = []
+    for _ in range(2 + STEPS[size]):
+        started = time.perf_counter()
+        take_step()
         seconds.append(time.perf_counter() - started)
     return {"ms": 1e3 * statistics.median(seconds[2:]), "mb": peak_mb() - before}
 
 
 def predict(size: str) -> dict[str, float]:
-    """Time forecasts in batches of 1024 windows, its default."""
+    """Time forecasts of neuralforecast's in batches of 1024 windows, its default."""
     import torch
 
-    model = build(size).eval()
-    batch, _ = windows(1024)
+    common = COMMON | SIZES[size]
+    model, _ = neuralforecast(common)
+    model.eval()
+    batch = windows(1024, common, "cpu")
     seconds = []
     with torch.inference_mode():
         for _ in range(5):
@@ -155,12 +212,11 @@ def lightgbm(table: str) -> dict[str, float]:
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    name, *arguments = sys.argv[1:]
-    jobs = {
-        "neuralforecast-step": neuralforecast_step,
+    job, *arguments = sys.argv[1:]
+    jobs: dict[str, Callable[..., dict[str, float]]] = {
+        "neuralforecast-step": lambda size: step("neuralforecast", size),
         "neuralforecast-predict": predict,
-        "transformers-step": transformers_step,
+        "transformers-step": lambda size: step("transformers", size),
         "lightgbm": lightgbm,
     }
-    result = jobs[name](*arguments)
-    sys.stdout.write(json.dumps(result) + "\n")
+    sys.stdout.write(json.dumps(jobs[job](*arguments)) + "\n")

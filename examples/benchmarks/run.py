@@ -3,7 +3,7 @@
 Run ``python examples/benchmarks/run.py``; ``--peer-python PATH`` names a Python that has
 neuralforecast and transformers. Every job runs in a process of its own, and the jobs that are
 compared take turns, so that a ratio survives a noisy machine. Prints tables; ``--output FILE``
-saves every single run.
+saves every single run. ``run.py gpu`` measures on a GPU, see `gpu.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import gpu
 from tables import TABLES
 
 JOBS = Path(__file__).with_name("jobs.py")
@@ -294,7 +295,9 @@ def _print(rows: list[list[Any]]) -> None:
 
 
 def main() -> int:
-    """Run the sections that were asked for."""
+    """Run the sections that were asked for, or `gpu.py` for ``run.py gpu``."""
+    if sys.argv[1:2] == ["gpu"]:
+        return gpu.main(sys.argv[2:])
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
     parser.add_argument("--peer-python", help="a Python that has the peers")

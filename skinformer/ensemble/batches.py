@@ -168,7 +168,7 @@ def _clock_tensors(
 class PathOfWindows(Protocol):
     """Forecasts windows for a network that corrects these forecasts."""
 
-    def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
+    def forecast(self, inputs: tuple[Tensor | None, ...], origins: IntArray) -> Tensor:
         """Forecast some windows, (n, pred_len, n_targets), of which a path sees `inputs`."""
 
 
@@ -217,13 +217,16 @@ class WindowBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches, newly shuffled if there is a seed."""
-        origins = torch.from_numpy(self.draw())
-        for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
+        drawn = self.draw()
+        on_device = torch.from_numpy(drawn).to(self.source.values.device)
+        for first in range(0, len(drawn), self.batch_size):
+            some = slice(first, first + self.batch_size)
+            chunk = on_device[some]
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
             inputs = self.source.inputs(chunk)
             found: tuple[Tensor | None, ...] = ()  # what the network corrects
             if self.out_of_fold is not None:
-                found = (self.out_of_fold.forecast(inputs[:4], chunk),)
+                found = (self.out_of_fold.forecast(inputs[:4], drawn[some]),)
             yield Batch((*inputs, *found), self.source.future(self.truth, chunk), weight)
 
     def draw(self) -> IntArray:

@@ -29,16 +29,18 @@ class OutOfFoldPath:
     def __init__(
         self, fits: LinearFits, times: Callable[[IntArray], IntArray], device: torch.device | str
     ) -> None:
+        self.device = device
         self.folds = [LinearPath(other).to(device) for _, other in fits.folds]
         # What follows the last window that the path could learn from belongs to the last time.
         self.borders = np.array([end for end, _ in fits.folds[:-1]])
         self.times = times
 
-    def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
+    def forecast(self, inputs: tuple[Tensor | None, ...], origins: IntArray) -> Tensor:
         """Forecast windows, see `WindowSource.path_inputs`, for the network to correct."""
-        place = np.searchsorted(self.borders, self.times(origins.cpu().numpy()), side="right")
+        place = np.searchsorted(self.borders, self.times(origins), side="right")
         # One path after the other, and their forecasts back in the order of the windows.
-        order = torch.from_numpy(np.argsort(place, kind="stable")).to(origins.device)
+        order = torch.from_numpy(np.argsort(place, kind="stable"))
+        order = order.to(self.device, non_blocking=True)
         counts = np.bincount(place, minlength=len(self.folds)).tolist()
         found = [
             path(*(x if x is None else x[part] for x in inputs))

@@ -17,14 +17,16 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.windows import window_rows
+from skinformer.training.memory import is_out_of_memory
 
-#: Windows in one forward pass of a prediction. Always this many (the last chunk is padded):
-#: matrix products round differently for other shapes, and a forecast must not depend on how
-#: many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
+#: Windows in one forward pass of a prediction on a CPU. Always this many (the last chunk is
+#: padded): matrix products round differently for other shapes, and a forecast must not depend on
+#: how many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
 #: give 1500, more give no more; a step of a recursion, one window, takes 12 ms (5.5 with 8).
 PREDICTION_CHUNK = 32
+#: Steps of all windows in one forward pass on a GPU, where small passes cost as much as large ones.
+_STEPS_ON_GPU = 1 << 16
 
-_PLACES = np.arange(PREDICTION_CHUNK)
 #: Rows of which what the calendar does is laid out at once.
 _MOST_ROWS = 1 << 20
 
@@ -35,6 +37,13 @@ def prediction_threads(largest_product: int, n_linear: int) -> AbstractContextMa
     Products of two numbers for one window: in the largest product, and in the linear path's.
     """
     return threads_for(PREDICTION_CHUNK * max(n_linear, largest_product))
+
+
+def windows_per_pass(source: WindowSource) -> int:
+    """Return how many windows of a source are forecast together."""
+    if source.values.device.type == "cpu":
+        return PREDICTION_CHUNK
+    return max(PREDICTION_CHUNK, _STEPS_ON_GPU // (source.seq_len + source.pred_len))
 
 
 class WindowPredictor:
@@ -49,6 +58,7 @@ class WindowPredictor:
 
     def __init__(self, module: Callable[..., Tensor], source: WindowSource) -> None:
         self.module, self.source = module, source
+        self.n_windows = windows_per_pass(source)
         self._is_path = isinstance(module, LinearPath)
         self._maps = _OwnMaps.of(module, source) if isinstance(module, LinearPath) else None
 
@@ -59,16 +69,19 @@ class WindowPredictor:
 
         Each forecast is the same whatever others are asked for.
         """
-        out = []
-        for start in range(0, len(origins), PREDICTION_CHUNK):
-            chunk = slice(start, start + PREDICTION_CHUNK)
-            out.append(self._chunk(origins[chunk], None if base is None else base[chunk]))
-        return np.concatenate(out)
-
-    def _chunk(self, origins: IntArray, base: Float32Array | None) -> Float32Array:
+        starts = range(0, len(origins), self.n_windows)
+        chunks = [slice(start, start + self.n_windows) for start in starts]
         if self._maps is not None:
-            return self._maps(origins)
-        source, whole = self.source, np.minimum(_PLACES, len(origins) - 1)
+            return np.concatenate([self._maps(origins[chunk]) for chunk in chunks])
+        outputs = [
+            self._chunk(origins[chunk], None if base is None else base[chunk]) for chunk in chunks
+        ]
+        forecasts: Float32Array = torch.cat(outputs).cpu().numpy()  # the only read
+        return forecasts
+
+    def _chunk(self, origins: IntArray, base: Float32Array | None) -> Tensor:
+        """Forecast windows of a chunk, which is filled up with its last one."""
+        source, whole = self.source, np.minimum(np.arange(self.n_windows), len(origins) - 1)
         rows = torch.from_numpy(origins[whole]).to(source.values.device)
         with torch.inference_mode():
             inputs: tuple[Tensor | None, ...]
@@ -78,8 +91,7 @@ class WindowPredictor:
             else:
                 found = torch.from_numpy(base[whole]).to(source.values)
                 output = _forward(partial(correct, self.module), (found, *inputs))  # type: ignore[arg-type]
-            forecast: Float32Array = output[: len(origins)].cpu().numpy()
-        return forecast
+        return output[: len(origins)]
 
 
 class _OwnMaps:
@@ -133,9 +145,7 @@ def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -
         output: Tensor = module(*inputs)
     except RuntimeError as error:
         n_windows = len(inputs[0]) if inputs[0] is not None else 0
-        # CUDA has its own class; the CPU's allocator raises a plain RuntimeError.
-        full = isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
-        if n_windows < 2 or not full:
+        if n_windows < 2 or not is_out_of_memory(error):
             raise
         half = n_windows // 2
         parts = (slice(half), slice(half, None))

@@ -58,12 +58,14 @@ from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.timeline.windows import origins_between
+from skinformer.training.memory import is_out_of_memory
+from skinformer.training.precision import has_cuda
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import CONSTRAINTS, warn_of_idle_network
+from skinformer.validation.parameters import CONSTRAINTS, warn_of_full_gpu, warn_of_idle_network
 from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
@@ -387,9 +389,27 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
-        """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
+        """Fit an estimator that has no fitted state; a warm start goes on from an earlier one.
+
+        Where the device is chosen here and a GPU's memory does not suffice, the fit begins anew on
+        the CPU.
+        """
         self._validate_params()
-        settings, split, missing = self._read(X, y, sample_weight)
+        try:
+            self._fit_on(self.device, X, y, sample_weight, earlier)
+        except RuntimeError as error:
+            if self.device != "auto" or not is_out_of_memory(error) or not has_cuda():
+                raise
+            warn_of_full_gpu(str(error))
+        else:
+            return
+        self._fit_on("cpu", X, y, sample_weight, earlier)
+
+    def _fit_on(
+        self, device: str, X: Any, y: Any, sample_weight: Any, earlier: BaseInformer | None
+    ) -> None:
+        """Fit on a device, or on the one that is chosen where it is "auto"."""
+        settings, split, missing = self._read(X, y, sample_weight, device=device)
         data = self._callback_data(X, y, sample_weight)
         earlier = earlier if hasattr(earlier, "ensemble_") else None
         before = None if earlier is None else earlier.history_
@@ -405,12 +425,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
 
     @timed("reading")
     def _read(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, *, device: str
     ) -> tuple[FitSettings, IntArray | None, BoolArray | None]:
         """Read parameters and rows; give where the validation split begins, and what is missing."""
         self.reader_ = self._make_reader(X, y)
         self.head_ = self._make_head()
-        settings = read_settings(self, self.head_)
+        settings = read_settings(self, self.head_, device=device)
         rows = read_training(
             self,
             self.reader_.rows(X),

@@ -19,8 +19,11 @@ from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence.container import write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
+from skinformer.training.memory import is_out_of_memory
+from skinformer.training.precision import has_cuda
 from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
+from skinformer.validation.parameters import warn_of_full_gpu
 
 #: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
@@ -116,10 +119,17 @@ class PersistentMixin(FittedState):
         self._place_module()
 
     def _place_module(self) -> None:
-        """Put the network where it was fitted, if that place exists here; else on the CPU."""
-        if getattr(self, "device_", "cpu") != "cpu":
-            self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
-            self.ensemble_ = self.ensemble_.on_device(self.device_)
+        """Put the network where it was fitted, if there is room here; else on the CPU."""
+        if getattr(self, "device_", "cpu") == "cpu":
+            return
+        try:
+            device = self.device_ if has_cuda() else "cpu"
+            self.ensemble_, self.device_ = self.ensemble_.on_device(device), device
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            warn_of_full_gpu(str(error))
+            self.ensemble_, self.device_ = self.ensemble_.on_device("cpu"), "cpu"
 
 
 def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:

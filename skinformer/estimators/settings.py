@@ -12,7 +12,7 @@ from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.model.patches import n_patches
 from skinformer.timeline.calendar import FIELDS
-from skinformer.training.precision import resolve_precision
+from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings
 from skinformer.validation import parameters as checks
 
@@ -49,10 +49,11 @@ _CLASS_MEMBERS = "classes", "trees", "network"
 _TOKENS, _LONGEST_PATCH = 24, 12
 
 
-def read_settings(estimator: Parameters, head: Head) -> FitSettings:
+def read_settings(estimator: Parameters, head: Head, *, device: str) -> FitSettings:
     """Check parameters, each valid by itself, against one another, and resolve them.
 
     head: what the outputs of the network mean.
+    device: "auto", or one of torch's.
     """
     checks.check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
@@ -64,13 +65,13 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     joins = (linear_path or "classical" in members) and head.on_path  # these alone, too
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
-    device = resolve_device(estimator.device)
+    place = resolve_device(device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     n_tokens = n_patches(estimator.seq_len, patch_len)
     return FitSettings(
         head=head,
-        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
-        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=device),
+        network=_network(estimator, memory, n_tokens=n_tokens, device=place),
+        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=place),
         seq_len=int(estimator.seq_len),
         label_len=None if estimator.label_len is None else int(estimator.label_len),
         pred_len=int(estimator.pred_len),
@@ -90,7 +91,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         batch_size=micro,
         max_windows=estimator.max_windows,
         checkpoint=estimator.checkpoint,
-        device=device,
+        device=place,
     )
 
 
@@ -193,4 +194,4 @@ def resolve_device(device: str) -> torch.device:
     """Take CUDA where torch finds it, else the CPU, on "auto"."""
     if device != "auto":
         return torch.device(device)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device("cuda" if has_cuda() else "cpu")

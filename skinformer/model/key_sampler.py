@@ -13,6 +13,8 @@ class KeySampler(nn.Module):
     repeats. In evaluation the set depends on nothing but the seed and the length, so that a
     prediction repeats whatever ran before.
 
+    Where a training step is recorded, `device_generator` draws the keys on the device.
+
     Drawing is kept apart from attending: whoever runs a layer a second time (gradient
     checkpointing) passes the same keys again.
 
@@ -34,6 +36,7 @@ class KeySampler(nn.Module):
         super().__init__()
         self.seed = seed
         self.generator = make_generator(seed)
+        self.device_generator: torch.Generator | None = None
         #: By length; kept, as a graph that is exported has them as constants, and draws nothing.
         self._fixed: dict[int, Tensor] = {}
 
@@ -48,6 +51,9 @@ class KeySampler(nn.Module):
 
     def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:
         """Draw ``n_keys`` distinct positions in [0, length), int64."""
+        if self.training and self.device_generator is not None:
+            draws = torch.rand(length, generator=self.device_generator, device=device)
+            return draws.topk(n_keys).indices
         if self.training:
             order = torch.randperm(length, generator=self.generator)
         else:

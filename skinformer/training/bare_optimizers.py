@@ -1,13 +1,22 @@
-"""Optimisers of torch without its compiler, whose import takes longer than a small fit."""
+"""Optimisers of torch without its compiler, and without waits for a device."""
 
+import math
+from collections.abc import Iterable
 from inspect import unwrap
 from typing import Any
 
-from torch import no_grad
+import torch
+from torch import Tensor, no_grad
 from torch.optim import AdamW, Muon, Optimizer
 
 
-class _Bare(Optimizer):
+class BareOptimizer(Optimizer):
+    """What both have in common.
+
+    `found_inf` is a float tensor on the parameters' device: where it is 1 steps change nothing, as
+    in torch's own fused optimisers. None stands for 0.
+    """
+
     # PERF: torch wraps these so that its compiler leaves them alone, and the first call of one
     # imports the compiler: 800 modules, 2 s. Nothing here is ever compiled.
     add_param_group = unwrap(Optimizer.add_param_group)
@@ -15,14 +24,87 @@ class _Bare(Optimizer):
     load_state_dict = unwrap(Optimizer.load_state_dict)
     zero_grad = unwrap(Optimizer.zero_grad)
 
+    found_inf: Tensor | None = None
 
-class BareAdamW(_Bare, AdamW):
+
+class BareAdamW(BareOptimizer, AdamW):
     """Steps as `torch.optim.AdamW` does, without gradients: not ``differentiable``."""
 
     step: Any = no_grad()(unwrap(AdamW.step))
 
 
-class BareMuon(_Bare, Muon):
-    """Steps as `torch.optim.Muon` does."""
+class BareMuon(BareOptimizer, Muon):
+    """Steps as `torch.optim.Muon` does, by batches of matrices of one shape.
 
-    step: Any = no_grad()(unwrap(Muon.step))
+    PERF: torch orthogonalises one matrix after the other, some 400 kernels of microseconds on a
+    GPU. On a CPU (18 matrices, 2 threads) batches take 1.5 instead of 6.6 ms at width 32, 7.5
+    instead of 14 at 128, and nothing less from 256 on.
+    """
+
+    @no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]  # noqa: ARG002
+        """Step all matrices that have a gradient; a closure is not called."""
+        for group in self.param_groups:
+            for matrices in _by_shape(group["params"]):
+                self._step_batch(matrices, group)
+
+    def _step_batch(self, matrices: list[Tensor], group: dict[str, Any]) -> None:
+        """Step matrices of one shape together."""
+        momentum, decay, rate = group["momentum"], group["weight_decay"], group["lr"]
+        n_rows, n_columns = matrices[0].shape
+        buffers = [self._momentum_buffer(matrix) for matrix in matrices]
+        weights, old = torch.stack(matrices), torch.stack(buffers)
+        gradients = torch.stack([matrix.grad for matrix in matrices if matrix.grad is not None])
+
+        moved = old.lerp(gradients, 1 - momentum)
+        update = gradients.lerp(moved, momentum) if group["nesterov"] else moved
+        direction = orthogonalise(
+            update,
+            coefficients=group["ns_coefficients"],
+            n_steps=group["ns_steps"],
+            eps=group["eps"],
+        )
+        size = math.sqrt(max(1, n_rows / n_columns))
+        stepped = weights * (1 - rate * decay) - direction.to(weights) * (rate * size)
+        if self.found_inf is not None:
+            held_back = self.found_inf.bool()
+            moved = torch.where(held_back, old, moved)
+            stepped = torch.where(held_back, weights, stepped)
+        torch._foreach_copy_(matrices, list(stepped.unbind()))
+        torch._foreach_copy_(buffers, list(moved.unbind()))
+
+    def _momentum_buffer(self, matrix: Tensor) -> Tensor:
+        """Return the running mean of a matrix's gradients; zeros at first."""
+        state = self.state[matrix]
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = torch.zeros_like(matrix)
+        buffer: Tensor = state["momentum_buffer"]
+        return buffer
+
+
+def orthogonalise(
+    matrices: Tensor, *, coefficients: tuple[float, float, float], n_steps: int, eps: float
+) -> Tensor:
+    """Bring the singular values of matrices, (n, n_rows, n_columns), near 1; bfloat16.
+
+    Newton-Schulz iterations ``X ← a X + (b G + c G²) X`` with ``G = X Xᵀ``, from X of unit norm, as
+    `torch.optim.Muon` has them.
+    """
+    a, b, c = coefficients
+    wide = matrices.mT if matrices.shape[-2] > matrices.shape[-1] else matrices
+    x = wide.bfloat16()
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=eps)
+    for _ in range(n_steps):
+        gram = x @ x.mT
+        gram = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        x = torch.baddbmm(x, gram, x, beta=a)
+    return x if wide is matrices else x.mT
+
+
+def _by_shape(parameters: Iterable[Tensor]) -> list[list[Tensor]]:
+    """Group the parameters that have a gradient by their shape, in order."""
+    groups: dict[torch.Size, list[Tensor]] = {}
+    for parameter in parameters:
+        if parameter.grad is not None:
+            groups.setdefault(parameter.shape, []).append(parameter)
+    return list(groups.values())

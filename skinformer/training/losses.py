@@ -38,7 +38,8 @@ def quantile_error(*, levels: Sequence[float]) -> Loss:
     fixed = tuple(levels)
 
     def _errors(output: Tensor, target: Tensor) -> Tensor:
-        tau = torch.tensor(fixed, dtype=torch.float32, device=output.device)
+        # Filled on the device: a copy of numbers from the host would wait for it.
+        tau = torch.stack([output.new_full((), level, dtype=torch.float32) for level in fixed])
         short = target.float().unsqueeze(-1) - output.float()  # (..., n_levels)
         return torch.maximum(tau * short, (tau - 1) * short).mean(-1)
 

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
-from skinformer.training.bare_optimizers import BareAdamW, BareMuon
+from skinformer.training.bare_optimizers import BareAdamW, BareMuon, BareOptimizer
 from skinformer.training.record import TrainerSettings
 
 BETAS = (0.9, 0.95)
@@ -28,7 +28,7 @@ def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
         )
 
 
-def make_optimizers(groups: ParameterGroups, settings: TrainerSettings) -> list[Optimizer]:
+def make_optimizers(groups: ParameterGroups, settings: TrainerSettings) -> list[BareOptimizer]:
     """Build the optimisers of a fit; each group keeps its peak rate as ``initial_lr``.
 
     groups: "matrix" (attention, feed-forward and gate matrices, which "muon" steps by Muon),
@@ -49,11 +49,8 @@ def make_optimizers(groups: ParameterGroups, settings: TrainerSettings) -> list[
         [p for p in groups[name] if p.requires_grad] for name in ("matrix", "decayed", "plain")
     )
     rate, decay = settings.learning_rate, settings.weight_decay
-    made: list[Optimizer] = []
-    # PERF: torch's Muon orthogonalises one matrix after the other. Stacking those of one shape
-    # (18 matrices, CPU, 2 threads) would take 1.5 instead of 6.6 ms at width 32, 2.5 instead of
-    # 7.6 at 64, 7.5 instead of 14 at 128, and nothing less from 256 on: under 10 % of a step from
-    # width 64 on, more only for models so small that they train in seconds.
+    on_cuda = any(p.is_cuda for p in (*matrix, *decayed, *plain))
+    made: list[BareOptimizer] = []
     if settings.optimizer == "adamw":
         decayed = matrix + decayed
     elif matrix:
@@ -66,16 +63,23 @@ def make_optimizers(groups: ParameterGroups, settings: TrainerSettings) -> list[
         # PERF: a step over 42 parameters of width 64 takes 0.4 ms fused, 1.4 ms with foreach and
         # 1.8 ms in a loop (CPU, 2 threads); at width 512 5.7, 25 and 15 ms. Bit-identical from
         # call to call and for 1 and 2 threads, and within 1e-7 of the loop after 150 steps.
-        made.append(BareAdamW(param_groups, lr=rate, betas=BETAS, eps=EPS, fused=True))
+        how: dict[str, Any] = {"betas": BETAS, "eps": EPS, "fused": True}
+        made.append(BareAdamW(param_groups, lr=rate, capturable=on_cuda, **how))
     for group in _groups(made):
         group["initial_lr"] = group["lr"]
+        if on_cuda:  # a number would become part of a step that is recorded
+            group["lr"] = torch.tensor(group["lr"], device=group["params"][0].device)
     return made
 
 
-def set_learning_rates(optimizers: Iterable[Optimizer], *, multiplier: float) -> None:
+def set_learning_rates(optimizers: Iterable[BareOptimizer], *, multiplier: float) -> None:
     """Set every group to `multiplier` times its peak learning rate."""
     for group in _groups(optimizers):
-        group["lr"] = group["initial_lr"] * multiplier
+        rate = group["initial_lr"] * multiplier
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], *, max_norm: float | None) -> Tensor:
@@ -88,5 +92,5 @@ def clip_gradients(parameters: Iterable[nn.Parameter], *, max_norm: float | None
     return nn.utils.clip_grad_norm_(parameters, bound, error_if_nonfinite=False)
 
 
-def _groups(optimizers: Iterable[Optimizer]) -> list[dict[str, Any]]:
+def _groups(optimizers: Iterable[BareOptimizer]) -> list[dict[str, Any]]:
     return [group for optimizer in optimizers for group in optimizer.param_groups]

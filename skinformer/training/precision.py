@@ -38,6 +38,11 @@ def _has_bf16_products(device: torch.device) -> bool:
     return bool(features.get("avx512_bf16") or features.get("amx_bf16"))
 
 
+def has_cuda() -> bool:
+    """Whether torch finds a CUDA device."""
+    return torch.cuda.is_available()
+
+
 def check_precision(precision: str, *, device: torch.device) -> None:
     """Raise if it is "fp16" off CUDA: gradients underflow without its scaling."""
     if precision == "fp16" and device.type != "cuda":

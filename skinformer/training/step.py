@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
-from torch.optim import Optimizer
 
+from skinformer.training.bare_optimizers import BareOptimizer
 from skinformer.training.batch import Batch, to_device
 from skinformer.training.losses import Loss, total_weight, weighted_mean
 from skinformer.training.optimizers import clip_gradients
@@ -46,22 +46,26 @@ def accumulate_gradients(
 
 
 def clip_and_step(
-    optimizers: Sequence[Optimizer],
+    optimizers: Sequence[BareOptimizer],
     *,
     parameters: Iterable[nn.Parameter],
     max_norm: float | None,
     scaler: GradScaler | None,
 ) -> Tensor:
-    """Unscale, clip, and step if all gradients are finite; return the norm before clipping."""
+    """Unscale, clip, and step if all gradients are finite; return the norm before clipping.
+
+    Nothing is read from the device.
+    """
     if scaler is not None:
         for optimizer in optimizers:
             scaler.unscale_(optimizer)
     norm = clip_gradients(parameters, max_norm=max_norm)
     # Not scaler.step: it asks each optimiser by itself, and one whose gradients did not overflow
-    # would step where another is held back.
-    if bool(torch.isfinite(norm)):
-        for optimizer in optimizers:
-            optimizer.step()
+    # would step where another is held back. Nor a branch: it would wait for the device.
+    overflow = (~torch.isfinite(norm)).float()
+    for optimizer in optimizers:
+        optimizer.found_inf = overflow
+        optimizer.step()
     if scaler is not None:
         scaler.update()
     return norm

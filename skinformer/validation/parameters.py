@@ -315,6 +315,15 @@ def check_enough_rows(n_rows: int, settings: Any) -> None:
         raise ValueError(f"n_samples={n_rows} is too few: {why} more rows.")
 
 
+def warn_of_full_gpu(reason: str) -> None:
+    """Warn that a GPU's memory does not suffice, and that the CPU takes its place."""
+    warn_user(
+        f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): device='auto' "
+        "takes the CPU instead, which is slower. Free the GPU, lower batch_size or seq_len, or "
+        "pass device='cpu'."
+    )
+
+
 def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
     """Warn that parameters of the network were set where nothing of it is in forecasts."""
     why = "on validation rows it adds nothing" if trained else "series are too short to train it"

@@ -1,0 +1,87 @@
+"""A GPU without memory: a sentence, and the CPU takes its place."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.estimators import base, persisting, settings
+
+WAVE = np.sin(np.arange(200) / 4)[:, None]
+FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nMore lines follow.")
+SAYS = "the memory of the GPU does not suffice.*takes the CPU instead"
+
+
+@pytest.fixture
+def full_gpu(monkeypatch):
+    """Let torch find a GPU whose memory is taken; `error` may be replaced."""
+    errors = [FULL]
+
+    def resolve(precision, *, device, d_model):
+        if device.type == "cuda":
+            raise errors[-1]
+        return "fp32"
+
+    monkeypatch.setattr(settings, "has_cuda", lambda: True)
+    monkeypatch.setattr(base, "has_cuda", lambda: True)
+    monkeypatch.setattr(settings, "resolve_precision", resolve)
+    return errors
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FULL,
+        RuntimeError("CUDA error: out of memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ],
+    ids=["torch", "cuda", "cublas"],
+)
+def test_auto_goes_on_on_the_cpu(small, full_gpu, error):
+    """The forecasts are those of a fit on the CPU."""
+    full_gpu.append(error)
+    with pytest.warns(UserWarning, match=SAYS):
+        model = small(device="auto").fit(WAVE)
+    assert model.device_ == "cpu"
+    on_cpu = small(device="cpu").fit(WAVE)
+    np.testing.assert_array_equal(model.predict(WAVE), on_cpu.predict(WAVE))
+
+
+def test_other_errors_are_not_taken_for_it(small, full_gpu):
+    """A fault of the code would be run again, more slowly, and hidden."""
+    full_gpu.append(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        small(device="auto").fit(WAVE)
+
+
+def test_a_device_that_was_named_is_not_replaced(small, full_gpu, monkeypatch):
+    """Who names the GPU waits for it, or wants to know."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate"):
+        small(device="cuda").fit(WAVE)
+
+
+def test_a_pickled_model_loads_on_a_machine_whose_gpu_is_full(small, monkeypatch):
+    """It was fitted on a GPU, and forecasts on the CPU as well."""
+    model = small(device="cpu").fit(WAVE)
+    expected = model.predict(WAVE)
+    model.device_ = "cuda"
+    data = pickle.dumps(model)
+    monkeypatch.setattr(persisting, "has_cuda", lambda: True)
+    place = Ensemble.on_device
+
+    def on_device(ensemble, device):
+        if device == "cuda":
+            raise FULL
+        return place(ensemble, device)
+
+    monkeypatch.setattr(Ensemble, "on_device", on_device)
+    with pytest.warns(UserWarning, match=SAYS):
+        loaded = pickle.loads(data)
+    assert loaded.device_ == "cpu"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(loaded.predict(WAVE), expected)
