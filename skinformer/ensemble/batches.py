@@ -55,6 +55,8 @@ class WindowSource:
         what is not known ahead masked; the categories of both; their times from the origin in mean
         steps. None where the module takes none.
         """
+        if self.elapsed is None:
+            return *self.path_inputs(origins), None, None
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
         times = self._times(past, origins), self._times(future, origins)
         return *self.path_inputs(origins), *times

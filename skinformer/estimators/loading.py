@@ -84,8 +84,8 @@ def _built(content: Any) -> InformerRegressor | InformerClassifier:
     labels = isinstance(state["head_"], ClassHead)
     model = InformerClassifier(**params) if labels else InformerRegressor(**params)
     vars(model).update(state)
-    _try(model)
     model._place_module()
+    _try(model)
     return model
 
 

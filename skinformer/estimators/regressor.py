@@ -200,7 +200,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     device_ : str
         Where it is.
     attention_ : str
-        What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 4096; else
+        What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 2048; else
         "dense". A token is a patch.
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a

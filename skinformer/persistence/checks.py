@@ -39,6 +39,7 @@ class FieldCheck:
 
     def check(self, value: Any, hint: Any, place: str) -> None:
         """Raise ModelFileError unless a value is what its field's annotation says."""
+        hint = without_alias(hint)
         one_of = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         fitting = [each for each in one_of if _is_a(value, each)]
         if not fitting:
@@ -77,12 +78,22 @@ class FieldCheck:
             raise ModelFileError(f"its {place} counts more than it could hold")
 
 
+def without_alias(hint: Any) -> Any:
+    """Return what an alias made by ``type`` stands for, as NumPy's ``NDArray`` is from 2.5 on."""
+    alias, arguments = get_origin(hint) or hint, get_args(hint)
+    value = getattr(alias, "__value__", None)
+    if value is None:
+        return hint
+    return without_alias(value[arguments] if arguments else value)
+
+
 def _is_array_of(value: Any, kind: Any) -> bool:
     return isinstance(value, np.ndarray) and (kind is Any or np.issubdtype(value.dtype, kind))
 
 
 def _is_a(value: Any, hint: Any) -> bool:
     """Whether a value has the type that one annotation names."""
+    hint = without_alias(hint)
     origin = get_origin(hint) or hint
     if origin is Any:
         return True

@@ -153,9 +153,9 @@ def shapes_of(batches: Sequence[Batch]) -> list[list[torch.Size | None]]:
 
 def copy_batch(batch: Batch, *, into: Batch) -> None:
     """Copy the tensors of a batch into another's, of the same shapes."""
-    for target, part in zip(_parts(into), _parts(batch), strict=True):
-        if target is not None and part is not None:
-            target.copy_(part)
+    pairs = zip(_parts(into), _parts(batch), strict=True)
+    present = [(old, new) for old, new in pairs if old is not None and new is not None]
+    torch._foreach_copy_([old for old, _ in present], [new for _, new in present])
 
 
 def _parts(batch: Batch) -> list[Tensor | None]:

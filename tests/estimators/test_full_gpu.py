@@ -1,4 +1,4 @@
-"""A GPU without memory: a sentence, and the CPU takes its place."""
+"""A GPU without memory, or no longer there: the CPU takes its place."""
 
 import pickle
 import warnings
@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+import skinformer
 from skinformer.ensemble.ensemble import Ensemble
-from skinformer.estimators import base, persisting, settings
+from skinformer.estimators import base, loading, persisting, settings
 
 WAVE = np.sin(np.arange(200) / 4)[:, None]
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nMore lines follow.")
@@ -85,3 +86,19 @@ def test_a_pickled_model_loads_on_a_machine_whose_gpu_is_full(small, monkeypatch
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(loaded.predict(WAVE), expected)
+
+
+def test_a_file_from_a_machine_with_a_gpu_loads_on_one_without(small, tmp_path, monkeypatch):
+    """It was refused as damaged: the trial forecast looked for the GPU."""
+    model = small(device="cpu").fit(WAVE)
+    model.save(tmp_path / "model.skinformer")
+    read = loading.read
+
+    def from_a_gpu(content):
+        found = read(content)
+        return {**found, "fitted": {**found["fitted"], "device_": "cuda"}}
+
+    monkeypatch.setattr(loading, "read", from_a_gpu)
+    loaded = skinformer.load(tmp_path / "model.skinformer")
+    assert loaded.device_ == "cpu"
+    np.testing.assert_array_equal(loaded.forecast(), model.forecast())

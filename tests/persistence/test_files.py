@@ -9,7 +9,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from types import GenericAlias, SimpleNamespace
+from typing import NamedTuple, TypeVar
 
 import joblib
 import numpy as np
@@ -37,6 +38,7 @@ from skinformer.ensemble.head import ClassHead
 from skinformer.estimators import serialisation
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence.atomic import replacing
+from skinformer.persistence.checks import FieldCheck
 from skinformer.persistence.codec import Codec, record_kinds
 from skinformer.persistence.labels import LABEL_KINDS
 
@@ -631,3 +633,15 @@ def test_each_bundled_table_is_saved(tmp_path):
     for history in ("all", "context"):
         model.save(tmp_path / history, history=history)
         assert skinformer.load(tmp_path / history).forecast().equals(model.forecast())
+
+
+def test_aliases_made_by_type_are_what_they_stand_for():
+    """NumPy's ``NDArray`` is one from 2.5 on, with which no model could be saved."""
+    item = TypeVar("item")
+    numbers = GenericAlias(SimpleNamespace(__value__=list[item]), (float,))
+    check = FieldCheck((), n_numbers=10)
+    check.check([1.0, 2.0], numbers, "levels")
+    check.check(None, SimpleNamespace(__value__=float | None), "level")
+    for wrong, alias in (("x", SimpleNamespace(__value__=float | None)), (["x"], numbers)):
+        with pytest.raises(ModelFileError, match="is something else"):
+            check.check(wrong, alias, "level")

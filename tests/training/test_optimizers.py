@@ -133,6 +133,32 @@ def test_one_multiplier_moves_both_learning_rates(make):
     assert [o.param_groups[0]["lr"] for o in optimizers] == [0.02 * 0.25, 3e-3 * 0.25]
 
 
+def test_rates_in_tensors_are_filled_in_place(make):
+    """A recorded step reads them at each replay; a new tensor would never be read."""
+    a, b = parameters((3, 3), (3,))
+    optimizers = make({"matrix": [a], "decayed": [], "plain": [b]}, optimizer="muon")
+    rates = [torch.tensor(o.param_groups[0]["lr"]) for o in optimizers]
+    for optimizer, rate in zip(optimizers, rates, strict=True):
+        optimizer.param_groups[0]["lr"] = rate
+    set_learning_rates(optimizers, multiplier=0.5)
+    assert [o.param_groups[0]["lr"] for o in optimizers] == rates
+    assert [float(rate) for rate in rates] == pytest.approx([0.02 * 0.5, 3e-3 * 0.5])
+
+
+def test_muon_takes_its_rate_from_a_tensor(make):
+    """As it does from a number."""
+    updates = []
+    for wrap in (float, torch.tensor):
+        matrix = nn.Parameter(torch.eye(4, 3))
+        (muon,) = make({"matrix": [matrix], "decayed": [], "plain": []}, optimizer="muon")
+        muon.param_groups[0]["lr"] = wrap(0.02)
+        set_gradients([matrix], seed=1)
+        muon.step()
+        updates.append(matrix.detach())
+    torch.testing.assert_close(*updates)
+    assert not torch.equal(updates[0], torch.eye(4, 3))
+
+
 @pytest.mark.parametrize("wrong", ["none", "twice"])
 def test_each_parameter_needs_one_group(wrong):
     """Forgotten parameters are never trained; doubled ones are stepped twice."""
