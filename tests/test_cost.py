@@ -69,7 +69,7 @@ def fitted(wave):
 
 def training_batches(fitted):
     timeline, sizes = fitted.timeline_, fitted.sizes_
-    settings = read_settings(fitted, fitted.head_, device="cpu")
+    settings = read_settings(fitted, fitted.head_, requested="cpu")
     windows = cut_windows(timeline, sizes, None)
     return window_batches(timeline, sizes, settings, windows, seed=0).training
 
@@ -77,7 +77,7 @@ def training_batches(fitted):
 @pytest.fixture
 def training_step(fitted):
     """Give one training step of size A: gathering, forward, backward, clipping, optimiser."""
-    settings, module = read_settings(fitted, fitted.head_, device="cpu"), fitted.module_
+    settings, module = read_settings(fitted, fitted.head_, requested="cpu"), fitted.module_
     batches = training_batches(fitted)
     optimizers = make_optimizers(parameter_groups(module), settings.trainer)
     parameters = list(module.parameters())

@@ -98,7 +98,7 @@ def test_the_recipes_are_what_the_documents_say():
         "embeddings": ("mask",),  # mask_emb
     }
     assert modern.items() <= recipes.BF16.items()
-    settings = read_settings(InformerRegressor(**recipes.BF16), PointHead("mse"), device="cpu")
+    settings = read_settings(InformerRegressor(**recipes.BF16), PointHead("mse"), requested="cpu")
     assert settings.trainer.muon_learning_rate == pytest.approx(0.02)
 
 

@@ -71,16 +71,14 @@ class WindowPredictor:
         """
         starts = range(0, len(origins), self.n_windows)
         chunks = [slice(start, start + self.n_windows) for start in starts]
-        if self._maps is not None:
-            return np.concatenate([self._maps(origins[chunk]) for chunk in chunks])
-        outputs = [
-            self._chunk(origins[chunk], None if base is None else base[chunk]) for chunk in chunks
-        ]
-        forecasts: Float32Array = torch.cat(outputs).cpu().numpy()  # the only read
-        return forecasts
+        parts = [None if base is None else base[chunk] for chunk in chunks]
+        pairs = zip(chunks, parts, strict=True)
+        return np.concatenate([self._chunk(origins[chunk], part) for chunk, part in pairs])
 
-    def _chunk(self, origins: IntArray, base: Float32Array | None) -> Tensor:
+    def _chunk(self, origins: IntArray, base: Float32Array | None) -> Float32Array:
         """Forecast windows of a chunk, which is filled up with its last one."""
+        if self._maps is not None:
+            return self._maps(origins)
         source, whole = self.source, np.minimum(np.arange(self.n_windows), len(origins) - 1)
         rows = torch.from_numpy(origins[whole]).to(source.values.device)
         with torch.inference_mode():
@@ -91,7 +89,8 @@ class WindowPredictor:
             else:
                 found = torch.from_numpy(base[whole]).to(source.values)
                 output = _forward(partial(correct, self.module), (found, *inputs))  # type: ignore[arg-type]
-        return output[: len(origins)]
+        forecast: Float32Array = output[: len(origins)].cpu().numpy()
+        return forecast
 
 
 class _OwnMaps:

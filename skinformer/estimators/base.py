@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -58,14 +59,13 @@ from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.timeline.windows import origins_between
-from skinformer.training.memory import is_out_of_memory
-from skinformer.training.precision import has_cuda
+from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import CONSTRAINTS, warn_of_full_gpu, warn_of_idle_network
+from skinformer.validation.parameters import CONSTRAINTS, warn_of_fit_on_cpu, warn_of_idle_network
 from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
@@ -161,11 +161,34 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
         it was.
         """
-        draft = self._unfitted()
-        with self._watch():
-            draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
+        try:
+            draft = self._fitted_draft(X, y, sample_weight, device=self.device)
+        except RuntimeError as error:
+            if not self._may_fit_on_cpu(error):
+                raise
+            warn_of_fit_on_cpu(str(error))
+            draft = None
+        if draft is None:  # behind the error, whose frames hold what filled the GPU
+            draft = self._fitted_draft(X, y, sample_weight, device="cpu")
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
+
+    def _fitted_draft(self, X: Any, y: Any, sample_weight: Any, *, device: str) -> Self:
+        """Return another estimator with the same parameters, fitted on a device."""
+        draft = self._unfitted()
+        earlier = self if self.warm_start else None
+        with self._watch():
+            draft._fit(X, y, sample_weight, earlier=earlier, device=device)
+        return draft
+
+    def _may_fit_on_cpu(self, error: RuntimeError) -> bool:
+        """Whether a fit that a GPU had no memory for begins anew on the CPU.
+
+        Not where it has written a checkpoint, whose epochs would be lost.
+        """
+        begun = self.checkpoint is not None and Path(self.checkpoint).exists()
+        chosen_here = self.device == "auto" and self.precision != "fp16"
+        return chosen_here and not begun and is_gpu_out_of_memory(error)
 
     def _watch(self) -> AbstractContextManager[Stopwatch]:
         """Return a watch for a fit, which writes what it measures if that is wanted."""
@@ -388,27 +411,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
 
     @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
-        """Fit an estimator that has no fitted state; a warm start goes on from an earlier one.
-
-        Where the device is chosen here and a GPU's memory does not suffice, the fit begins anew on
-        the CPU.
-        """
-        self._validate_params()
-        try:
-            self._fit_on(self.device, X, y, sample_weight, earlier)
-        except RuntimeError as error:
-            if self.device != "auto" or not is_out_of_memory(error) or not has_cuda():
-                raise
-            warn_of_full_gpu(str(error))
-        else:
-            return
-        self._fit_on("cpu", X, y, sample_weight, earlier)
-
-    def _fit_on(
-        self, device: str, X: Any, y: Any, sample_weight: Any, earlier: BaseInformer | None
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None, device: str
     ) -> None:
-        """Fit on a device, or on the one that is chosen where it is "auto"."""
+        """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
+        self._validate_params()
         settings, split, missing = self._read(X, y, sample_weight, device=device)
         data = self._callback_data(X, y, sample_weight)
         earlier = earlier if hasattr(earlier, "ensemble_") else None
@@ -430,7 +437,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Read parameters and rows; give where the validation split begins, and what is missing."""
         self.reader_ = self._make_reader(X, y)
         self.head_ = self._make_head()
-        settings = read_settings(self, self.head_, device=device)
+        settings = read_settings(self, self.head_, requested=device)
         rows = read_training(
             self,
             self.reader_.rows(X),

@@ -84,8 +84,10 @@ def _built(content: Any) -> InformerRegressor | InformerClassifier:
     labels = isinstance(state["head_"], ClassHead)
     model = InformerClassifier(**params) if labels else InformerRegressor(**params)
     vars(model).update(state)
-    model._place_module()
+    fitted_on, model.device_ = model.device_, "cpu"  # where all that is read lies
     _try(model)
+    model.device_ = fitted_on
+    model._place_module()
     return model
 
 

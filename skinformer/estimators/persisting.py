@@ -19,11 +19,11 @@ from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence.container import write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
-from skinformer.training.memory import is_out_of_memory
-from skinformer.training.precision import has_cuda
+from skinformer.training.memory import is_gpu_out_of_memory
+from skinformer.training.precision import has_cuda_device
 from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.parameters import warn_of_full_gpu
+from skinformer.validation.parameters import warn_of_model_on_cpu
 
 #: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
@@ -119,16 +119,16 @@ class PersistentMixin(FittedState):
         self._place_module()
 
     def _place_module(self) -> None:
-        """Put the network where it was fitted, if there is room here; else on the CPU."""
+        """Put the network where it was fitted, if that is here and has room; else on the CPU."""
         if getattr(self, "device_", "cpu") == "cpu":
             return
         try:
-            device = self.device_ if has_cuda() else "cpu"
+            device = self.device_ if has_cuda_device(self.device_) else "cpu"
             self.ensemble_, self.device_ = self.ensemble_.on_device(device), device
         except RuntimeError as error:
-            if not is_out_of_memory(error):
+            if not is_gpu_out_of_memory(error):
                 raise
-            warn_of_full_gpu(str(error))
+            warn_of_model_on_cpu(str(error))
             self.ensemble_, self.device_ = self.ensemble_.on_device("cpu"), "cpu"
 
 

@@ -50,11 +50,11 @@ _CLASS_MEMBERS = "classes", "trees", "network"
 _TOKENS, _LONGEST_PATCH = 24, 12
 
 
-def read_settings(estimator: Parameters, head: Head, *, device: str) -> FitSettings:
+def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSettings:
     """Check parameters, each valid by itself, against one another, and resolve them.
 
     head: what the outputs of the network mean.
-    device: "auto", or one of torch's.
+    requested: device; "auto", or one of torch's.
     """
     checks.check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
@@ -66,13 +66,13 @@ def read_settings(estimator: Parameters, head: Head, *, device: str) -> FitSetti
     joins = (linear_path or "classical" in members) and head.on_path  # these alone, too
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
-    place = resolve_device(device)
+    device = resolve_device(requested)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     n_tokens = n_patches(estimator.seq_len, patch_len)
     return FitSettings(
         head=head,
-        network=_network(estimator, memory, n_tokens=n_tokens, device=place),
-        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=place),
+        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
+        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=device),
         seq_len=int(estimator.seq_len),
         label_len=None if estimator.label_len is None else int(estimator.label_len),
         pred_len=int(estimator.pred_len),
@@ -92,7 +92,7 @@ def read_settings(estimator: Parameters, head: Head, *, device: str) -> FitSetti
         batch_size=micro,
         max_windows=estimator.max_windows,
         checkpoint=estimator.checkpoint,
-        device=place,
+        device=device,
     )
 
 

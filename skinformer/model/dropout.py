@@ -39,10 +39,11 @@ class Dropout(nn.Dropout):
     tensor([0.0000, 1.3333])
     """
 
+    device_generator: torch.Generator | None = None
+
     def __init__(self, p: float) -> None:
         super().__init__(p)
         self.generator = make_generator(0)
-        self.device_generator: torch.Generator | None = None
 
     def get_extra_state(self) -> Tensor:
         """Return the generator's state, (n_bytes,), uint8, for the state dict."""
@@ -80,7 +81,8 @@ class Dropout(nn.Dropout):
     def _random_int16(self, shape: torch.Size) -> Tensor:
         """Return integers spread evenly over the range of int16."""
         draws = torch.empty(-(-shape.numel() // 4), dtype=torch.int64)
-        draws.random_(-(2**63), None, generator=self.generator)  # None: to the end of int64's range
+        generator = self.generator if self.device_generator is None else self.device_generator
+        draws.random_(-(2**63), None, generator=generator)  # None: to the end of int64's range
         return draws.view(torch.int16)[: shape.numel()].view(shape)
 
 
@@ -117,9 +119,9 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
 def drawing_from(network: nn.Module, generator: torch.Generator) -> Iterator[None]:
     """Let one generator of a device draw all masks and keys of a network."""
     drawing = [m for m in network.modules() if isinstance(m, Dropout | KeySampler)]
-    for module in drawing:
-        module.device_generator = generator
     try:
+        for module in drawing:
+            module.device_generator = generator
         yield
     finally:
         for module in drawing:

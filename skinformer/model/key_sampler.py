@@ -32,11 +32,12 @@ class KeySampler(nn.Module):
     (torch.Size([22]), True)
     """
 
+    device_generator: torch.Generator | None = None
+
     def __init__(self, *, seed: int) -> None:
         super().__init__()
         self.seed = seed
         self.generator = make_generator(seed)
-        self.device_generator: torch.Generator | None = None
         #: By length; kept, as a graph that is exported has them as constants, and draws nothing.
         self._fixed: dict[int, Tensor] = {}
 

@@ -43,6 +43,12 @@ def has_cuda() -> bool:
     return torch.cuda.is_available()
 
 
+def has_cuda_device(name: str) -> bool:
+    """Whether a CUDA device of this name, such as "cuda" or "cuda:1", is here."""
+    device = torch.device(name)
+    return device.type == "cuda" and (device.index or 0) < torch.cuda.device_count()
+
+
 def check_precision(precision: str, *, device: torch.device) -> None:
     """Raise if it is "fp16" off CUDA: gradients underflow without its scaling."""
     if precision == "fp16" and device.type != "cuda":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
@@ -9,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.model.dropout import drawing_from
-from skinformer.model.key_sampler import make_generator
 from skinformer.training.batch import Batch, to_device
 
 #: Takes one step of all parameters, on batches of the device; returns numbers about it.
@@ -17,6 +17,10 @@ TakeStep: TypeAlias = Callable[[Sequence[Batch]], Tensor]
 
 #: Steps before one is recorded: libraries set up their memory, and optimisers their moments.
 N_EAGER = 3
+#: A process records one graph at a time.
+_RECORDING = threading.Lock()
+#: What is kept for each thread: its streams, by device.
+_OF_THREAD = threading.local()
 
 
 class Recorder(Protocol):
@@ -31,20 +35,25 @@ class Recorder(Protocol):
     def replay(self) -> None:
         """Launch what was recorded."""
 
+    def close(self) -> None:
+        """Free what was recorded."""
+
 
 class RecordedStep:
     """Take training steps of a network on a CUDA device, from the fourth on by replay.
 
-    A step is some thousand kernels of microseconds: Python launches them more slowly than a GPU
+    A step is some hundreds of kernels of microseconds: Python launches them more slowly than a GPU
     runs them. Recorded once, they are launched together. Batches whose shapes are not those of
-    the recorded ones, such as the last of an epoch, take their step kernel by kernel.
+    the first step, such as the last of an epoch, take their step kernel by kernel; so do all where
+    there is no memory to record one.
 
     take_step: reads nothing from the device.
-    network: draws its masks and keys from one generator of the device, seeded for each step by the
-    step's number, so that a resumed fit draws what one that went on would have drawn.
+    network: draws its masks and keys from one generator of the device. Its first own generator,
+    whose state is part of its state dict, gives the seed of each step: a resumed fit draws what one
+    that went on would have drawn.
     generator: of the device.
 
-    The recorded step holds the memory of one step until the fit ends.
+    The recorded step holds the memory of one step until it is closed.
     """
 
     def __init__(
@@ -57,8 +66,10 @@ class RecordedStep:
     ) -> None:
         self.take_step, self.network = take_step, network
         self.generator, self.recorder = generator, recorder
-        self.seed = seed_of(network)
+        self.seeds = first_generator(network)
+        self.shapes: list[list[torch.Size | None]] = []
         self.n_eager, self.n_replayed = 0, 0
+        self.may_record = True
         self.batches: list[Batch] = []  # of the recorded step
         self.result = torch.empty(0)
 
@@ -71,14 +82,16 @@ class RecordedStep:
         recorder = CudaRecorder(device, generator)
         return cls(take_step, network, generator=generator, recorder=recorder)
 
-    def __call__(self, batches: Sequence[Batch], number: int) -> Tensor:
-        """Take step ``number`` and return what `take_step` does; nothing waits for the device."""
-        self.generator.manual_seed(make_generator(self.seed, number).initial_seed())
+    def __call__(self, batches: Sequence[Batch]) -> Tensor:
+        """Take a step and return what `take_step` does; nothing waits for the device."""
+        self.generator.manual_seed(int(torch.randint(2**62, (), generator=self.seeds)))
         batches = [to_device(batch, device=self.generator.device) for batch in batches]
-        if not self.batches and self.n_eager >= N_EAGER:
+        self.shapes = self.shapes or shapes_of(batches)
+        is_usual = shapes_of(batches) == self.shapes
+        if is_usual and self.may_record and not self.batches and self.n_eager >= N_EAGER:
             self._record(batches)
-        if shapes_of(batches) != shapes_of(self.batches):
-            self.n_eager += 1
+        if not is_usual or not self.batches:
+            self.n_eager += is_usual
             with drawing_from(self.network, self.generator):
                 return self.recorder.run(lambda: self.take_step(batches))
         for recorded, batch in zip(self.batches, batches, strict=True):
@@ -87,12 +100,22 @@ class RecordedStep:
         self.n_replayed += 1
         return self.result.clone()
 
+    def close(self) -> None:
+        """Free the recorded step."""
+        self.batches, self.result = [], torch.empty(0)
+        self.recorder.close()
+
     def _record(self, batches: Sequence[Batch]) -> None:
         """Record a step on copies of batches; it is not taken."""
-        copies = [batch.each(torch.clone) for batch in batches]
-        with drawing_from(self.network, self.generator):
-            self.result = self.recorder.record(lambda: self.take_step(copies))
-        self.batches = copies
+        try:
+            copies = [batch.each(torch.clone) for batch in batches]
+            with _RECORDING, drawing_from(self.network, self.generator):
+                self.result = self.recorder.record(lambda: self.take_step(copies))
+        except RuntimeError:  # there is no memory for a second step, or no way to record this one
+            self.may_record = False
+            self.recorder.close()
+        else:
+            self.batches = copies
 
 
 class CudaRecorder:
@@ -104,8 +127,8 @@ class CudaRecorder:
 
     def __init__(self, device: torch.device, generator: torch.Generator) -> None:
         self.device = device
-        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self.graph = torch.cuda.CUDAGraph()
+        self.stream = _recording_stream(device)
+        self.graph: torch.cuda.CUDAGraph | None = torch.cuda.CUDAGraph()
         self.graph.register_generator_state(generator)
 
     def run(self, function: Callable[[], Tensor]) -> Tensor:
@@ -119,15 +142,38 @@ class CudaRecorder:
 
     def record(self, function: Callable[[], Tensor]) -> Tensor:
         """Record what a function launches."""
+        assert self.graph is not None
         # Other threads may use the device meanwhile: only this one's calls are checked.
         mode = "thread_local"
-        with torch.cuda.graph(self.graph, stream=self.stream, capture_error_mode=mode):
+        with (
+            torch.cuda.device(self.device),
+            torch.cuda.graph(self.graph, stream=self.stream, capture_error_mode=mode),
+        ):
             return function()
 
     def replay(self) -> None:
         """Launch what was recorded, on the current stream."""
+        assert self.graph is not None
         with torch.cuda.device(self.device):
             self.graph.replay()
+
+    def close(self) -> None:
+        """Give the graph's memory back to the device."""
+        self.graph = None
+        torch.cuda.empty_cache()
+
+
+def _recording_stream(device: torch.device) -> torch.cuda.Stream:
+    """Return this thread's stream of a device that steps are recorded on.
+
+    One for all fits: the workspaces that cuBLAS keeps for each stream, 68 MB, are never freed.
+    """
+    if not hasattr(_OF_THREAD, "streams"):
+        _OF_THREAD.streams = {}
+    if device not in _OF_THREAD.streams:
+        _OF_THREAD.streams[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    stream: torch.cuda.Stream = _OF_THREAD.streams[device]
+    return stream
 
 
 def can_record(network: nn.Module, *, device: torch.device) -> bool:
@@ -140,10 +186,11 @@ def can_record(network: nn.Module, *, device: torch.device) -> bool:
     return device.type == "cuda" and not repeats
 
 
-def seed_of(network: nn.Module) -> int:
-    """Return the seed of the first generator of a network; 0 without one."""
+def first_generator(network: nn.Module) -> torch.Generator:
+    """Return the first generator of a network; a new one where it has none."""
     generators = (getattr(module, "generator", None) for module in network.modules())
-    return next((each.initial_seed() for each in generators if each is not None), 0)
+    found = next((each for each in generators if each is not None), None)
+    return torch.Generator() if found is None else found
 
 
 def shapes_of(batches: Sequence[Batch]) -> list[list[torch.Size | None]]:

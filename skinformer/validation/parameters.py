@@ -315,12 +315,20 @@ def check_enough_rows(n_rows: int, settings: Any) -> None:
         raise ValueError(f"n_samples={n_rows} is too few: {why} more rows.")
 
 
-def warn_of_full_gpu(reason: str) -> None:
-    """Warn that a GPU's memory does not suffice, and that the CPU takes its place."""
+def warn_of_fit_on_cpu(reason: str) -> None:
+    """Warn that a GPU's memory does not suffice for a fit, which begins anew on the CPU."""
     warn_user(
         f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): device='auto' "
         "takes the CPU instead, which is slower. Free the GPU, lower batch_size or seq_len, or "
         "pass device='cpu'."
+    )
+
+
+def warn_of_model_on_cpu(reason: str) -> None:
+    """Warn that a GPU's memory does not suffice for a model that is loaded."""
+    warn_user(
+        f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): this model, "
+        "fitted on a GPU, forecasts on the CPU. Free the GPU, and load it again."
     )
 
 

@@ -11,7 +11,7 @@ from skinformer.estimators.settings import read_settings
 
 def guess(*, n_targets=1, n_rows=17_000, lone=True, **parameters):
     sizes = ModelSizes(n_targets, 0, 0, 0, 0, (), seq_len=96, pred_len=24, patch_len=4)
-    settings = read_settings(InformerRegressor(**parameters), PointHead("mse"), device="cpu")
+    settings = read_settings(InformerRegressor(**parameters), PointHead("mse"), requested="cpu")
     return expected_seconds(n_rows, n_rows, sizes, settings, lone=lone)
 
 

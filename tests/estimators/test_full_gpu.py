@@ -9,7 +9,7 @@ import torch
 
 import skinformer
 from skinformer.ensemble.ensemble import Ensemble
-from skinformer.estimators import base, loading, persisting, settings
+from skinformer.estimators import loading, persisting, settings
 
 WAVE = np.sin(np.arange(200) / 4)[:, None]
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nMore lines follow.")
@@ -27,7 +27,6 @@ def full_gpu(monkeypatch):
         return "fp32"
 
     monkeypatch.setattr(settings, "has_cuda", lambda: True)
-    monkeypatch.setattr(base, "has_cuda", lambda: True)
     monkeypatch.setattr(settings, "resolve_precision", resolve)
     return errors
 
@@ -65,13 +64,54 @@ def test_a_device_that_was_named_is_not_replaced(small, full_gpu, monkeypatch):
         small(device="cuda").fit(WAVE)
 
 
+def test_fp16_has_no_place_on_a_cpu(small, full_gpu):
+    """The error of the GPU says more than that fp16 needs one."""
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate"):
+        small(device="auto", precision="fp16").fit(WAVE)
+
+
+def test_a_fit_that_has_a_checkpoint_is_not_begun_anew(small, full_gpu, tmp_path):
+    """Its epochs would be lost; a new file is written where there is none yet."""
+    path = tmp_path / "fit.pt"
+    with pytest.warns(UserWarning, match=SAYS):
+        small(device="auto", checkpoint=path).fit(WAVE)
+    assert path.exists()
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate"):
+        small(device="auto", checkpoint=path).fit(WAVE)
+
+
+def test_callbacks_end_the_first_fit_before_the_second_begins(small, monkeypatch):
+    """A progress bar that is never torn down keeps the process from ending."""
+    calls = []
+
+    class Noted:
+        def setup(self, estimator, context):
+            calls.append("setup")
+
+        def teardown(self, estimator, context):
+            calls.append("teardown")
+
+        def on_fit_task_begin(self, *_, **__):
+            pass
+
+        def on_fit_task_end(self, *_, **__):
+            if calls == ["setup"]:
+                raise FULL
+
+    model = small(device="auto")
+    model.set_callbacks(Noted())
+    with pytest.warns(UserWarning, match=SAYS):
+        model.fit(WAVE)
+    assert calls == ["setup", "teardown"] * 2
+
+
 def test_a_pickled_model_loads_on_a_machine_whose_gpu_is_full(small, monkeypatch):
     """It was fitted on a GPU, and forecasts on the CPU as well."""
     model = small(device="cpu").fit(WAVE)
     expected = model.predict(WAVE)
     model.device_ = "cuda"
     data = pickle.dumps(model)
-    monkeypatch.setattr(persisting, "has_cuda", lambda: True)
+    monkeypatch.setattr(persisting, "has_cuda_device", lambda name: True)
     place = Ensemble.on_device
 
     def on_device(ensemble, device):
@@ -80,7 +120,7 @@ def test_a_pickled_model_loads_on_a_machine_whose_gpu_is_full(small, monkeypatch
         return place(ensemble, device)
 
     monkeypatch.setattr(Ensemble, "on_device", on_device)
-    with pytest.warns(UserWarning, match=SAYS):
+    with pytest.warns(UserWarning, match="does not suffice.*forecasts on the CPU"):
         loaded = pickle.loads(data)
     assert loaded.device_ == "cpu"
     with warnings.catch_warnings():
@@ -88,15 +128,19 @@ def test_a_pickled_model_loads_on_a_machine_whose_gpu_is_full(small, monkeypatch
         np.testing.assert_array_equal(loaded.predict(WAVE), expected)
 
 
-def test_a_file_from_a_machine_with_a_gpu_loads_on_one_without(small, tmp_path, monkeypatch):
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_a_file_from_a_machine_with_a_gpu_loads_on_one_without(
+    small, tmp_path, monkeypatch, device
+):
     """It was refused as damaged: the trial forecast looked for the GPU."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: int(device == "cuda:1"))
     model = small(device="cpu").fit(WAVE)
     model.save(tmp_path / "model.skinformer")
     read = loading.read
 
     def from_a_gpu(content):
         found = read(content)
-        return {**found, "fitted": {**found["fitted"], "device_": "cuda"}}
+        return {**found, "fitted": {**found["fitted"], "device_": device}}
 
     monkeypatch.setattr(loading, "read", from_a_gpu)
     loaded = skinformer.load(tmp_path / "model.skinformer")

@@ -125,7 +125,8 @@ def test_auto_is_a_fixed_rule_that_the_fit_resolves(df):
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
     assert resolve_attention("auto", n_tokens=95, device=cpu) == "dense"
     assert resolve_attention("auto", n_tokens=96, device=cpu) == "probsparse"
-    assert resolve_attention("auto", n_tokens=1024, device=cuda) == "dense"
+    assert resolve_attention("auto", n_tokens=2047, device=cuda) == "dense"
+    assert resolve_attention("auto", n_tokens=2048, device=cuda) == "probsparse"
     assert resolve_attention("dense", n_tokens=9999, device=cpu) == "dense"
 
 
