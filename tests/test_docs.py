@@ -16,8 +16,9 @@ from skinformer import InformerRegressor, datasets, display, evaluation, serving
 from skinformer.ensemble import classical
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-TEXTS = {path.name: path.read_text(encoding="utf-8") for path in PAGES}
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("laboratory/*.md"))]
+TEXTS = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
 CODE = {
     name: re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) for name, text in TEXTS.items()
 }
@@ -119,7 +120,7 @@ def dead_links(path):
 
 def test_links_lead_to_files():
     """A page that moves must not leave its readers behind."""
-    dead = {path.name: dead_links(path) for path in [ROOT / "README.md", *PAGES]}
+    dead = {str(path): dead_links(path) for path in [ROOT / "README.md", *PAGES]}
     assert {name: links for name, links in dead.items() if links} == {}
 
 
@@ -210,9 +211,11 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
 def test_every_page_is_in_the_index():
     """A page that nothing links to is not read."""
-    lists = TEXTS["index.md"].partition("\n## ")[2]
-    linked = re.findall(r"\]\((\w+\.md)\)", lists)
-    assert sorted([*linked, "index.md"]) == list(TEXTS)
+    listed = ["index.md"]
+    for folder in ("", "laboratory/"):
+        lists = TEXTS[f"{folder}index.md"].partition("\n## ")[2]
+        listed += [f"{folder}{page}" for page in re.findall(r"\]\(([\w/]+\.md)\)", lists)]
+    assert sorted(listed) == sorted(TEXTS)
 
 
 def test_every_difference_is_listed():
