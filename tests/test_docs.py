@@ -231,7 +231,7 @@ def test_every_difference_is_listed():
 
 def test_every_trap_names_its_code_and_tests_that_exist():
     """A test that was renamed protects nobody from the trap as far as a reader can tell."""
-    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["traps.md"], re.M)
+    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["laboratory/traps.md"], re.M)
     assert len(rows) >= 22
     for row in rows:
         _trap, _harm, places, tests = row.split(" | ")
