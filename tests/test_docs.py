@@ -218,6 +218,13 @@ def test_every_page_is_in_the_index():
     assert sorted(listed) == sorted(TEXTS)
 
 
+@pytest.mark.parametrize(("laboratory", "most"), [(False, 30_000), (True, 20_000)])
+def test_pages_are_few_enough_words_to_be_read(laboratory, most):
+    """Words as ``wc -w`` counts them: who adds a page takes out what is said twice."""
+    pages = [text for name, text in TEXTS.items() if ("/" in name) == laboratory]
+    assert sum(len(text.split()) for text in pages) <= most
+
+
 def test_every_difference_is_listed():
     """One row for each NOTE[DIFF], under the name of its file."""
     package = ROOT / "skinformer"
