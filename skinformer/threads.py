@@ -2,8 +2,9 @@
 
 On a machine that others use too, a product that is split waits for the slowest of its threads, and
 each wait lasts as long as the system lets another process run: trees on two threads took twenty
-times as long beside four busy processes as on one (docs/performance.md), and not less in a fit that
-has the machine to itself. So work that more threads would hardly speed up is done by one.
+times as long beside four busy processes as on one (docs/laboratory/performance.md), and not less
+in a fit that has the machine to itself. So work that more threads would hardly speed up is done by
+one.
 
 OpenMP and MKL keep a number of threads for each thread of a process: others see no change.
 """
@@ -49,7 +50,7 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
     """Do pieces of work beside each other, each on one thread, on as many as this thread may use.
 
     They never wait for each other, so that on a machine that others use, too, none takes longer
-    than it would alone (docs/performance.md). What comes back is in the order of the works.
+    than it would alone (laboratory/performance.md). What comes back is in the order of the works.
     """
 
     def alone(work: Callable[[], _Found]) -> _Found:

@@ -16,8 +16,9 @@ from skinformer import InformerRegressor, datasets, display, evaluation, serving
 from skinformer.ensemble import classical
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-TEXTS = {path.name: path.read_text(encoding="utf-8") for path in PAGES}
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("laboratory/*.md"))]
+TEXTS = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
 CODE = {
     name: re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) for name, text in TEXTS.items()
 }
@@ -119,7 +120,7 @@ def dead_links(path):
 
 def test_links_lead_to_files():
     """A page that moves must not leave its readers behind."""
-    dead = {path.name: dead_links(path) for path in [ROOT / "README.md", *PAGES]}
+    dead = {str(path): dead_links(path) for path in [ROOT / "README.md", *PAGES]}
     assert {name: links for name, links in dead.items() if links} == {}
 
 
@@ -210,9 +211,18 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
 def test_every_page_is_in_the_index():
     """A page that nothing links to is not read."""
-    lists = TEXTS["index.md"].partition("\n## ")[2]
-    linked = re.findall(r"\]\((\w+\.md)\)", lists)
-    assert sorted([*linked, "index.md"]) == list(TEXTS)
+    listed = ["index.md"]
+    for folder in ("", "laboratory/"):
+        lists = TEXTS[f"{folder}index.md"].partition("\n## ")[2]
+        listed += [f"{folder}{page}" for page in re.findall(r"\]\(([\w/]+\.md)\)", lists)]
+    assert sorted(listed) == sorted(TEXTS)
+
+
+@pytest.mark.parametrize(("laboratory", "most"), [(False, 30_000), (True, 20_000)])
+def test_pages_are_few_enough_words_to_be_read(laboratory, most):
+    """Words as ``wc -w`` counts them: who adds a page takes out what is said twice."""
+    pages = [text for name, text in TEXTS.items() if ("/" in name) == laboratory]
+    assert sum(len(text.split()) for text in pages) <= most
 
 
 def test_every_difference_is_listed():
@@ -228,7 +238,7 @@ def test_every_difference_is_listed():
 
 def test_every_trap_names_its_code_and_tests_that_exist():
     """A test that was renamed protects nobody from the trap as far as a reader can tell."""
-    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["traps.md"], re.M)
+    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["laboratory/traps.md"], re.M)
     assert len(rows) >= 22
     for row in rows:
         _trap, _harm, places, tests = row.split(" | ")

@@ -1,4 +1,4 @@
-"""What each rule is worth: a table of docs/decisions.md.
+"""What each rule is worth: a table of docs/laboratory/rules.md.
 
 Run ``python examples/benchmarks/ablate.py [RULE …]``; it lists all rules with ``--list``. A rule is
 switched off by replacing one name of a module; then the defaults forecast the development parts of

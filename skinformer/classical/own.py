@@ -20,7 +20,7 @@ from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: Directions of own maps, fewest and most: eight nearly suffice where series are alike, and where
-#: they are not, 32 (docs/panels.md). All own maps have so many numbers at most.
+#: they are not, 32 (docs/laboratory/panels.md). All own maps have so many numbers at most.
 _DIRECTIONS, _NUMBERS = (8, 32), 24_000_000
 #: Windows of each series, spread over it, that are read: fewest, most, and those of all series; and
 #: those of all by which the shared map is found.

@@ -115,7 +115,7 @@ def few_passes(settings: FitSettings, first_row: IntArray) -> FitSettings:
 
     first_row: (n_series + 1,), where each series begins.
 
-    Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/decisions.md).
+    Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/laboratory/).
     """
     size, most = settings.seq_len + settings.pred_len, settings.trainer.max_iter
     n_windows = int(np.maximum(np.diff(first_row) - size + 1, 1).sum())

@@ -24,7 +24,7 @@ from skinformer.timeline.timeline import Table
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
-#: by 5 % more, at 4.8 by 9 % less (docs/panels.md).
+#: by 5 % more, at 4.8 by 9 % less (docs/laboratory/panels.md).
 _SHORT = 2.5
 #: Forecasts behind the first context of one series for which a network is trained: two or more to
 #: learn from, and two to be judged by.

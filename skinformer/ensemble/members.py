@@ -46,7 +46,7 @@ ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network)
 #: Values that are forecast to weigh a challenger on a long table.
 _MOST_VALUES = 20_000
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
-#: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
+#: without, trees' errors on ETTh2 were 1.074 of those (docs/laboratory/drivers.md).
 _MARGIN = 1.0
 #: Weight of the last value among ridges from which on a series wanders: .38 to .75 on walks and
 #: prices, 0 to .13 on hours of weather, streets and loads.
@@ -111,7 +111,7 @@ class EnsembleFit:
         batches: of the training that is planned; `train` takes batches and settings.
 
         If it is, all is as before. Few stretches of the split say nothing of a trial: WTH, 720
-        steps ahead, has four, and was 1.1 % worse (docs/performance.md).
+        steps ahead, has four, and was 1.1 % worse (docs/laboratory/performance.md).
         """
         trainer, training, held_out = self.settings.trainer, *batches
         planned = trainer.max_iter * training.n_drawn
@@ -227,7 +227,7 @@ class EnsembleFit:
 
         complete: whether the split has all stretches. Trees that see no more than ridges do need
         them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
-        ETTh1, 336 steps ahead (docs/drivers.md).
+        ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
         """
         assert self.ridges is not None
         wanders = self.ridges.blend.get("last", 0.0) > _WANDERS

@@ -17,7 +17,7 @@ from skinformer.timeline.arrays import Float64Array, Floats, IntArray
 #: Strengths of the ridge, per window: standardised columns make them comparable.
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
 #: Maps with more weights to learn have more to prove. On thirteen development series the mean
-#: error was the same without these, and the worst one 6 % higher (docs/decisions.md).
+#: error was the same without these, and the worst one 6 % higher (docs/laboratory/decisions.md).
 _MARGINS = {"own": 0.05, "mixed": 0.2}
 #: Look-backs are `seq_len` and its halves down to this share.
 _HALVINGS = 4

@@ -224,7 +224,8 @@ def _plan(
     if closest == 0 and last < _MUCH_CLOSER * mean:
         steady = closest
     medians, means = models
-    # One that sees what is usual, and one that is not led by it when nothing is (docs/drivers.md).
+    # One that sees what is usual, and one that is not led by it when nothing is usual
+    # (docs/laboratory/drivers.md).
     return [(steady, medians, nothing), (closest, means, maker.of_effect)]
 
 

@@ -30,7 +30,7 @@ def default_regressors(
 
     The first is for distances from a level that stays, the second for those from the closest
     anchor. Medians on the one hand and means on the other err in different places
-    (docs/drivers.md).
+    (docs/laboratory/drivers.md).
     """
     n_trees, rate = _SIZES[simple][quick]
     common: dict[str, Any] = {"max_iter": n_trees, "learning_rate": rate}

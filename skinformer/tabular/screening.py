@@ -16,7 +16,7 @@ _MOST_PAIRS = 15_000
 _LEAST_PAIRS = 1000  # with fewer, what helps cannot be told from luck
 _LEARNT = 2 / 3  # of the pairs, the earliest; the others judge
 #: Share by which the squared error of the others has to be lower than with the column's features
-#: in a random order: a column of noise alone can lower it by 1 % by luck (docs/drivers.md).
+#: in a random order: a column of noise alone can lower it by 1 % by luck (laboratory/drivers.md).
 _LEAST_GAIN = 0.015
 
 

@@ -13,7 +13,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline
 
 #: So many times as far as ever before is a leap: at its own hour, or in series of few seasons,
-#: whose hours are not told apart (docs/robustness.md).
+#: whose hours are not told apart (docs/laboratory/robustness.md).
 _OWN, _ALL = 2.0, 10.0
 _PART = 0.3  # and, there, by at least so much of how far values lie apart
 _NEW = 0.15  # of that, for zero, or a negative value, where nothing of the kind was before

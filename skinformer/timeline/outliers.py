@@ -29,10 +29,10 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, Timeline
 
 #: How far an outlier lies beyond the other values, in distances of the farthest of these from the
-#: median: public series have 4 at most, in units of hours 1 (docs/robustness.md).
+#: median: public series have 4 at most, in units of hours 1 (docs/laboratory/robustness.md).
 _FARTHEST = 5.0
 #: Divided by the number of rows, so many distances more: the one peak of a short table, as at
-#: Christmas, is beyond all others, and no error (docs/robustness.md).
+#: Christmas, is beyond all others, and no error (docs/laboratory/robustness.md).
 _SHORT = 75.0
 #: So many times as far where most values are alike, as of rare sales, or some far beyond most.
 _HEAVIEST = 5.0

@@ -133,8 +133,9 @@ def test_every_page_is_reached_from_the_index(pages):
 
 def test_every_markdown_page_and_example_is_there(site, pages):
     """New ones are found by themselves: pages by the index, scripts where they lie."""
-    for path in (ROOT / "docs").glob("*.md"):
-        assert f"{path.stem}.html" in pages
+    docs = ROOT / "docs"
+    for path in [*docs.glob("*.md"), *docs.glob("laboratory/*.md")]:
+        assert path.relative_to(docs).with_suffix(".html").as_posix() in pages
     sources = (ROOT / "examples").rglob("*.py")
     titled = [path for path in sources if path.read_text(encoding="utf-8").startswith('"""\n')]
     assert len(titled) >= 4
