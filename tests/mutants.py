@@ -355,9 +355,7 @@ TIMESTAMPS = [
         "block_starts",
         "anchor + (steps - anchor) // pred_len * pred_len",
         "steps // pred_len * pred_len",
-        (
-            "estimators/test_rows.py::test_blocks_are_anchored_at_the_end_of_the_history_and_not_at_the_first_row_of_x",
-        ),
+        ("estimators/test_rolling.py::test_rolling_is_the_naive_loop",),
     ),
     Mutant(
         "served rows are read in their own time zone",
