@@ -241,18 +241,6 @@ def test_a_user_who_wants_all_windows_gets_all():
     assert batches.eased(0.0) is batches
 
 
-class Loud(Informer):
-    """A network that no one should have to ask."""
-
-    def __init__(self):
-        torch.nn.Module.__init__(self)
-
-    reads_forecast = False
-
-    def forward(self, *_):
-        raise AssertionError("the network was asked")
-
-
 def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found):
     """Make a path whose maps are 0."""
     n_features = ((mixed_len + 1) * n_inputs + 1) * bool(mixed_len)
