@@ -23,6 +23,7 @@ class Lines:
 
     def __init__(self, *places, at=None):
         self.places, self.at, self.n = places, at, 0
+        self.folder = OURS  # a module's names are gone when Python ends
 
     def __enter__(self):
         self.before = sys.gettrace()
@@ -34,7 +35,7 @@ class Lines:
 
     def _trace(self, frame, event, argument):
         code = frame.f_code
-        ours = code.co_filename.startswith(OURS) and code.co_name in self.places
+        ours = code.co_filename.startswith(self.folder) and code.co_name in self.places
         if not (ours or code.co_filename.startswith(self.places)):
             return None
         if event == "line":
