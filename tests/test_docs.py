@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,11 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation, serving
-from skinformer.ensemble import classical
+from skinformer.ensemble.classical import for_rows
+from skinformer.ensemble.head import PointHead
+from skinformer.estimators.settings import read_settings
+from skinformer.timeline.clock import RowClock
+from skinformer.timeline.timeline import Table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -91,18 +96,40 @@ def test_pages_that_fit_for_long_show_how_far_the_fit_is():
     assert "verbose=1" in TEXTS["user_guide.md"].partition("\n## ")[0]
 
 
-def test_the_rows_that_members_need_are_those_of_the_code():
+def members_of(n_rows, n_series=1):
+    """Return who takes part in a fit of series of so many rows, 20 in a window and 5 ahead."""
+    settings = read_settings(InformerRegressor(seq_len=20, pred_len=5), PointHead("mse"))
+    series, steps = np.divmod(np.arange(n_rows * n_series), n_rows)
+    found = for_rows(settings, Table([1.0 * steps], 1, series, steps, RowClock()))
+    given = {
+        "classical forecasters": found.classical,
+        "ridges": found.linear_path,
+        "network": found.train_network,
+        "trees": found.regressor is not None,
+    }
+    return {name for name, takes_part in given.items() if takes_part}
+
+
+@pytest.mark.parametrize(
+    ("row", "n_rows", "n_series", "grows"),
+    [
+        ("| classical forecasters | fewer than {} windows | fewer than", 25, 1, False),
+        ("| classical forecasters | fewer than 8 windows | fewer than {} windows", 25, 9, False),
+        ("| ridges | {} window |", 25, 1, True),
+        ("| ridges | 1 window | {} windows |", 25, 9, True),
+        ("| network | `seq_len + {} pred_len` rows |", 5, 1, True),
+        ("| network | `seq_len + 4 pred_len` rows | {} windows |", 25, 9, True),
+        ("| trees | {} observed targets;", 1, 1, True),
+    ],
+)
+def test_the_rows_that_members_need_are_those_of_the_guide(row, n_rows, n_series, grows):
     """A user who counts rows by the guide must get the members that it promises."""
-    guide = TEXTS["user_guide.md"]
-    series, panel = classical._LONG
-    few, many, forecasts = classical._SHORT, classical._ENOUGH, classical._FORECASTS
-    for row in (
-        f"| classical forecasters | fewer than {series} windows | fewer than {panel} windows |",
-        f"| ridges | 1 window | {few} windows |",
-        f"| network | `seq_len + {forecasts} pred_len` rows | {few} windows |",
-        f"| trees | {many:,} observed targets;",
-    ):
-        assert row in guide, row
+    pattern = re.escape(row).replace(r"\{\}", r"([\d,.]+)")
+    [number] = re.findall(pattern, TEXTS["user_guide.md"])
+    name = row.split(" | ")[0].removeprefix("| ")
+    needed = math.ceil(n_rows * float(number.replace(",", "")) + 20 * ("seq_len + {}" in row))
+    takes_part = [name in members_of(n, n_series) for n in (needed - 1, needed)]
+    assert takes_part == [not grows, grows]
 
 
 def test_there_is_code():

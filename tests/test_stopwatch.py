@@ -21,9 +21,6 @@ class FakeClock:
 
     seconds = 0.0
 
-    def now(self):
-        return np.array([self.seconds, self.seconds])
-
     def sleep(self, seconds):
         self.seconds += seconds
 
@@ -31,7 +28,8 @@ class FakeClock:
 @pytest.fixture
 def clock(monkeypatch):
     fake = FakeClock()
-    monkeypatch.setattr("skinformer.stopwatch._now", fake.now)
+    for name in ("perf_counter", "process_time"):
+        monkeypatch.setattr(f"skinformer.stopwatch.time.{name}", lambda: fake.seconds)
     return fake
 
 

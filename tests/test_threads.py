@@ -169,14 +169,10 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
         "skinformer.training.trainer.clip_and_step",
         sys.modules["skinformer.training.step"].clip_and_step,
     )
-    requested = []
-    forward = "skinformer.ensemble.predicting._forward"
-    with mock.patch(
-        forward, side_effect=lambda m, i: requested.append(torch.get_num_threads()) or m(*i)
-    ):
-        model = InformerRegressor(random_state=0, **P).fit(y)
-        model.ensemble_ = model.ensemble_.trusting(1.0)
-        model.predict(y[-6:])
+    requested = seen_by(monkeypatch, "skinformer.ensemble.predicting.correct")
+    model = InformerRegressor(random_state=0, **P).fit(y)
+    model.ensemble_ = model.ensemble_.trusting(1.0)
+    model.predict(y[-6:])
     assert set(seen) == set(requested) == {1}
     assert torch.get_num_threads() == 4
 

@@ -14,6 +14,7 @@ from windows import forecast_windows
 
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.ridge import phases
+from skinformer.selection import SHARES
 
 DAY, HALF = pd.Timedelta(days=1), pd.Timedelta(minutes=30)
 SMALL = {"seq_len": 12, "d_model": 8, "n_heads": 2, "max_iter": 1}
@@ -22,12 +23,16 @@ DATA = Path(
 )
 
 
+def make_frame(n):
+    hours = pd.date_range("2024-01-01", periods=n, freq="h", name="date")
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.arange(n) * 2 * np.pi / 24)
+    return pd.DataFrame({"a": 50 + 9 * wave, "OT": wave + rng.normal(size=n) / 9}, index=hours)
+
+
 @pytest.fixture
 def frame():
-    hours = pd.date_range("2024-01-01", periods=300, freq="h", name="date")
-    rng = np.random.default_rng(0)
-    wave = np.sin(np.arange(300) * 2 * np.pi / 24)
-    return pd.DataFrame({"a": 50 + 9 * wave, "OT": wave + rng.normal(size=300) / 9}, index=hours)
+    return make_frame(300)
 
 
 @pytest.mark.parametrize(
@@ -59,24 +64,17 @@ def test_references_are_measured_on_every_window(frame):
 
 
 @pytest.mark.slow
-def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
+def test_parts_are_those_of_the_same_fit(monkeypatch):
     """A table that compares them must not compare two trainings."""
-    monkeypatch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
+    frame = make_frame(500)  # more windows than features of the hour
     monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
     monkeypatch.setattr("skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5)
-    monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
-    for number in ("_N_WAVES", "_N_NEAR", "_N_PARTS"):
-        monkeypatch.setattr(phases, number, 1)  # fewer features than there are windows
+    monkeypatch.setattr(phases, "surest_share", lambda _: 3 * len(SHARES) + 10)  # a half of .1
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
     trees = {
         **small,
-        "members": [
-            "classical",
-            "ridges",
-            DecisionTreeRegressor(max_depth=3, random_state=0),
-            "network",
-        ],
+        "members": ["ridges", DecisionTreeRegressor(max_depth=3, random_state=0), "network"],
     }
 
     def measured(parameters, **options):
@@ -90,20 +88,16 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     monkeypatch.setattr("skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.0)
     assert parts["ridges and trees"] == measured(trees).item()
     assert (
-        parts["ridges by the hour"]
-        == measured({**small, "members": ["classical", "ridges", "network"]}).item()
+        parts["ridges by the hour"] == measured({**small, "members": ["ridges", "network"]}).item()
     )
-    monkeypatch.setattr(phases, "_choose", lambda *_: None)
-    assert (
-        parts["ridges alone"]
-        == measured({**small, "members": ["classical", "ridges", "network"]}).item()
-    )
+    monkeypatch.setattr(phases, "surest_share", lambda _: 0)
+    assert parts["ridges alone"] == measured({**small, "members": ["ridges", "network"]}).item()
     requested = []
     monkeypatch.setattr(
         "protocol.forecast_windows",
         lambda *given: requested.append(given) or forecast_windows(*given),
     )
-    parts = measured({**small, "members": ["classical", "ridges", "network"]}, parts=True)
+    parts = measured({**small, "members": ["ridges", "network"]}, parts=True)
     assert len(requested) == 2  # the fit and the network alone: all parts say the same
     assert parts["ridges alone"] == parts["InformerRegressor"] != parts["network alone"]
 

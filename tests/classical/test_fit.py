@@ -365,9 +365,10 @@ def test_a_window_is_forecast_the_same_beside_others():
 
 
 @pytest.mark.slow
-def test_batches_do_not_matter(monkeypatch):
-    monkeypatch.setattr("skinformer.classical.fit._BATCH", 25)
-    np.testing.assert_allclose(forecasts(PANEL), FORECASTS, rtol=1e-5)
+def test_batches_do_not_matter():
+    """Of 256 windows."""
+    many = windows_of(PANEL * 8, owner=[*range(40)] * 8)
+    np.testing.assert_allclose(FIT.forecast(many), np.tile(FORECASTS, (8, 1)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("owner", [range(40), [-1] * 40])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy.optimize import nnls
 from sklearn.linear_model import Ridge
 
-from skinformer.classical import own
-from skinformer.classical.own import fit_own
+from skinformer.classical.own import OwnFit, fit_own
 from skinformer.classical.windows import UnitWindows
 from skinformer.timeline.clock import RowClock
 
@@ -30,30 +30,23 @@ def starts(values: np.ndarray, length: int = LENGTH) -> np.ndarray:
     return np.arange(0, len(values) + 1, length)
 
 
-def by_hand(values: np.ndarray, shared: float, strength: float | None) -> np.ndarray:
-    """Forecast the rows after each series: a ridge of all series, and one of what it leaves."""
+def by_hand(values: np.ndarray, shared: float, strength: float) -> tuple[np.ndarray, np.ndarray]:
+    """Find the map of all series, and those of what it leaves of each: ridges."""
     series = values.reshape(-1, LENGTH)
     units = series.std(axis=1)
     windows = sliding_window_view(series / units[:, None], ROWS + PRED_LEN, axis=1)
     # As many of each: each of the windows as often as `fit_own` takes it.
-    n = windows.shape[1]
-    windows = windows[:, np.arange(own._WINDOWS[1]) * n // own._WINDOWS[1]]
+    windows = windows[:, np.arange(256) * windows.shape[1] // 256]
     windows = windows - windows[:, :, :ROWS].mean(axis=2, keepdims=True)
     past, future = windows[:, :, :ROWS], windows[:, :, ROWS:]
 
     def ridge(x, y, share):
         alpha = share * (x**2).sum() / ROWS
-        return Ridge(alpha, fit_intercept=False).fit(x, y)
+        return Ridge(alpha, fit_intercept=False).fit(x, y).coef_.T
 
     everything = ridge(past.reshape(-1, ROWS), future.reshape(-1, PRED_LEN), shared)
-    found = []
-    for x, y, rows, unit in zip(past, future, series, units, strict=True):
-        last = rows[-ROWS:] - rows[-ROWS:].mean()
-        ahead = everything.predict(last[None] / unit)[0]
-        if strength is not None:
-            ahead += ridge(x, y - everything.predict(x), strength).predict(last[None] / unit)[0]
-        found.append(rows[-ROWS:].mean() + unit * ahead)
-    return np.stack(found)
+    each = zip(past, future, strict=True)
+    return everything, np.stack([ridge(x, y - x @ everything, strength) for x, y in each])
 
 
 def windows_of(past: np.ndarray, series: np.ndarray | None = None) -> UnitWindows:
@@ -64,31 +57,33 @@ def windows_of(past: np.ndarray, series: np.ndarray | None = None) -> UnitWindow
     return UnitWindows(past, known.sum(axis=1), known, np.zeros(n, dtype=int), series, RowClock())
 
 
-def ahead_of(fit: own.OwnFit, values: np.ndarray, series: np.ndarray | None = None) -> np.ndarray:
+def ahead_of(fit: OwnFit, values: np.ndarray, series: np.ndarray | None = None) -> np.ndarray:
     """Forecast the rows after each series."""
     rows = values.reshape(-1, LENGTH)[:, -fit.seq_len :]
     return fit.forecast(windows_of(rows, series))
 
 
-@pytest.mark.parametrize("strength", [0.1, 10.0])
-def test_a_series_has_the_shared_ridge_and_one_of_what_it_leaves(monkeypatch, strength):
-    """In all directions of a window, of one strength, without logarithms."""
+def test_a_series_has_the_shared_ridge_and_ridges_of_what_it_leaves():
+    """Of strengths from .01 to 1000, and of none, each by its share."""
     values = waves(5.0, 7.0, 9.5)
-    monkeypatch.setattr(own, "_DIRECTIONS", (ROWS, ROWS))
-    monkeypatch.setattr(own, "_SHARED_STRENGTHS", np.array([0.01]))
-    monkeypatch.setattr(own, "_STRENGTHS", np.array([strength]))
-    monkeypatch.setattr(own, "_TEMPERATURE", 1e9)  # as much for the shared ridge alone
-    fit = fit_own(values, starts(values), **SIZES)
-    expected = (by_hand(values, 0.01, strength) + by_hand(values, 0.01, None)) / 2
-    np.testing.assert_allclose(ahead_of(fit, values), expected, rtol=1e-5, atol=1e-5)
+    [found] = fit_own(values, starts(values), **SIZES).ridges
+    tried = {share: by_hand(values, share, 1.0)[0] for share in 10.0 ** np.arange(-4, 2)}
+    [shared] = [share for share, maps in tried.items() if np.allclose(maps, found.shared)]
+    each = [by_hand(values, shared, strength)[1] for strength in 10.0 ** np.arange(-2, 4)]
+    for i in range(3):
+        tried = np.stack([maps[i].ravel() for maps in each], axis=1)
+        shares, left = nnls(tried, (found.directions @ found.own[i]).ravel())
+        assert left < 1e-4 * np.abs(tried).max()
+        assert 0.3 < shares.sum() < 1.02
 
 
-def test_a_new_series_has_the_shared_ridge(monkeypatch):
+def test_a_new_series_has_the_shared_ridge():
     values = waves(5.0, 7.0, 9.5)
-    monkeypatch.setattr(own, "_SHARED_STRENGTHS", np.array([0.01]))
     fit = fit_own(values, starts(values), **SIZES)
+    rows = values.reshape(-1, LENGTH)[:, -ROWS:]
+    middle = rows.mean(axis=1, keepdims=True)
     found = ahead_of(fit, values, np.full(3, -1))
-    np.testing.assert_allclose(found, by_hand(values, 0.01, None), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found, middle + (rows - middle) @ fit.ridges[0].shared, rtol=1e-6)
 
 
 def test_series_unlike_the_others_are_forecast_by_maps_of_their_own():
@@ -161,12 +156,13 @@ def test_a_forecast_depends_on_no_other_window():
         np.testing.assert_array_equal(alone[0], together[i])
 
 
-def test_blocks_are_forecast_without_their_truths():
-    """Noise has no error below that of its mean, however small the panel."""
+def test_noise_is_forecast_by_about_its_mean():
+    """Strengths are judged on blocks of windows that what is judged has not learnt."""
     noise = np.random.default_rng(2).normal(size=4 * LENGTH)
-    part = own._Part(noise, starts(noise), np.arange(4), 48, 24, 16, 128, False)
-    errors = part.errors()
-    assert errors.min() > 0.9 * np.abs(noise).mean()
+    fit = fit_own(noise, starts(noise), look_backs=(48,), pred_len=24, of_mean=False)
+    seen = np.random.default_rng(3).normal(size=(200, 48))
+    found = fit.forecast(windows_of(seen, np.arange(200) % 4)) - seen.mean(axis=1, keepdims=True)
+    assert found.std() < 0.35
 
 
 def test_constants_are_forecast_as_they_are():

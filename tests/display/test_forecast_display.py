@@ -320,13 +320,13 @@ def test_rows_that_end_before_the_history_are_refused(two_by_two):
     model.plot(panel, coverage=None)
 
 
-def test_without_ranges_there_is_no_band():
+def test_without_ranges_there_is_no_band(monkeypatch):
     """Rows too few to tell how far forecasts are off."""
     days = pd.date_range("2024-01-01", periods=24, freq="D")
     df = pd.DataFrame({"load": np.arange(24) % 7.0}, index=days)
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
     model = InformerRegressor(**settings).fit(df)
-    model._intervals_ = None  # as of windows without a truth
+    monkeypatch.setattr(InformerRegressor, "intervals_", None)  # as of windows without a truth
     assert model.plot().bands_ == []
 
 

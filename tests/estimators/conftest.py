@@ -1,5 +1,6 @@
 """A regressor that fits in a twentieth of a second, and frames on every clock."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -7,8 +8,8 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble import classical
-from skinformer.estimators import serialisation
+from skinformer.ensemble.classical import for_rows
+from skinformer.estimators import base, serialisation
 from skinformer.estimators.serialisation import FILES
 from skinformer.tabular.regressors import default_regressors
 
@@ -236,7 +237,14 @@ def few_trees(monkeypatch):
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)
 
 
-@pytest.fixture
-def long_tables(monkeypatch):
+@pytest.fixture(scope="module")
+def long_tables():
     """Keep classical forecasters out: a hundred rows stand for a long table."""
-    monkeypatch.setattr(classical, "_LONG", (0, 0))
+
+    def chosen(settings, table):
+        alone = settings.classical and not settings.linear_path
+        return for_rows(settings if alone else replace(settings, classical=False), table)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "for_rows", chosen)
+        yield

@@ -220,14 +220,17 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
     assert torch.equal(first, second)
 
 
-def test_a_network_with_a_small_share_draws_and_watches_fewer_windows(monkeypatch):
+def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
-    monkeypatch.setattr("skinformer.ensemble.fitting._LEAST_DRAWN", 4)
-    batches = FitBatches(make_batches(max_windows=20), make_batches(max_windows=20, seed=None))
+    sizes = {"weight": None, "n_targets": 1, "batch_size": 8, "max_windows": 4000}
+    origins = Origins(np.array([0]), np.array([9999]))
+    batches = FitBatches(
+        *(WindowBatches(make_source(), origins, **sizes, seed=s) for s in (0, None))
+    )
     eased = batches.eased(0.5)
-    assert (eased.training.n_drawn, eased.validation.n_drawn) == (10, 10)
-    assert batches.eased(0.01).training.n_drawn == 4
-    assert batches.validation.n_drawn == batches.training.n_drawn == 20  # trust sees all of them
+    assert (eased.training.n_drawn, eased.validation.n_drawn) == (2000, 2000)
+    assert batches.eased(0.01).training.n_drawn == 1000
+    assert batches.validation.n_drawn == batches.training.n_drawn == 4000  # trust sees all of them
     assert batches.eased(1.0) == batches
     assert batches._replace(validation=None).eased(0.5).validation is None
 
@@ -236,18 +239,6 @@ def test_a_user_who_wants_all_windows_gets_all():
     """`max_windows=None` is no bound that could be lowered."""
     batches = FitBatches(make_batches(), None)
     assert batches.eased(0.0) is batches
-
-
-class Loud(Informer):
-    """A network that no one should have to ask."""
-
-    def __init__(self):
-        torch.nn.Module.__init__(self)
-
-    reads_forecast = False
-
-    def forward(self, *_):
-        raise AssertionError("the network was asked")
 
 
 def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found):
@@ -329,22 +320,34 @@ def holed_rows(n_columns, n=400):
 @pytest.mark.parametrize("n_past", [0, 1])
 @pytest.mark.parametrize("n_series", [0, 2])
 @pytest.mark.parametrize("n", [1, 7, 32, 40])
-def test_the_short_way_takes_the_calendar_off_as_the_path_does(n_targets, n_past, n_series, n):
+def test_the_short_way_takes_the_calendar_off_as_the_path_does(
+    n_targets, n_past, n_series, n, monkeypatch
+):
     """Bit for bit, call after call: what lies in unused places is that of an earlier chunk."""
     values = holed_rows(n_targets + n_past)
     source = calendar_source(values, n_targets, n_series=n_series)
     path = calendar_path(n_targets, n_past)
     short = WindowPredictor(path, source)
-    assert short._maps is not None
     rng = np.random.default_rng(n)
     for _ in range(3):
         origins = rng.integers(48, len(values) - PRED, size=n)
-        found = short(origins)
+        with monkeypatch.context() as patch:
+            patch.setattr(path, "forward", None)  # it takes none of the long one
+            found = short(origins)
         for i in range(0, n, PREDICTION_CHUNK):
             part = origins[i : i + PREDICTION_CHUNK]
             chunk = torch.from_numpy(np.resize(part, PREDICTION_CHUNK))
             whole = path(*source.path_inputs(chunk)).numpy()[: len(part)]
             np.testing.assert_array_equal(found[i : i + PREDICTION_CHUNK], whole)
+
+
+@pytest.mark.slow
+def test_the_calendar_of_long_tables_is_not_laid_out_at_once(monkeypatch):
+    """They are asked for some windows, and may have a hundred million rows."""
+    values = np.zeros((1 << 20) + 1, dtype=np.float32)[:, None]
+    path, source = calendar_path(1), calendar_source(values, 1)
+    monkeypatch.setattr(type(source), "effect_of", None)
+    assert np.isfinite(WindowPredictor(path, source)(np.array([100, 900_000]))).all()
 
 
 def test_the_short_way_reads_what_a_recursion_writes():

@@ -12,9 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor
-from skinformer.ensemble import classical, predicting
 from skinformer.ensemble.members import EnsembleFit
-from skinformer.ensemble.predicting import _OwnMaps
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.training import checkpoint as checkpoints
 
@@ -70,11 +68,9 @@ def df():
 
 
 @pytest.fixture(scope="module")
-def fits(df):
+def fits(df, long_tables):
     """Give a model of the calendar alone, and one that knows the holidays."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classical, "_LONG", (0, 0))
-        alone, both = fit(df[["load"]][:TRAIN]), known(df[:TRAIN])
+    alone, both = fit(df[["load"]][:TRAIN]), known(df[:TRAIN])
     assert effect(alone).known.shape[1] == 0
     assert effect(both).known.shape == (24, 1, 1)
     return {"calendar": (alone, df[["load"]]), "holidays": (both, df)}
@@ -196,23 +192,6 @@ def test_a_forecast_is_the_same_whatever_rows_are_asked_with_it(fitted):
         one.loc[one.index[begin] :, "load"] = np.nan
         block = slice(begin, begin + PRED)
         np.testing.assert_array_equal(model.predict(one[: begin + PRED])[block], whole[block])
-
-
-def test_the_short_way_says_the_same_bit_for_bit(fits, monkeypatch):
-    """A recursion asks it a thousand times; long tables are not laid out at once."""
-    model, rows = copy.deepcopy(fits["calendar"])
-    model.module_.path.phases = None  # which it does not know
-    used = []
-    way = _OwnMaps.__call__
-    monkeypatch.setattr(_OwnMaps, "__call__", lambda self, o: used.append(1) or way(self, o))
-    short = model.predict(rows[TRAIN:]), model.forecast(horizon=60)
-    assert used
-    with monkeypatch.context() as patch:
-        patch.setattr(predicting, "_MOST_ROWS", 0)
-        used.clear()
-        np.testing.assert_array_equal(model.predict(rows[TRAIN:]), short[0])
-        pd.testing.assert_frame_equal(model.forecast(horizon=60), short[1], check_exact=True)
-        assert not used
 
 
 # --- far ahead --------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def case(request, frame, modes, truths):
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
     with pytest.MonkeyPatch.context() as patch:  # all forecasters speak, one on features among them
         patch.setattr(members.weighing, "weigh_series", equally)
-        patch.setattr(classes, "_surest", lambda *_: 2)  # a half
+        patch.setattr(classes, "best_share", lambda _: 2)  # a half
         classes_ = ["classes", trees, "network"]
         chosen = ["classical", "ridges", Ridge(), "network"] if truths == "numbers" else classes_
         estimator = modes.fit(mode, df[:N_TRAIN], members=chosen)

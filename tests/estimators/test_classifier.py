@@ -310,7 +310,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     logs = 2.0 - np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2)
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2
     np.testing.assert_allclose(forecast(rows, np.array([1]))[0, 0], expected, rtol=1e-6)
-    monkeypatch.setattr(classes, "_surest", lambda *_: -1)
+    monkeypatch.setattr(classes, "best_share", lambda _: 4)
     trusting = InformerClassifier("level", **P).fit(df)
     assert trusting.trust_ == 1.0 != model.trust_
     assert not np.allclose(trusting.predict_proba(df), model.predict_proba(df), atol=1e-3)

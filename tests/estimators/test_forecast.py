@@ -99,6 +99,18 @@ def test_rows_of_history_and_future_are_told_apart_by_the_target(fitted, frame):
         pd.testing.assert_frame_equal(estimator.forecast(df[60:]), forecast)
 
 
+def test_past_only_values_from_the_origin_on_are_not_read(fitted, frame):
+    """A later block would see them in its context: they come with the truth, not before."""
+    df = frame(76)
+    df.loc[df.index[70:], "load"] = np.nan
+    hidden = df.copy()
+    hidden.loc[hidden.index[70:], "flow"] = np.nan
+    with pytest.warns(UserWarning, match="past-only"):
+        forecasts = [fitted("frame").forecast(rows) for rows in (df, hidden)]
+    assert len(forecasts[0]) > fitted("frame").pred_len
+    pd.testing.assert_frame_equal(*forecasts)
+
+
 def test_later_history_moves_the_origin_and_leaves_the_state(small, frame):
     """A forecast is a question; it must not change the next answer."""
     df = frame(80)[["load"]]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skinformer import InformerRegressor
+from skinformer import CalendarFeatures, InformerRegressor
 
 SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "max_iter": 1, "random_state": 0}
 
@@ -72,4 +72,8 @@ def test_links_lead_to_pages_that_exist(hours):
     home = r"https://scikit-learn\.org/\d\.\d+/modules/generated/"
     own = home + r"sklearn\.ensemble\.HistGradientBoostingRegressor\.html(#.*)?"
     assert [link for link in links if not re.fullmatch(own, link, re.S)] == []
-    assert Links(InformerRegressor(**SMALL).fit(hours)._repr_html_()).found == []
+    page = InformerRegressor(**SMALL).fit(hours)._repr_html_()
+    assert "seq_len" in page
+    assert "n_iter_" in page
+    for fitted in (page, CalendarFeatures().fit(hours)._repr_html_()):
+        assert Links(fitted).found == []

@@ -20,7 +20,6 @@ import torch
 from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
-from skinformer.ensemble import classical
 from skinformer.estimators.parts import PARTS
 from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer
@@ -57,7 +56,7 @@ PANEL = pd.concat({"a": FRAME, "b": -FRAME}, names=["site", "time"])
 
 
 @pytest.fixture(scope="module")
-def build():
+def build(long_tables):
     """Give the function that fits without training and tells what the trainer was told."""
     told = {}
 
@@ -71,7 +70,6 @@ def build():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TRAINER, train)
-        patch.setattr(classical, "_LONG", (0, 0))  # 300 rows stand for a long table
         patch.setattr(torch.cuda, "is_available", lambda: False)  # the same on every machine
         earlier = InformerRegressor(**FIXED | PLAIN).fit(FRAME)
         with torch.no_grad():

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,7 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import members, naive_check
-from skinformer.ensemble.members import EnsembleFit
+from skinformer.ensemble import members
 from skinformer.ensemble.naive_check import compare_with_naive, some_of_split
 from skinformer.ensemble.tabular import Tabular
 from skinformer.timeline.clock import clock_for
@@ -91,6 +91,17 @@ def test_the_season_that_the_rows_before_the_tail_have_is_named(seq_len, advice)
     ]
 
 
+def test_the_season_is_chosen_without_the_tail():
+    """As a user would, who has not seen it: what the tail shows would be a comparison with luck."""
+    values, days = weeks(), np.random.default_rng(1).normal(size=(30, 24)).cumsum(axis=0)
+    values[700:] = 5 * days.ravel()[: N - 700]  # each like the one before
+    timeline, split = timeline_of(values), np.array([700])
+    origins = np.arange(700, N - PRED_LEN + 1)
+    forecast = with_error(timeline, origins, 1.49)
+    (message,) = compared(timeline, forecast, split, origins)
+    assert "what came 168 rows before" in message
+
+
 def test_without_seasons_the_last_value_is_repeated():
     """A random walk has nothing else."""
     walk = np.cumsum(np.random.default_rng(0).normal(size=N)).astype(np.float32)
@@ -104,20 +115,23 @@ def test_without_seasons_the_last_value_is_repeated():
     ]
 
 
-def test_a_season_longer_than_a_forecast_or_shorter_is_repeated_row_by_row():
+def test_a_season_shorter_than_a_forecast_is_repeated_row_by_row():
     """The naive loop: of each step the last row before the origin that has its phase."""
-    timeline = timeline_of(weeks())
-    _, origins = tail_of(timeline)
-    windows = naive_check._windows(timeline, origins, PRED_LEN, 1)
-    for season in (1, 5, 24, 168):
-        repeated, weight = naive_check._repeat(windows, season)
-        for i in (0, 57, len(origins) - 1):
-            for h in range(PRED_LEN):
-                row = origins[i] + h
-                while row >= origins[i]:
-                    row -= season
-                assert repeated[i, h, 0] == timeline.values[row, 0]
-        assert (weight == 1).all()
+    rng = np.random.default_rng(0)
+    values = np.tile(rng.normal(size=7), N // 7) + 0.1 * rng.normal(size=N)
+    days = pd.date_range("2020-01-01", periods=N, freq="D")
+    timeline = replace(timeline_of(values.astype(np.float32)), clock=clock_for(days, days.freq))
+    split, origins = tail_of(timeline)
+    rows = window_rows(origins, PRED_LEN)
+    repeated = rows.copy()
+    while (late := repeated >= origins[:, None]).any():
+        repeated[late] -= 7
+    truth = timeline.values[rows]
+    forecast = truth + 1.49 * (timeline.values[repeated] - truth)
+    advice = "Pass more rows, columns that are known ahead (known_future), or a longer seq_len"
+    assert compared(timeline, forecast, split, origins) == [
+        MESSAGE.format("what came 7 rows before", advice, 7)
+    ]
 
 
 def test_what_is_as_good_or_hardly_worse_gets_no_warning():
@@ -241,36 +255,38 @@ def test_good_fits_and_fits_without_a_tail_or_a_mean_are_not():
 
 
 @pytest.fixture
-def calls(monkeypatch):
-    """Give what a fit does at its end, in order, with what it compared."""
-    seen = []
-    final, compare = EnsembleFit._final_ridges, members.compare_with_naive
-
-    def finals(self):
-        seen.append("final ridges")
-        return final(self)
+def forecasts(monkeypatch):
+    """Give the forecasts that fits compared, in order."""
+    seen, compare = [], members.compare_with_naive
 
     def compares(forecast, *args, **kwargs):
-        seen.extend([forecast, "compared"])
+        seen.append(forecast)
         compare(forecast, *args, **kwargs)
 
-    monkeypatch.setattr(EnsembleFit, "_final_ridges", finals)
     monkeypatch.setattr(members, "compare_with_naive", compares)
     return seen
 
 
-def test_a_long_table_is_compared_with_its_trust_before_the_final_ridges(monkeypatch, calls):
-    """The network alone would be blamed for what it is not trusted with; final ridges know all."""
+def test_a_long_table_is_compared_with_its_trust(monkeypatch, forecasts):
+    """The network alone would be blamed for what it is not trusted with."""
     for trust in (0.0, 1.0, 0.25):
         monkeypatch.setattr(members.weighing, "network_share", lambda *_, trust=trust, **__: trust)
         InformerRegressor(**P, members=["classical", "ridges", "network"]).fit(daily())
-    ridges, network, mixed = (call for call in calls if isinstance(call, np.ndarray))
+    ridges, network, mixed = forecasts
     assert not np.allclose(ridges, network)
     np.testing.assert_allclose(mixed, 0.75 * ridges + 0.25 * network, atol=1e-5)
-    assert [call for call in calls if isinstance(call, str)] == 3 * ["compared", "final ridges"]
 
 
-def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkeypatch, calls):
+@pytest.mark.parametrize("n", [150, 600])
+def test_what_was_fitted_to_the_tail_is_not_compared_there(forecasts, n):
+    """The final ridges know all."""
+    for early_stopping in (True, "auto"):
+        given = {"members": ["classical", "ridges", "network"], "early_stopping": early_stopping}
+        InformerRegressor(**P, **given).fit(daily(n))
+    np.testing.assert_array_equal(*forecasts)
+
+
+def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkeypatch, forecasts):
     """What it saves must not be missing, nor count in full."""
     share = np.linspace(0.1, 0.6, P["pred_len"])
     monkeypatch.setattr(members.weighing, "weigh_steps", lambda *_, **__: share)
@@ -284,23 +300,21 @@ def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkey
             ),
         )
         InformerRegressor(**P, members=["ridges", regressor, "network"]).fit(daily())
-    without, beside = (call for call in calls if isinstance(call, np.ndarray))
+    without, beside = forecasts
     gained = (beside - without)[..., 0]
     np.testing.assert_allclose(gained, np.tile(5 * share, (len(gained), 1)), atol=1e-4)
-    assert [call for call in calls if isinstance(call, str)] == 2 * ["compared", "final ridges"]
 
 
-def test_a_short_table_is_compared_by_its_shares_before_the_final_ridges(monkeypatch, calls):
+def test_a_short_table_is_compared_by_its_shares(monkeypatch, forecasts):
     """What one forecaster alone does is forecast for nobody."""
     given = []
 
-    def judges(forecasts, *args, n_series, **kwargs):
-        given.extend(forecasts)
-        weights = np.arange(len(forecasts)) / np.arange(len(forecasts)).sum()
+    def judges(each, *args, n_series, **kwargs):
+        given.extend(each)
+        weights = np.arange(len(each)) / np.arange(len(each)).sum()
         return np.broadcast_to(weights, (n_series + 1, 1, len(weights))).copy()
 
     monkeypatch.setattr(members.weighing, "weigh_series", judges)
     InformerRegressor(**P).fit(daily(150))
-    assert [call for call in calls if isinstance(call, str)] == ["compared", "final ridges"]
     joint = sum(i * forecast for i, forecast in enumerate(given)) / sum(range(len(given)))
-    np.testing.assert_allclose(calls[0], joint, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(forecasts[0], joint, rtol=1e-5, atol=1e-6)

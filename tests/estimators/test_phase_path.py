@@ -61,10 +61,8 @@ def df():
 
 
 @pytest.fixture(scope="module")
-def model(df):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
-        return fit(df[:TRAIN])
+def model(df, long_tables):
+    return fit(df[:TRAIN])
 
 
 @pytest.mark.slow
@@ -81,16 +79,6 @@ def test_forecasts_know_the_hour(df, model):
     shown = pd.concat([later[:PRED].assign(one=ahead["one"], two=ahead["two"]), known[PRED:]])
     fed_back = model.predict(shown[: 2 * PRED])  # what was said is read as if it had come
     np.testing.assert_allclose(ahead[PRED:], fed_back[PRED:], rtol=1e-4)
-
-
-def test_a_series_alone_is_forecast_as_its_module_does(df, monkeypatch):
-    """Its ridges have a faster way, which knows no hours."""
-    model = fit(df[["one"]][:TRAIN], target="one", known_future=None)
-    assert phases(model) is not None
-    forecast = model.forecast(horizon=3 * PRED)
-    monkeypatch.setattr("skinformer.ensemble.predicting._OwnMaps.of", lambda *_: None)
-    model.ensemble_ = model.ensemble_.trusting(0.0)
-    pd.testing.assert_frame_equal(model.forecast(horizon=3 * PRED), forecast)
 
 
 @pytest.mark.slow
@@ -118,7 +106,20 @@ def test_copies_forecast_the_same_bit_for_bit(df, model, way, tmp_path):
 
 
 def test_what_is_exported_knows_the_hour(df, model):
-    known = df[TRAIN : TRAIN + PRED].assign(one=np.nan, two=np.nan)
+    assert_exported(model, df)
+
+
+def test_what_is_exported_of_a_series_alone_knows_the_hour(df):
+    """Its ridges have a faster way elsewhere, which knows no hours."""
+    df = df[["one"]]
+    model = fit(df[:TRAIN], target="one", known_future=None)
+    assert phases(model) is not None
+    model.ensemble_ = model.ensemble_.trusting(0.0)
+    assert_exported(model, df)
+
+
+def assert_exported(model, df):
+    known = df[TRAIN : TRAIN + PRED].assign(**dict.fromkeys(model.roles_.targets, np.nan))
     inputs, _ = window_inputs(pd.concat([df[:TRAIN], known]), model.signature_)
     with torch.inference_mode():
         forecast, _ = exported_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})

@@ -120,8 +120,8 @@ def test_nobody_looks_after_the_end(capsys):
 
 def test_a_thread_looks(capsys, monkeypatch):
     """The part that works cannot tell that it does."""
-    monkeypatch.setattr("skinformer.estimators.progress._SILENCE", 0.1)
-    monkeypatch.setattr("skinformer.estimators.progress._LOOK", 0.02)
+    real = time.perf_counter
+    monkeypatch.setattr("skinformer.stopwatch.time.perf_counter", lambda: 20 * real())
     with Progress("Model").looked_at(), timed("trees"):
-        time.sleep(0.5)
+        time.sleep(0.7)
     assert len(lines(capsys)) >= 3

@@ -19,6 +19,7 @@ from skinformer.ensemble.head import QuantileHead
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.windows import Rows
 from skinformer.evaluation import ForecastScorer, backtest, pinball_loss
+from skinformer.intervals import forecaster
 from skinformer.timeline.clock import RowClock
 
 LEVELS = [0.1, 0.5, 0.9]
@@ -66,10 +67,28 @@ def test_one_fit_gives_all_quantiles_and_predict_the_median(model, rows):
     np.testing.assert_allclose(below, LEVELS, atol=0.07)
 
 
-def test_a_network_learns_the_levels_and_the_median(fan, rows):
+@pytest.fixture
+def outputs_of(monkeypatch):
+    """Give the function that tells what a head says of windows, by which ranges are made."""
+    seen, features_of = [], forecaster.features_of
+
+    def spy(outputs, *args, **options):
+        seen.append(outputs)
+        return features_of(outputs, *args, **options)
+
+    def told(model, rows):
+        seen.clear()
+        model.predict(rows)
+        return seen[0][:, :, 0]  # (n_windows, pred_len, n_outputs), of the first target
+
+    monkeypatch.setattr(forecaster, "features_of", spy)
+    return told
+
+
+def test_a_network_learns_the_levels_and_the_median(fan, rows, outputs_of):
     """It starts from the path's one forecast, and its outputs part."""
     model = fan(max_iter=4, loss=[0.8, 0.2]).fit(rows)
-    low, middle, high = model._outputs(rows[-50:])[:, 0].mean(axis=0)
+    low, middle, high = outputs_of(model, rows[-50:]).mean(axis=(0, 1))
     assert low < middle < high
     assert model.head_.levels == (0.2, 0.8)
 
@@ -227,19 +246,20 @@ def test_panels(fan, n):
     assert (np.diff(ahead.to_numpy()[:, 1:], axis=1) > 0).all()
 
 
-def test_trust_takes_nothing_from_the_distances(model, rows):
+def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
     """A network that forecasts no better than the path may still know how sure that is."""
     other, ahead = pickle.loads(pickle.dumps(model)), rows[600:606]
     other.ensemble_ = other.ensemble_.trusting(0.0)
-    values = other._outputs(ahead)[:, 0]
-    apart = [each - each[:, 1:2] for each in (values, model._outputs(ahead)[:, 0])]
-    np.testing.assert_allclose(*apart, atol=1e-4)
-    assert np.ptp(values, axis=1).min() > 0
+    values = outputs_of(other, ahead)
+    apart = [each - each[..., 1:2] for each in (values, outputs_of(model, ahead))]
+    np.testing.assert_allclose(*apart, atol=1e-5)
+    assert np.ptp(values, axis=-1).min() > 0
     plain = InformerRegressor(loss="mae", members=["classical", "ridges", "network"], **SIZES).fit(
         rows[:600]
     )
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
-    np.testing.assert_allclose(values[:, 1], plain.predict(ahead), rtol=1e-5)
+    medians = other.scaler_.inverse(values[0, :, 1:2], np.zeros(6, dtype=int))
+    np.testing.assert_allclose(medians[:, 0], plain.predict(ahead), rtol=1e-5)
 
 
 def test_others_share_the_median_and_not_the_distances():

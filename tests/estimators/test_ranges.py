@@ -14,10 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer.ensemble.classical import Classical
-from skinformer.estimators.intervals import _names_with_levels
 from skinformer.evaluation import interval_coverage
 from skinformer.intervals import calibration
-from skinformer.intervals.forecaster import IntervalForecaster
 
 LEVELS = [0.05, 0.5, 0.95]
 
@@ -313,16 +311,8 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
         return fit(timeline, *args, **kwargs)
 
     monkeypatch.setattr(Classical, "of_timeline", spy)
-    held_out = []
-    optimism = calibration._optimism
-
-    def look(forecaster, part):
-        held_out.append(part)
-        return optimism(forecaster, part)
-
-    monkeypatch.setattr(calibration, "_optimism", look)
-    assert model.intervals_ is not None
-    origins = held_out[0].own_origins - held_out[0].forecaster.history.first_row[[0, 1, 2]]
+    _, held_out = asked(model, monkeypatch)
+    origins = held_out.own_origins - held_out.forecaster.history.first_row[[0, 1, 2]]
     np.testing.assert_array_equal(seen[0], origins)
 
 
@@ -408,23 +398,13 @@ def test_sums_over_series_that_share_their_days_are_as_unsure(small):
     np.testing.assert_allclose(mean, point.groupby("shop").sum(), rtol=0.02)
 
 
-def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):
-    """A field that was forgotten would change the forecasts of ranges alone."""
-    requested = model._requested_ahead(None, 3)
-    ranged = IntervalForecaster.of(model._forecaster, model.intervals_)
-    outputs = ranged.standardised(requested)
-    plain = model._forecaster.forecast(requested)
-    standard = model.scaler_.inverse(outputs[..., 0].astype(np.float32), np.zeros(3, dtype=int))
-    np.testing.assert_allclose(standard, plain, rtol=1e-6)
-    assert outputs[:, 0, 2].tolist() == [0, 1, 2]
-
-
-def test_column_names_of_tuples_keep_their_levels():
+def test_column_names_of_tuples_keep_their_levels(small, rows):
     """Columns of two levels stay such."""
-    targets = pd.MultiIndex.from_tuples([("north", "load")], names=["site", "what"])
-    names = _names_with_levels(targets, np.array([0.5]))
-    assert names.tolist() == [("north", "load"), ("north", "load_0.5")]
-    assert names.names == ["site", "what"]
+    names = pd.MultiIndex.from_tuples([("north", "load")], names=["site", "what"])
+    df = pd.DataFrame(rows[:200].to_numpy(), rows.index[:200], names)
+    found = small(target=[("north", "load")]).fit(df).forecast(levels=[0.5]).columns
+    assert found.tolist() == [("north", "load"), ("north", "load_0.5")]
+    assert found.names == ["site", "what"]
 
 
 def test_several_coverages_are_one_call(model):
@@ -513,62 +493,70 @@ def test_too_few_rows_have_no_ranges(small):
         model.forecast(coverage=0.9)
 
 
-def held_out_of(model, monkeypatch):
-    """Find the ranges of a fit, and what was held out for them."""
+def asked(model, monkeypatch):
+    """Ask for the ranges of a fit; return what they are found by: forecasters before and after."""
     seen = []
-    optimism = calibration._optimism
+    calibrate = calibration.calibrate
 
-    def look(forecaster, part):
-        seen.append(part)
-        return optimism(forecaster, part)
+    def spy(*given, **options):
+        seen.append(given)
+        return calibrate(*given, **options)
 
-    monkeypatch.setattr(calibration, "_optimism", look)
-    return model.intervals_, seen[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(calibration, "calibrate", spy)
+        assert model.intervals_ is not None
+    return seen[0]
 
 
 def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
     """The final ridges know the split."""
-    _, held_out = held_out_of(model, monkeypatch)
+    _, held_out = asked(model, monkeypatch)
     own = held_out.forecaster.ensemble.members["ridges"].path.own
     np.testing.assert_array_equal(own, model.ensemble_.held_out["ridges"].path.own)
     assert not np.array_equal(own, model.module_.path.own)
 
 
-@pytest.mark.slow
-def test_optimism_makes_errors_of_fitted_rows_larger(model, monkeypatch):
+def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
-    monkeypatch.setattr(calibration, "_recalibrated", lambda ranges, held_out: ranges)
-    plain = model.intervals_
-    doubled = copy.deepcopy(model)
-    del doubled._intervals_
-    monkeypatch.setattr(calibration, "_optimism", lambda *args: 2 * plain.optimism)
-    apart = doubled.intervals_.spread.typical - plain.spread.typical
-    np.testing.assert_allclose(apart, np.log(2), atol=1e-6)
+    model = small(target="load", seq_len=40).fit(panel(n=(60, 60, 60), start=(0, 0, 0)))
+    forecaster, held_out = asked(model, monkeypatch)
+    monkeypatch.setattr(calibration, "shrinkage", lambda *_: 0.0)  # of what was held out
+    plain, wide = (calibration.calibrate(forecaster, part) for part in (None, held_out))
+    assert wide.optimism.min() > 1.01
+    apart = wide.spread.typical - plain.spread.typical
+    np.testing.assert_allclose(apart, np.log(wide.optimism)[None].repeat(len(apart), 0), atol=1e-6)
+    monkeypatch.setattr(type(model), "intervals_", plain)
     width = np.diff(model.forecast(coverage=0.8))[:, 1]
-    model._intervals_ = replace(plain, optimism=3 * plain.optimism)
+    monkeypatch.setattr(type(model), "intervals_", replace(plain, optimism=3 * plain.optimism))
     assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
 
 
-@pytest.mark.slow
-def test_held_out_windows_correct_the_level_of_sizes(model, monkeypatch):
-    """As far as they are many: ranges that are too narrow come nearer to the truth."""
-    ranges, held_out = held_out_of(model, monkeypatch)
-    sample = replace(ranges.residuals, errors=ranges.residuals.errors / np.float32(np.e))
-    narrow = replace(ranges, residuals=sample)
-    raised = calibration._recalibrated(narrow, held_out).spread.typical - ranges.spread.typical
-    assert 0.1 < raised.mean() < 1
-    called = []
-    monkeypatch.setattr(calibration, "_recalibrated", lambda *args: called.append(1) or args[0])
-    del model._intervals_
-    assert model.intervals_ is not None
-    assert called == [1]
+def test_held_out_windows_correct_the_level_of_sizes_as_far_as_they_are_many(model, monkeypatch):
+    """Ranges that are too narrow, or too wide, come nearer to the truth."""
+    forecaster, held_out = asked(model, monkeypatch)
+    levels, counts = {}, []
+    for share in (0.0, 0.5, 1.0):
+        monkeypatch.setattr(calibration, "shrinkage", lambda *n, s=share: counts.append(n) or s)
+        found = calibration.calibrate(forecaster, held_out)
+        levels[share] = found.spread.typical
+    assert len({counts[0], *counts}) == 1
+    n_windows, prior = counts[0]
+    assert 1 < n_windows <= len(held_out.origins)
+    assert n_windows * found.distance <= np.ptp(held_out.origins) + found.distance
+    shift = levels[1.0] - levels[0.0]
+    assert 0.01 < np.abs(shift).min() == pytest.approx(np.abs(shift).max())
+    np.testing.assert_allclose(levels[0.5] - levels[0.0], shift / 2)
+    monkeypatch.undo()
+    share = n_windows / (n_windows + prior)
+    found = calibration.calibrate(forecaster, held_out)
+    np.testing.assert_allclose(found.spread.typical - levels[0.0], share * shift)
 
 
-def test_steps_beyond_one_forecast_have_sizes_of_their_own(model):
+def test_steps_beyond_one_forecast_have_sizes_of_their_own(model, monkeypatch):
     """They are forecast from forecasts, which no window of calibration is."""
     ranges = model.intervals_
     assert len(ranges.far) == 3 * 6
     before = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
-    model._intervals_ = replace(ranges, far=ranges.far + np.log(2))
+    monkeypatch.setattr(type(model), "intervals_", replace(ranges, far=ranges.far + np.log(2)))
     after = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
     np.testing.assert_allclose(after / before, [1] * 6 + [2] * 6, rtol=1e-5)

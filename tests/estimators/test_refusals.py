@@ -148,7 +148,7 @@ def test_ctrl_c_in_the_first_epoch_changes_nothing(fitted, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trainer, "_epoch", interrupt)
+    monkeypatch.setattr(trainer, "clip_and_step", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(panel * 1000)
     assert_same(results(model, panel), before)

@@ -51,10 +51,8 @@ def df():
 
 
 @pytest.fixture(scope="module")
-def model(df):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
-        return fit(df[:TRAIN])
+def model(df, long_tables):
+    return fit(df[:TRAIN])
 
 
 @pytest.mark.slow

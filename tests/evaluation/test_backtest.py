@@ -1,7 +1,6 @@
 """A rolling origin sees nothing after the origin, and forgets nothing before it."""
 
 import re
-import sys
 import tracemalloc
 from contextlib import nullcontext
 
@@ -364,16 +363,20 @@ def test_a_row_far_ahead_costs_its_own_series_alone(monkeypatch):
     assert sorted(len(shown.index.unique(0)) for shown in calls) == [1, 7]
 
 
+@pytest.mark.slow
 def test_large_panels_are_shown_in_parts(monkeypatch):
     """A copy of all rows for each origin would be the most that memory must hold."""
-    monkeypatch.setattr(sys.modules["skinformer.evaluation.backtest"], "_ROWS_AT_ONCE", 20)
-    before, later = split_panel(ragged_panel(n=[26] * 8, start=range(8)), 20)
-    model = SeasonalNaive(target="load").fit(before)
-    whole = model.predict(later.assign(load=np.nan))
-    calls = counted(monkeypatch, SeasonalNaive, "predict")
-    table = backtest(model, later, later["load"], horizon=6)
-    assert max(len(shown) for shown in calls) <= 24
-    np.testing.assert_array_equal(table["forecast"], whole)
+    n, shown = 200_000, []
+    index = pd.MultiIndex.from_product([range(3), range(n)])
+    rows = pd.DataFrame({"load": np.arange(3.0 * n)}, index=index)
+
+    def naive(before, after):
+        shown.append(len(before) + len(after))
+        return before["load"].groupby(level=0).last().to_numpy()
+
+    table = backtest(naive, rows, rows["load"], start=n - 1, horizon=1)
+    assert shown == [2 * n, n]
+    np.testing.assert_array_equal(table["forecast"], table["actual"] - 1)
 
 
 def test_memory_grows_with_the_rows():

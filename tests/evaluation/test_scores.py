@@ -23,7 +23,6 @@ from skinformer.evaluation import (
 from skinformer.evaluation.scores import seasonal_change
 
 LEVELS = [0.1, 0.5, 0.8]
-HOLED = [np.nan, 2.0, -1.0, 4.0]
 
 
 def drawn(n=40, n_targets=None, behind=()):

@@ -40,7 +40,8 @@ def test_weights_are_those_of_the_forecast(informer, batch, kind):
     assert len(kept) == len(calls)
     for each, (module, (x,), options, output) in zip(kept, calls, strict=True):
         memory = options.get("memory")
-        v = module._split_heads(module.value(x if memory is None else memory))
+        v = module.value(x if memory is None else memory)
+        v = v.unflatten(-1, (each.weights.shape[1], -1)).transpose(1, 2)
         context = (each.weights @ v).transpose(1, 2).flatten(2)
         if module.gate is not None:
             context = context * module.gate(x[:, -context.shape[1] :]).sigmoid()

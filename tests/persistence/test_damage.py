@@ -13,14 +13,11 @@ import pytest
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators import serialisation
 from skinformer.estimators.serialisation import FILES
-from skinformer.persistence.container import read_content
-from skinformer.timeline.cycle import CalendarEffect
+from skinformer.persistence.container import Content, read_content, write_content
 
 GOLDEN = Path(__file__).parent.parent / "data" / "model-6.skinformer"
 RAW = GOLDEN.read_bytes()
-CALENDAR = FILES._by_type[CalendarEffect]
 
 
 @pytest.fixture(scope="module")
@@ -232,30 +229,45 @@ FORGED = {
 }
 
 
+def find_calendar(tree):
+    """Find what a tree of a file says of a calendar."""
+    if isinstance(tree, dict) and tree.get("is") == "CalendarEffect":
+        return tree
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return next((found for found in map(find_calendar, parts) if found), None)
+
+
 @pytest.mark.parametrize("case", FORGED)
-def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatch):
+def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path):
     """Shapes, types and finite numbers: what any forecast goes through."""
-
-    def forged(calendar):
-        given = CALENDAR.apart(calendar)
-        FORGED[case](given)
-        return given
-
-    monkeypatch.setitem(FILES._by_type, CalendarEffect, CALENDAR._replace(apart=forged))
-    monkeypatch.setattr(serialisation, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
-    monkeypatch.undo()
+    tree, arrays = read_content(tmp_path / "forged")
+    found = find_calendar(tree)
+    tables = FILES.decode(found["of"], arrays)
+    FORGED[case](tables)
+    # Behind all others: tables that nothing refers to any more stay where they are.
+    found["of"], more = FILES.encode(tables)
+    renumber(found["of"], len(arrays))
+    write_content(tmp_path / "forged", Content(tree, [*arrays, *more]))
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
 
 
+def renumber(tree, first):
+    """Let a tree refer to arrays behind so many others."""
+    if isinstance(tree, dict) and tree.get("is") in ("array", "turned"):
+        tree["of"] += first
+        return
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        renumber(part, first)
+
+
 @pytest.mark.parametrize("given", [[], 0, "level", {}, {"level": 1}], ids=repr)
-def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path, monkeypatch):
+def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path):
     """It is no table at all."""
-    forged = CALENDAR._replace(apart=lambda _: given)
-    monkeypatch.setitem(FILES._by_type, CalendarEffect, forged)
-    monkeypatch.setattr(serialisation, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
-    monkeypatch.undo()
+    tree, arrays = read_content(tmp_path / "forged")
+    find_calendar(tree)["of"] = FILES.encode(given)[0]
+    write_content(tmp_path / "forged", Content(tree, arrays))
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as Oracle
 
-from skinformer.ridge import candidates
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations, Factored
 from skinformer.ridge.sums import Problem, gather
 
@@ -155,48 +154,32 @@ def test_targets_in_another_order_have_their_maps_in_another_order():
     np.testing.assert_allclose(two, one[::-1], rtol=1e-9)
 
 
-def test_many_targets_share_one_map_where_memory_is_short(monkeypatch):
-    """A map for each of a thousand columns would not fit, nor one of them all."""
-    monkeypatch.setattr(candidates, "_KIND_BYTES", 1)
-    competition = trained(make_problem())
-    assert {c.kind for c in competition.candidates} == {"last", "shared"}
-    assert not competition.mixed_len
-    assert len(competition.columns.gram) == 1
-    shared = Candidate("shared", SEQ)
-    few = dict(competition.equations())[shared].solve(0.1)
-    monkeypatch.undo()
-    many = dict(trained(make_problem()).equations())[shared].solve(0.1)
-    np.testing.assert_allclose(few, many, rtol=1e-8)
-
-
-@pytest.mark.parametrize(("seq_len", "features", "left_out"), [(8, 1024, "mixed"), (64, 6, "own")])
-def test_a_kind_is_left_out_for_its_own_size_only(seq_len, features, left_out, monkeypatch):
-    """Long windows make maps of each column large, and many columns the one map of them all."""
-    monkeypatch.setattr(candidates, "_MIXED_FEATURES", features)
-    monkeypatch.setattr(candidates, "_KIND_BYTES", 10_000)
-    problem = make_problem(seq_len=seq_len, n=seq_len + 20)
-    competition = trained(problem, np.arange(seq_len, seq_len + 9))
-    kinds = {c.kind for c in competition.candidates}
-    assert kinds == {"last", "shared", "own", "mixed"} - {left_out}
-    assert {c.kind for c, _ in competition.equations()} == kinds - {"last"}
-
-
 @pytest.mark.parametrize(
-    ("n_targets", "seq_len", "pred_len", "kept"),
-    [(80, 720, 24, True), (321, 336, 96, True), (862, 96, 96, True), (862, 336, 96, False)],
+    ("n_columns", "n_targets", "seq_len", "pred_len", "left_out"),
+    [
+        (80, 80, 720, 24, set()),
+        (321, 321, 336, 96, {"mixed"}),
+        (862, 862, 96, 96, {"mixed"}),
+        (862, 862, 336, 96, {"own", "mixed"}),
+        (100, 2, 10, 6000, {"mixed"}),
+        (40, 40, 2000, 2, {"own"}),
+    ],
 )
-def test_hundreds_of_targets_keep_maps_of_their_own(n_targets, seq_len, pred_len, kept):
-    """One map for all is worse where the targets differ; a fit must fit in memory all the same."""
-    values = np.zeros((1, n_targets))
-    problem = Problem(values, None, None, n_targets, seq_len, pred_len, np.empty((0, n_targets)))
-    assert Competition(problem).per_column == kept
+def test_kinds_are_left_out_for_their_own_size_only(
+    n_columns, n_targets, seq_len, pred_len, left_out
+):
+    """One map for all is worse where targets differ; a fit must fit in memory all the same."""
+    values, effect = np.zeros((1, n_columns)), np.empty((0, n_targets))
+    competition = Competition(Problem(values, None, None, n_targets, seq_len, pred_len, effect))
+    kinds = {candidate.kind for candidate in competition.candidates}
+    assert kinds == {"last", "shared", "own", "mixed"} - left_out
+    assert len(competition.columns.gram) == (1 if "own" in left_out else n_targets)
 
 
-@pytest.mark.parametrize(("most", "length"), [(1024, 8), (9, 3), (3, 1), (2, 0)])
-def test_many_columns_are_seen_together_over_fewer_rows(most, length, monkeypatch):
+@pytest.mark.parametrize(("n_columns", "length"), [(3, 8), (300, 3), (1000, 1), (1025, 0)])
+def test_many_columns_are_seen_together_over_fewer_rows(n_columns, length):
     """The products of all features with all must stay small."""
-    monkeypatch.setattr(candidates, "_MIXED_FEATURES", most)
-    competition = Competition(make_problem())
+    competition = Competition(make_problem(n_columns=n_columns))
     assert bool(competition.mixed_len) == (length > 0)
     lengths = {c.length for c in competition.candidates if c.kind == "mixed"}
     assert lengths == ({length, max(1, length // 2)} if length else set())

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.ridge import candidates, phases
+from skinformer.ridge import phases
 from skinformer.ridge.candidates import STRENGTHS
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem, gather
+from skinformer.selection import SHARES
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import RowCells, calendar_cells
 
@@ -22,12 +23,10 @@ def cells_of(index):
     return RowCells(cells, cells.of(values).astype(np.int16))
 
 
-def first_alone(competition):
-    return np.eye(len(competition.candidates))[1]
-
-
-def weakest(competition):
-    return np.zeros(len(competition.candidates), dtype=np.int64)
+def choose(monkeypatch, strength, share):
+    """Let the choice of strength and share be given."""
+    place = STRENGTHS.index(strength) * len(SHARES) + SHARES.index(share)
+    monkeypatch.setattr(phases, "surest_share", lambda _: place)
 
 
 def make_problem(values, index, *, weight=None, n_known=0, seq_len=SEQ):
@@ -112,10 +111,13 @@ def test_noise_and_walks_have_no_hours_that_count(seed):
     ("freq", "period", "n_times", "n_waves"),
     [("3h", 8, 24, 7), ("D", 7, 7, 7), ("12h", 2, None, 0)],
 )
-def test_a_cycle_has_as_many_waves_as_its_rows_can_tell(freq, period, n_times, n_waves):
+def test_a_cycle_has_as_many_waves_as_its_rows_can_tell(
+    freq, period, n_times, n_waves, monkeypatch
+):
     """Days have their week; of two rows a day nothing is said."""
+    choose(monkeypatch, 0.1, 0.5)
     values, index = turning(3000, freq=freq, period=period)
-    maps = phases._layout(make_problem(values, index))
+    maps = fit(make_problem(values, index))[0].phases
     assert (maps is None) == (n_times is None)
     if maps is not None:
         assert maps.waves.shape == (n_times, n_waves)
@@ -126,9 +128,9 @@ def test_a_cycle_has_as_many_waves_as_its_rows_can_tell(freq, period, n_times, n
         assert (maps.others > 0).sum(axis=0).tolist() == [period, SEQ]
 
 
-def test_what_is_read_is_the_last_rows_and_means_of_parts():
-    problem = make_problem(*turning(3000), seq_len=60)
-    maps = phases._layout(problem)
+def test_what_is_read_is_the_last_rows_and_means_of_parts(monkeypatch):
+    choose(monkeypatch, 0.1, 0.5)
+    maps = fit(make_problem(*turning(3000), seq_len=60))[0].phases
     distance = np.arange(60.0)
     read = distance @ maps.own
     np.testing.assert_allclose(read[:24], np.arange(35.0, 59.0))  # the last distance is 0
@@ -139,18 +141,16 @@ def test_what_is_read_is_the_last_rows_and_means_of_parts():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch, weighted):
     """By the sums of all other times, each corrected by the blend without it."""
-    monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
-    monkeypatch.setattr(phases, "_N_NEAR", 5)
-    monkeypatch.setattr(phases, "_N_PARTS", 4)
-    n, split = 900, 810
+    choose(monkeypatch, 0.1, 0.5)
+    n, split, seq_len = 900, 810, 12
     values, index = turning(n, n_columns=3)
     weight = None
     if weighted:
         weight = np.ones((n, 2))
         weight[200:500] = 0.0
-    problem = make_problem(values, index, weight=weight, n_known=0)
+    problem = make_problem(values, index, weight=weight, seq_len=seq_len)
     before, after, others = fit(problem, refit=True)
-    training = np.arange(SEQ, split - PRED + 1)
+    training = np.arange(seq_len, split - PRED + 1)
     ends = np.array([end for end, _ in others])
     place = np.searchsorted(ends[:-1], training, side="right")
     sums = []
@@ -229,9 +229,11 @@ def test_one_season_alone_proves_nothing():
 @pytest.mark.slow
 def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
     """What is judged by the split must not have seen it."""
-    monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 1.0))
+    choose(monkeypatch, 0.1, 1.0)
+    fitting = "skinformer.ridge.fit"
+    monkeypatch.setattr(f"{fitting}.choose_strengths", lambda s, n: np.zeros(len(s[0]) // n, int))
     monkeypatch.setattr(
-        "skinformer.ridge.fit._weigh", lambda c, *_, **__: (first_alone(c), weakest(c))
+        f"{fitting}.choose_weights", lambda s, chosen, *_, **__: np.eye(len(chosen))[1]
     )
     values, index = turning()
     changed = values.copy()
@@ -247,16 +249,15 @@ def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
     np.testing.assert_array_equal(last.phases.weights, one.phases.weights)
 
 
-def test_columns_known_ahead_are_not_read_and_many_columns_are_not_shared(monkeypatch):
-    values, index = turning(2000, n_columns=4)
-    problem = make_problem(values, index, n_known=1)
-    maps = phases._layout(problem)
-    n_own = maps.own.shape[1]
-    assert phases._n_features(problem, maps) == 9 * (n_own + 3 * 2 + 1)
-    monkeypatch.setattr(phases, "_MOST_COLUMNS", 2)
-    assert phases._layout(problem).others.shape == (SEQ, 0)
-    monkeypatch.setattr(candidates, "_KIND_BYTES", 1_000_000)
-    assert phases._layout(problem) is None
+@pytest.mark.parametrize(("n_columns", "n_shared"), [(4, 3), (18, 0)])
+def test_columns_known_ahead_are_not_read_and_many_columns_are_not_shared(
+    n_columns, n_shared, monkeypatch
+):
+    choose(monkeypatch, 0.1, 0.5)
+    problem = make_problem(*turning(2000, n_columns=n_columns), n_known=1, seq_len=24)
+    maps = fit(problem)[0].phases
+    assert maps.others.shape == (24, 2 * bool(n_shared))
+    assert maps.weights.shape[1] == 9 * (maps.own.shape[1] + n_shared * 2 + 1)
 
 
 @pytest.mark.parametrize("lacking", ["cycle", "split", "apart"])

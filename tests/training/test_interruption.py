@@ -23,6 +23,7 @@ class Lines:
 
     def __init__(self, *places, at=None):
         self.places, self.at, self.n = places, at, 0
+        self.folder = OURS  # a module's names are gone when Python ends
 
     def __enter__(self):
         self.before = sys.gettrace()
@@ -34,7 +35,8 @@ class Lines:
 
     def _trace(self, frame, event, argument):
         code = frame.f_code
-        if not code.co_filename.startswith(self.places) and code.co_qualname not in self.places:
+        ours = code.co_filename.startswith(self.folder) and code.co_name in self.places
+        if not (ours or code.co_filename.startswith(self.places)):
             return None
         if event == "line":
             self.n += 1
@@ -152,7 +154,7 @@ def test_ctrl_c_at_any_line_leaves_a_whole_model_and_a_whole_file(fit, tmp_path,
 @pytest.mark.slow
 def test_ctrl_c_between_two_epochs_finds_one_noted_or_not(fit, tmp_path):
     """Half noted, the record would name an epoch that the model does not hold."""
-    noting = "_Fit.finish_epoch", "_Fit.close", "_Fit.restore_best", "_write"
+    noting = "finish_epoch", "close", "restore_best", "save"
     interrupt_at(fit, tmp_path / "fit.pt", noting, slice(None))
 
 
