@@ -98,7 +98,9 @@ def test_pages_that_fit_for_long_show_how_far_the_fit_is():
 
 def members_of(n_rows, n_series=1):
     """Return who takes part in a fit of series of so many rows, 20 in a window and 5 ahead."""
-    settings = read_settings(InformerRegressor(seq_len=20, pred_len=5), PointHead("mse"))
+    settings = read_settings(
+        InformerRegressor(seq_len=20, pred_len=5), PointHead("mse"), requested="cpu"
+    )
     series, steps = np.divmod(np.arange(n_rows * n_series), n_rows)
     found = for_rows(settings, Table([1.0 * steps], 1, series, steps, RowClock()))
     given = {
