@@ -10,6 +10,7 @@ import numpy as np
 from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
+from skinformer.model.settings import WindowLayout
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.calendar import FIELDS, choose_fields, year_fields
@@ -149,26 +150,24 @@ def build_module(
     fields = [FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
-    built_from = {
-        "n_targets": sizes.n_targets,
-        "n_past": sizes.n_past,
-        "n_known": sizes.n_known,
-        "apart": n_apart(settings, sizes) > 1,
-        "season": sizes.season if _by_itself(settings) else 0,
-        "window_path": _by_itself(settings),
-        "calendar_sizes": tuple(fields),
-        "seq_len": sizes.seq_len,
-        "label_len": label_len,
-        "pred_len": sizes.pred_len,
-        "patch_len": sizes.patch_len,
-        "decoder_patch_len": sizes.decoder_patch_len,
-        "outputs": settings.head.outputs,
-        "in_units": settings.head.in_units,
-        "forecasts_distance": path is not None,
-        "reads_forecast": path is not None,
-        "null_embedding": sizes.may_miss,
-        "seed": seed,
-        **vars(settings.network),
-    }
-    network = Informer.of(built_from)
+    layout = WindowLayout(
+        n_targets=sizes.n_targets,
+        n_past=sizes.n_past,
+        n_known=sizes.n_known,
+        apart=n_apart(settings, sizes) > 1,
+        season=sizes.season if _by_itself(settings) else 0,
+        window_path=_by_itself(settings),
+        calendar_sizes=tuple(fields),
+        seq_len=sizes.seq_len,
+        label_len=label_len,
+        pred_len=sizes.pred_len,
+        patch_len=sizes.patch_len,
+        decoder_patch_len=sizes.decoder_patch_len,
+        outputs=settings.head.outputs,
+        in_units=settings.head.in_units,
+        forecasts_distance=path is not None,
+        reads_forecast=path is not None,
+        null_embedding=sizes.may_miss,
+    )
+    network = Informer(layout, settings.network, seed=seed)
     return network if path is None else Corrected(path, network)

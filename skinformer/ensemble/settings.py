@@ -6,34 +6,8 @@ from typing import Any, Literal
 import torch
 
 from skinformer.ensemble.head import Head
+from skinformer.model.settings import NetworkSettings
 from skinformer.training.record import TrainerSettings
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkSettings:
-    """What the user, not the data, decides about the network: arguments of `Informer`."""
-
-    d_model: int
-    n_heads: int
-    n_encoder_layers: int
-    n_decoder_layers: int
-    d_ff: int
-    dropout: float
-    activation: str
-    norm: str
-    norm_first: bool
-    attention: str
-    decoder_attention: str
-    factor: float
-    qk_norm: bool
-    output_gate: bool
-    distil: bool
-    bias: bool
-    position: str
-    mask_embedding: bool
-    window_norm: bool
-    init: str
-    gradient_checkpointing: bool
 
 
 @dataclass(frozen=True, kw_only=True)

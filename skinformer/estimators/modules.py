@@ -21,11 +21,10 @@ _GENERATOR = "_extra_state"
 def _network_apart(network: Informer) -> dict[str, Any]:
     """Take a network apart; generators of dropout and key sampling begin anew."""
     weights = {name: value.detach().cpu() for name, value in _values(network).items()}
-    built_from = getattr(network, "built_from", None)
-    if built_from is None or any(value.dtype != torch.float32 for value in weights.values()):
+    if any(value.dtype != torch.float32 for value in weights.values()):
         raise NotPlainError("", network)  # as somebody else made it
     arrays = {name: value.numpy() for name, value in weights.items()}
-    return {"built_from": built_from, "weights": arrays}
+    return {"built_from": network.built_from, "weights": arrays}
 
 
 def _resumable_apart(network: Informer) -> dict[str, Any]:

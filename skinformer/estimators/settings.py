@@ -7,10 +7,11 @@ import torch
 from sklearn.base import is_classifier
 
 from skinformer.ensemble.head import ClassHead, Head
-from skinformer.ensemble.settings import FitSettings, NetworkSettings
+from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.model.patches import n_patches
+from skinformer.model.settings import NetworkSettings
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings

@@ -7,22 +7,18 @@ from torch import Tensor, nn
 from skinformer.model.attention import MultiHeadAttention, make_kernel
 from skinformer.model.dense import DenseAttention
 from skinformer.model.feed_forward import make_feed_forward
+from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.model.residual import Residual
+from skinformer.model.settings import NetworkSettings
 
 
 class Layer(nn.Module):
     """Self-attention, cross-attention in a decoder, and feed-forward, each inside a residual.
 
+    settings: of the network. The self-attention is ``settings.attention`` in the encoder,
+    ``settings.decoder_attention`` in the decoder; the cross-attention is dense.
     in_decoder: whether its self-attention is causal, and a cross-attention to the encoder follows.
-    d_model, n_heads, d_ff: width of the states, number of heads, inner width of the feed-forward.
-    dropout: dropout on all branches, in training only.
-    activation: feed-forward form.
-    norm: which norm.
-    norm_first: pre-norm or post-norm.
-    attention: kernel of the self-attention; the cross-attention is dense.
-    factor, seed: sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias: whether queries and keys are normalised, attention outputs are
-    gated, and linear maps have a bias.
+    seed: of the key sampling of "probsparse".
 
     ``a = x + Drop(Attn(Norm(x)))``, in a decoder ``b = a + Drop(Cross(Norm(a), E))``,
     ``y = b + Drop(FFN(Norm(b)))`` (pre-norm), E the encoder output. Costs those of
@@ -33,47 +29,53 @@ class Layer(nn.Module):
 
     Note on the Informer (N), sections 5.1 and 6; transformer blocks (B), sections 1.1 and 1.2.
     >>> import torch
-    >>> layer = Layer(
-    ...     in_decoder=True, d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu",
-    ...     norm="layer", norm_first=True, attention="dense", factor=5, qk_norm=False,
-    ...     output_gate=False, bias=True, seed=0,
+    >>> settings = NetworkSettings(
+    ...     d_model=8, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.0,
+    ...     activation="gelu", norm="layer", norm_first=True, attention="probsparse",
+    ...     decoder_attention="dense", factor=5, qk_norm=False, output_gate=False, distil=True,
+    ...     bias=True, position="sinusoidal", mask_embedding=False, window_norm=True,
+    ...     init="xavier", gradient_checkpointing=False,
     ... )
+    >>> layer = Layer(settings, in_decoder=True, seed=0)
     >>> x, memory = torch.randn(2, 72, 8), torch.randn(2, 48, 8)
     >>> layer(x, layer.draw_keys(x), memory, n_last=24).shape
     torch.Size([2, 24, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        in_decoder: bool,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float,
-        activation: str,
-        norm: str,
-        norm_first: bool,
-        attention: str,
-        factor: float,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-        seed: int,
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, *, in_decoder: bool, seed: int) -> None:
         super().__init__()
-        residual = partial(
-            Residual, d_model=d_model, dropout=dropout, norm=norm, norm_first=norm_first
+        self.settings = settings
+        attention = settings.decoder_attention if in_decoder else settings.attention
+        kernel = make_kernel(attention, causal=in_decoder, factor=settings.factor, seed=seed)
+        self.attention = self._make_attention(kernel)
+        self.attention_residual = self._make_residual()
+        self.cross_attention: MultiHeadAttention | None = None
+        self.cross_residual: Residual | None = None
+        if in_decoder:
+            self.cross_attention = self._make_attention(DenseAttention(causal=False))
+            self.cross_residual = self._make_residual()
+        self.feed_forward = make_feed_forward(
+            settings.activation, d_model=settings.d_model, d_ff=settings.d_ff, bias=settings.bias
         )
-        heads = partial(MultiHeadAttention, d_model=d_model, n_heads=n_heads, qk_norm=qk_norm)
-        heads = partial(heads, output_gate=output_gate, bias=bias)
-        kernel = make_kernel(attention, causal=in_decoder, factor=factor, seed=seed)
-        self.attention = heads(kernel=kernel)
-        self.attention_residual = residual()
-        self.cross_attention = heads(kernel=DenseAttention(causal=False)) if in_decoder else None
-        self.cross_residual = residual() if in_decoder else None
-        self.feed_forward = make_feed_forward(activation, d_model=d_model, d_ff=d_ff, bias=bias)
-        self.feed_forward_residual = residual()
+        self.feed_forward_residual = self._make_residual()
+
+    def _make_attention(self, kernel: DenseAttention | ProbSparseAttention) -> MultiHeadAttention:
+        return MultiHeadAttention(
+            d_model=self.settings.d_model,
+            n_heads=self.settings.n_heads,
+            kernel=kernel,
+            qk_norm=self.settings.qk_norm,
+            output_gate=self.settings.output_gate,
+            bias=self.settings.bias,
+        )
+
+    def _make_residual(self) -> Residual:
+        return Residual(
+            d_model=self.settings.d_model,
+            dropout=self.settings.dropout,
+            norm=self.settings.norm,
+            norm_first=self.settings.norm_first,
+        )
 
     def draw_keys(self, x: Tensor) -> Tensor | None:
         """Draw the keys for one `forward` of ``x``, (n_sampled,); None for dense attention."""

@@ -108,14 +108,14 @@ class AttentionRecorder:
 
     def _spans(self) -> dict[tuple[str, int], tuple[Tensor, Tensor]]:
         """Return the steps of queries and keys of each attention, counted from the origin."""
-        network, out = self.network, {}
-        tokens = patch_ends(self._seq_len, network.patch_len, pad_front=True) - self._seq_len
+        network, layout, out = self.network, self.network.layout, {}
+        tokens = patch_ends(self._seq_len, layout.patch_len, pad_front=True) - self._seq_len
         for i, gap in enumerate(network.encoder.gaps):
             out["encoder", i] = (tokens, tokens)
             tokens = halved_ends(tokens) if isinstance(gap, Distil) else tokens
-        patch, n_guiding = network.decoder_patch_len, network.label_len
+        patch, n_guiding = layout.decoder_patch_len, layout.label_len
         guiding = patch_ends(n_guiding, patch, pad_front=True) - n_guiding
-        both = torch.cat([guiding, patch_ends(network.pred_len, patch, pad_front=False)])
+        both = torch.cat([guiding, patch_ends(layout.pred_len, patch, pad_front=False)])
         for i, _ in enumerate(network.decoder.layers):
             out["decoder", i], out["cross", i] = (both, both), (both, tokens)
         return out

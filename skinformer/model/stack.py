@@ -39,12 +39,15 @@ class Stack(nn.Module):
 
     Note on the Informer (N), sections 5 to 7; training configuration (C), "Normalization".
     >>> import torch
-    >>> layer = dict(
-    ...     in_decoder=False, d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu",
-    ...     norm="layer", norm_first=True, attention="probsparse", factor=5, qk_norm=False,
-    ...     output_gate=False, bias=True,
+    >>> from skinformer.model.settings import NetworkSettings
+    >>> settings = NetworkSettings(
+    ...     d_model=8, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.0,
+    ...     activation="gelu", norm="layer", norm_first=True, attention="probsparse",
+    ...     decoder_attention="dense", factor=5, qk_norm=False, output_gate=False, distil=True,
+    ...     bias=True, position="sinusoidal", mask_embedding=False, window_norm=True,
+    ...     init="xavier", gradient_checkpointing=False,
     ... )
-    >>> layers = [Layer(seed=i, **layer) for i in range(2)]
+    >>> layers = [Layer(settings, in_decoder=False, seed=i) for i in range(2)]
     >>> stack = {"d_model": 8, "distil": True, "norm": "layer", "recompute": False}
     >>> Stack(layers, **stack)(torch.randn(2, 96, 8)).shape
     torch.Size([2, 48, 8])

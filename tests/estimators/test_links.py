@@ -177,8 +177,8 @@ def describe_network(model, network):
     stacks = (network.encoder, network.decoder)
     paths = [m for m in model.module_.modules() if isinstance(m, LinearPath)]
     return {
-        "label_len": network.label_len,
-        "patches": (network.patch_len, network.decoder_patch_len),
+        "label_len": network.layout.label_len,
+        "patches": (network.layout.patch_len, network.layout.decoder_patch_len),
         "embedded": tuple(e.values.in_features for e in embeddings),
         "position": names(e.position for e in embeddings),
         "calendar": same(

@@ -1,10 +1,14 @@
 """Small modules with settings that tests override."""
 
+from dataclasses import fields
+from functools import partial
+
 import pytest
 import torch
 
 from skinformer.model.informer import Informer
 from skinformer.model.layer import Layer
+from skinformer.model.settings import NetworkSettings
 
 BLOCK = {
     "d_model": 16,
@@ -57,21 +61,29 @@ def _same_draws():
         yield
 
 
+def make_layer(*, in_decoder, attention=None, **options):
+    """Make a layer; `attention` is that of encoder or decoder."""
+    if attention is not None:
+        options["decoder_attention" if in_decoder else "attention"] = attention
+    names = [field.name for field in fields(NetworkSettings)]
+    values = MODEL | options
+    settings = NetworkSettings(**{name: values[name] for name in names})
+    return Layer(settings, in_decoder=in_decoder, seed=values["seed"])
+
+
 @pytest.fixture
 def encoder_layer():
-    kind = {"in_decoder": False, "attention": "probsparse"}
-    return lambda **options: Layer(**BLOCK | kind | options)
+    return partial(make_layer, in_decoder=False)
 
 
 @pytest.fixture
 def decoder_layer():
-    kind = {"in_decoder": True, "attention": "dense"}
-    return lambda **options: Layer(**BLOCK | kind | options)
+    return partial(make_layer, in_decoder=True)
 
 
 @pytest.fixture
 def informer():
-    return lambda **options: Informer(**MODEL | options)
+    return lambda **options: Informer.of(MODEL | options)
 
 
 @pytest.fixture
