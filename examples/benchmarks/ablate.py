@@ -83,12 +83,9 @@ def _no_effect(*_args: Any, **_options: Any) -> float:
 RULES = (
     Rule("a season that was seen once counts more", "classical.judging", "_PRIOR", 0.0),
     Rule("final forecasts move as far as usual", "classical.judging", "_USUAL_MOVES", 1e9),
-    Rule("later origins count more", "classical.judging", "_DECAY", 1.0),
-    Rule("a panel's errors count twice", "classical.judging", "_MANY", 1e9),
     Rule("own errors beside the panel's", "classical.judging", "_OTHERS", 1e9),
     Rule("typical errors where not asked", "classical.judging", "_UNASKED", 1e-6),
     Rule("rows before a step are moved", "classical.candidates", "without_step", _as_it_is),
-    Rule("late means of a season", "classical.candidates", "_LATE", 1.0),
     Rule("profiles follow their time", "classical.candidates", "_AROUND", 1.0),
     Rule("a series begins at its launch", "classical.fit", "begun", _first_known),
     Rule("ridges shared by a panel", "classical.fit", "_shared_ridges", _without_ridges),
