@@ -122,8 +122,6 @@ RULES = (
     Rule("the time of the year", "ridge.fit", "_with_year", _without_year, "ridges"),
     Rule("maps of all columns", "ridge.candidates", "_MIXED_ROWS", 0, "ridges"),
     Rule("half look-backs", "ridge.candidates", "_HALVINGS", 1, "ridges"),
-    Rule("margins of larger maps", "ridge.candidates", "_MARGINS", {}, "ridges"),
-    Rule("a price by noise", "ridge.blend", "_PRICE", 1e9, "ridges"),
     Rule("columns at each time of day", "ridge.calendar", "_MOST_TIMED", 0, "ridges"),
     Rule("screening of columns", "tabular.fit", "unhelpful_columns", _all_columns, "trees"),
     Rule("weights by step", "selection", "nearby_steps", _all_steps_alike, "trees"),

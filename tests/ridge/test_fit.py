@@ -338,20 +338,6 @@ def test_many_series_of_one_time_are_no_more_times(monkeypatch):
     assert heard[0] == pytest.approx(0.5 * np.sqrt(PRED / (len(one) / 8)), rel=0.1)
 
 
-def test_what_is_chance_reaches_the_weights(monkeypatch):
-    """A price that ignores how long the stretches are believes too little or too much."""
-    heard = []
-
-    def spy(*args, noise, **given):
-        heard.append(noise)
-        return choose_weights(*args, noise=noise, **given)
-
-    choose_weights = fitting.choose_weights
-    monkeypatch.setattr(fitting, "choose_weights", spy)
-    fit(make_problem(noisy_walk(400)), split=360)
-    assert heard == [pytest.approx(0.5 * np.sqrt(PRED / (400 - 360 - PRED + 1)))]
-
-
 def test_of_a_long_time_some_windows_are_compared(monkeypatch):
     """A third of a million rows must not be forecast a hundred ways."""
     monkeypatch.setattr(fitting, "_WINDOWS_PER_STRETCH", 5)
@@ -786,13 +772,13 @@ def test_where_nothing_was_compared_the_last_value_has_all_the_weight():
 
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.3])
 def test_candidates_that_were_alike_are_told_apart_by_their_doubts(noise):
-    """More weights have more to prove, and short stretches prove little but of the last value."""
+    """Short stretches prove little but of the last value."""
     competition = Competition(make_problem(noisy_walk(60, 2)))
     n = len(competition.candidates) * len(STRENGTHS)
     alike = [np.ones((n, n))]
     weights, _ = fitting._weigh(competition, alike, noise=noise)
-    margins = np.array([candidate.margin for candidate in competition.candidates])
-    margins[1:] += noise  # the first is the last value
+    margins = np.full(len(competition.candidates), noise)
+    margins[0] = 0.0  # of the last value
     expected = np.exp(-margins / 0.1)
     np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-4)
 
