@@ -33,7 +33,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "seq_len": [_LENGTH],
     "label_len": [None, Whole(0, MOST)],
     "pred_len": [_LENGTH],
-    "target_transform": [None, StrOptions({"auto", "log"}), _TRANSFORMER],
+    "target_transform": [None, StrOptions({"log"}), _TRANSFORMER],
     "members": [StrOptions({"auto"}), list, tuple],
     "patch_len": [None, _LENGTH],
     "known_future": [None, str, list, tuple],
