@@ -288,8 +288,8 @@ LINKS = [
     Mutant(
         "weights: trees for new series",
         MEMBERS,
-        "weights[-1, :, : len(members)] *= of_new",
-        "del of_new",
+        "weights[-1, : len(members)] *= [member.forecasts_new for member in members]",
+        "pass",
         tests=("tests/ensemble/test_weighing.py",),
     ),
     Mutant(

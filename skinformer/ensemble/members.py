@@ -263,7 +263,7 @@ class EnsembleFit:
         return replace(even, members=even.members | self._final_ridges())
 
     def _by_series(self) -> Ensemble:
-        """Weigh all by the errors of each series."""
+        """Weigh all by the errors of series."""
         rows, timeline = self.rows, self.rows.timeline
         at = Windows(self._canvas, weighing.series_origins(rows.held_out))
         members = [kind.of_rows(rows, self.settings, before_split=True) for kind in self._kinds]
@@ -277,13 +277,14 @@ class EnsembleFit:
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in said])
-        weights = weighing.weigh_series(
+        found = weighing.weigh_series(
             each, *truths, at.series, n_series=timeline.n_series, prior=prior
         )
-        of_new = [member.forecasts_new for member in members]
-        weights[-1, :, : len(members)] *= of_new
+        weights = np.tile(found, (timeline.n_series + 1, 1))
+        weights[-1, : len(members)] *= [member.forecasts_new for member in members]
         weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
-        return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
+        parts = zip(said, weights.T, strict=True)
+        return self._of(members, {name: part[:, None, None] for name, part in parts})
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
