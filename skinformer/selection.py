@@ -17,9 +17,9 @@ MOST_STRETCHES, _N_STRETCHES = 12, 4
 #: Standard errors by which a correction has to gain.
 _SURE = 2.0
 #: Log of the ratio beyond which an error says no more: no series speaks for the others.
-FARTHEST = 1.5
+_FARTHEST = 1.5
 #: Error, standardised, below which all are as good: a constant is forecast to rounding.
-SMALL = 0.01
+_SMALL = 0.01
 #: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
 _WIDTH = 0.5
 
@@ -76,10 +76,10 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
 
     Where one is unknown, or all are next to none, they say nothing.
     """
-    judged = np.asarray(np.isfinite(errors).all(axis=-1) & (errors > SMALL).any(axis=-1))
-    logs = np.log(np.where(judged[..., None], np.maximum(errors, SMALL), 1.0))
+    judged = np.asarray(np.isfinite(errors).all(axis=-1) & (errors > _SMALL).any(axis=-1))
+    logs = np.log(np.where(judged[..., None], np.maximum(errors, _SMALL), 1.0))
     logs -= logs.mean(axis=-1, keepdims=True)
-    return np.clip(logs, -FARTHEST, FARTHEST), judged
+    return np.clip(logs, -_FARTHEST, _FARTHEST), judged
 
 
 def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:

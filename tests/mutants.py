@@ -222,14 +222,6 @@ CAUSALITY = [
         "pass",
         ("evaluation/test_backtest.py::test_the_future_is_hidden_but_for_what_is_known_ahead",),
     ),
-    Mutant(
-        "the repeated season is chosen by the split that it is judged by",
-        "ensemble/naive_check.py",
-        "_season",
-        "split - pred_len",
-        "timeline.first_row[1:] - pred_len",
-        ("estimators/test_naive_check.py::test_the_season_is_chosen_without_the_tail",),
-    ),
 ]
 
 #: Numbers come back in the units in which they came.

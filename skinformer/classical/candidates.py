@@ -39,9 +39,9 @@ _LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
 _TRENDS = [(a, b, p) for p in (0.98, 0.9) for a in (0.1, 0.3, 0.6, 0.9) for b in (0.05, 0.2, 0.5)]
 _GRID = Grid.of(*_LEVELS, *_TRENDS)
 _OF_LEVELS, _OF_TRENDS = slice(len(_LEVELS)), slice(len(_LEVELS), None)
-#: What a season counts for beside the next one: in profiles that are to follow their time, in those
-#: around a level, and in those of two seasons, which are harder to tell apart.
-_LATE, _AROUND, _OF_TWO = 0.5, 0.8, 0.9
+#: What a season counts for beside the next one: in profiles around a level, and in those of two
+#: seasons, which are harder to tell apart.
+_AROUND, _OF_TWO = 0.8, 0.9
 #: Rows of a recent mean, or two seasons.
 _RECENT = 6
 #: Known rows from which there is a profile; and seasons from which a second one lies over it.
@@ -111,7 +111,6 @@ def _on_values(
         profiles = {
             "season": last_values(past, season),
             "means of season": place_means(past, season),
-            "late means of season": place_means(past, season, _LATE),
         }
         for name, profile in profiles.items():
             profile[able] = nearest(profile[able])

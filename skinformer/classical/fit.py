@@ -250,7 +250,7 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
             series = some[part]
             truth = futures(truths, origin[series], end[series], sizes.pred_len)
             level = cut[0].take(part).recent_level(n_recent)
-            ledger.enter(series, forecast, truth, level, distance)
+            ledger.enter(series, forecast, truth, level)
     judged = np.flatnonzero(ledger.total > 0)
     cut = _cut(rows, begin[judged], end[judged], sizes)
     for part, forecast in final.forecast(*cut, floor[judged]):

@@ -20,11 +20,9 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 #: Origins lie a third of the horizon apart. There are so many of a series, fewer in large panels,
 #: but never fewer than the second number, and so many of all series.
 _APART, _MOST_ORIGINS, _FEWEST_ORIGINS, _ALL_ORIGINS = 3, 24, 8, 10_000
-#: What an origin counts for beside one that is a horizon later.
-_DECAY = 0.9
 #: Weights are powers of errors: this one by one origin, and by the root of their number more, up to
-#: so many; twice as high ones of the errors of a panel that has many more series than the last.
-_POWER, _MOST, _MANY = 4.0, 6.0, 20.0
+#: so many.
+_POWER, _MOST = 4.0, 6.0
 #: Origins that the error of the typical candidate counts for beside a candidate's own, where this
 #: was not asked everywhere.
 _UNASKED = 0.5
@@ -108,12 +106,7 @@ class Ledger:
         )
 
     def enter(
-        self,
-        series: IntArray,
-        forecast: Float64Array,
-        truth: Float64Array,
-        level: Float64Array,
-        distance: int,
+        self, series: IntArray, forecast: Float64Array, truth: Float64Array, level: Float64Array
     ) -> None:
         """
         Add the errors of forecasts at one origin of some series, each of which is there once.
@@ -128,8 +121,6 @@ class Ledger:
             What came; NaN where it is not known. One step is known at least.
         level : ndarray of shape (n,)
             The level of the rows before, see `Past.recent_level`.
-        distance : int
-            Rows from the origin to the end of the series.
 
         Notes
         -----
@@ -146,7 +137,7 @@ class Ledger:
         series, error, asked, usual = (a[telling] for a in (series, error, asked, usual))
         known = known[telling]
         unit = (np.nanmin(error, axis=1) + usual) / 2
-        share = known.mean(axis=1) ** 0.5 * _DECAY ** (distance / truth.shape[1])
+        share = known.mean(axis=1) ** 0.5
         relative = np.where(asked, error / unit[:, None], 0.0)
         self.errors[series] += share[:, None] * relative
         self.counts[series] += share[:, None] * asked
@@ -211,7 +202,6 @@ class Ledger:
         judged = self.total > 0
         if judged.any():
             power = _power(self.n_origins[judged].mean())
-            power *= 1 + shrinkage(judged.sum() - 1, _MANY)
             # Of a season that was seen once nobody could ask: between the best and the usual.
             usual = np.nanmedian(panel)
             unasked = np.where(self.seasonal, (np.nanmin(panel) + usual) / 2, usual)

@@ -15,10 +15,9 @@ from skinformer.ensemble import weighing
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.classes import Classes, fit_class_base, held_out_origins, weigh_classes
 from skinformer.ensemble.classical import Classical
-from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
+from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
-from skinformer.ensemble.naive_check import compare_with_naive, some_of_split
 from skinformer.ensemble.network import Network
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.predicting import prediction_threads
@@ -170,7 +169,6 @@ class EnsembleFit:
         if settings.classifies:
             return self._classes()
         if self.ridges is None and not settings.classical:
-            self._compare(self.start)
             return self.start
         if self.ridges is None or not self._is_weighed:
             return self._unweighed()
@@ -265,7 +263,7 @@ class EnsembleFit:
         return replace(even, members=even.members | self._final_ridges())
 
     def _by_series(self) -> Ensemble:
-        """Weigh all by the errors of each series."""
+        """Weigh all by the errors of series."""
         rows, timeline = self.rows, self.rows.timeline
         at = Windows(self._canvas, weighing.series_origins(rows.held_out))
         members = [kind.of_rows(rows, self.settings, before_split=True) for kind in self._kinds]
@@ -279,15 +277,14 @@ class EnsembleFit:
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in said])
-        weights = weighing.weigh_series(
+        found = weighing.weigh_series(
             each, *truths, at.series, n_series=timeline.n_series, prior=prior
         )
-        joint = (np.stack(each, axis=-1) * weights[at.series, None]).sum(axis=-1, dtype=np.float32)
-        compare_with_naive(joint, at.origins, rows)
-        of_new = [member.forecasts_new for member in members]
-        weights[-1, :, : len(members)] *= of_new
+        weights = np.tile(found, (timeline.n_series + 1, 1))
+        weights[-1, : len(members)] *= [member.forecasts_new for member in members]
         weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
-        return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
+        parts = zip(said, weights.T, strict=True)
+        return self._of(members, {name: part[:, None, None] for name, part in parts})
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
@@ -298,9 +295,7 @@ class EnsembleFit:
             weights[member.name] = left * share[:, None]
             left = left * (1 - share[:, None])
         weights |= {RIDGES: left * (1 - trust), NETWORK: left * trust}
-        found = self._of([member for member, _ in self.rivals], weights)
-        self._compare(found)
-        return found
+        return self._of([member for member, _ in self.rivals], weights)
 
     def _judged(self, rule: Callable[..., float], held_out: WindowBatches | None) -> float:
         """Judge the network beside its ridges by a rule of `weighing`."""
@@ -355,16 +350,6 @@ class EnsembleFit:
     ) -> Float32Array:
         with self._threads(member.largest_product):
             return member.forecast(at, base)
-
-    def _compare(self, ensemble: Ensemble) -> None:
-        """Warn if what forecasts a long table is worse than a repeated season."""
-        if not self._is_weighed:
-            return  # nothing to compare on, or no forecast of what came
-        at, on = Windows(self._canvas, some_of_split(self.rows.held_out)), self._canvas
-        given = on.sizes, on.series, on.clock, on.device, self.head, None, None, [on]
-        with self._threads(ensemble.largest_product):
-            outputs = EnsembleForecaster(ensemble, *given)(on.rows, at.origins)
-        compare_with_naive(self.head.point(outputs), at.origins, self.rows)
 
 
 def network_of(module: Informer | Corrected) -> Informer:

@@ -41,7 +41,6 @@ def linear_fit(
     missing: BoolArray | None,
     split: IntArray | None,
     refit: bool,
-    n_most: int | None = None,
     n_folds: int = 0,
 ) -> LinearFits:
     """Fit the linear path: the blend that the network is trained beside, and the final one.
@@ -50,7 +49,6 @@ def linear_fit(
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
     split: the row at which each series' validation split begins.
     refit: whether the maps are fitted again with the validation windows.
-    n_most: windows to learn from at most; None is 100,000.
     n_folds: see `fit_linear_path`.
     """
     problem = Problem(
@@ -64,7 +62,7 @@ def linear_fit(
         # Series of a panel have weeks of their own, a new one has nobody's.
         cycle=_cycle(timeline, sizes),
     )
-    share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
+    share = min(1.0, _MAX_WINDOWS / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     steps, start = times_of(timeline, split, origins), None if split is None else 0

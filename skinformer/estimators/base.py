@@ -446,7 +446,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             reading_settings(self, whole=not settings.classical),
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
-        known_range = settings.target_transform not in (None, "auto")  # the user knows it
+        known_range = settings.target_transform is not None  # the user knows it
         targets = self.head_.in_units and not known_range
         table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
         for change in changes[:1]:

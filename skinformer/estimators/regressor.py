@@ -65,12 +65,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         panel (series that training did not hold get their mean); "missing", one for each
         column, which then may miss values (without it, only targets may); "mask", one that
         marks the steps to forecast in the decoder's input.
-    target_transform : "auto", "log", transformer or None, default="auto"
-        What targets become before they are standardised; forecasts are back in their units. "auto"
-        takes logarithms of those series and targets that are above zero throughout, where ridges
-        on them forecast the validation rows better; never without such rows or without
-        ridges. "log" takes them of all, which have to be above zero in training; a later
-        value below a hundredth of the least one counts as that. A transformer of scikit-learn,
+    target_transform : "log", transformer or None, default=None
+        What targets become before they are standardised; forecasts are back in their units. "log"
+        takes logarithms of targets, which have to be above zero in training; a later value below
+        a hundredth of the least one counts as that. A transformer of scikit-learn,
         such as ``PowerTransformer()``, is cloned and fitted to each target's training rows, all
         series together. With ``loss="mse"`` forecasts of logarithms are made means by Duan's
         smearing factor [2]_, found on validation rows, at most 2; other losses ask for a median or
@@ -279,7 +277,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """
 
     loss: Any = "mse"
-    target_transform: Any = "auto"
+    target_transform: Any = None
 
     def __sklearn_tags__(self) -> Any:
         """Declare that y is optional and may have several columns."""

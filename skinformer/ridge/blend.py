@@ -9,9 +9,8 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 
 #: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.
 _TEMPERATURE = 0.1
-#: Price, in relative error, of leaving these first weights (times the relative entropy): at most,
-#: and per square of the relative error that is chance. Long stretches are worth believing.
-_MOST_PRICE, _PRICE = 0.1, 2.0
+#: Price, in relative error, of leaving these first weights (times the relative entropy).
+_PRICE = 0.1
 _MAX_STEPS, _TOLERANCE = 5000, 1e-10  # of the search for the weights
 _LEAST_RATE, _GREATEST_RATE = 1e-12, 1e6
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
@@ -30,31 +29,21 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
 
 
 def choose_weights(
-    stretches: list[Stretch],
-    chosen: IntArray,
-    n_strengths: int,
-    *,
-    margins: Float64Array,
-    noise: float = 1.0,
+    stretches: list[Stretch], chosen: IntArray, n_strengths: int, *, margins: Float64Array
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
     chosen: each candidate's strength, from `choose_strengths`.
     margins: relative error by which a candidate has to be better to count as much as one of 0.
-    noise: relative error of a stretch that is chance; 1 where nothing is known of it.
 
     The first weights are ``exp(-(e + margin) / 0.1)``, e being the logarithm of a candidate's error
     over that of the best one, on the stretch where this is worst. The final ones minimise the
     mixture's mean relative error over the stretches plus a price times their relative entropy to
-    the first, by multiplicative steps. The price is ``2 · noise²``, 0.1 at most.
+    the first, by multiplicative steps.
 
-    >>> better = np.diag([1.0, 1.5])  # by luck, where stretches are short
-    >>> chosen = np.zeros(2, dtype=int)
-    >>> for noise in (1.0, 0.01):
-    ...     w = choose_weights([better], chosen, 1, margins=0 * chosen, noise=noise)
-    ...     print(w.round(2))
-    [0.67 0.33]
-    [0.6 0.4]
+    >>> stretches, chosen = [np.diag([1.0, 1.5])], np.zeros(2, dtype=int)
+    >>> choose_weights(stretches, chosen, 1, margins=np.zeros(2)).round(2)
+    array([0.67, 0.33])
     """
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
     errors = np.array([np.diag(stretch)[forecasts] + _FLOOR for stretch in stretches])
@@ -64,19 +53,19 @@ def choose_weights(
     for stretch in stretches:
         between = stretch[np.ix_(forecasts, forecasts)]
         errors += between / (first @ between @ first + _FLOOR) / len(stretches)
-    return _descend(errors, first, min(_PRICE * noise**2, _MOST_PRICE))
+    return _descend(errors, first)
 
 
-def _descend(errors: Float64Array, first: Float64Array, price: float) -> Float64Array:
-    """Minimise ``w'Ew + price · Σ w ln(w / first)`` over weights that sum to 1."""
+def _descend(errors: Float64Array, first: Float64Array) -> Float64Array:
+    """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights that sum to 1."""
     tiny = np.finfo(float).tiny
 
     def objective(w: Float64Array) -> float:
-        return float(w @ errors @ w + price * (w @ np.log(w / first)))
+        return float(w @ errors @ w + _PRICE * (w @ np.log(w / first)))
 
     weights, best, rate = first, objective(first), 1.0
     for _ in range(_MAX_STEPS):
-        slope = 2 * (errors @ weights) + price * np.log(weights / first)
+        slope = 2 * (errors @ weights) + _PRICE * np.log(weights / first)
         # Only ever downwards from the least slope, so that no exponent overflows.
         moved = weights * np.exp(-rate * (slope - slope.min()))
         moved = np.maximum(moved / moved.sum(), tiny)

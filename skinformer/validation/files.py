@@ -85,7 +85,7 @@ def check_exportable(
         transformer = scale.transformers[0].transformer
         raise ValueError(
             f"target_transform={transformer!r} cannot be exported: a graph holds logarithms alone. "
-            'Fit with target_transform="log", "auto" or None, or transform the target yourself, '
+            'Fit with target_transform="log" or None, or transform the target yourself, '
             "before fit and after the graph."
         )
     if mean_step is not None:

@@ -419,7 +419,7 @@ def check_positive(
     where = f"{targets[j]!r}" + ("" if names is None else f" of series {names[i]!r}")
     raise ValueError(
         f"target_transform='log' needs targets above 0, but {where} falls to {least[i, j]:g}: that "
-        "has no logarithm. Make such rows NaN, or pass target_transform='auto', None or "
+        "has no logarithm. Make such rows NaN, or pass target_transform=None or "
         "FunctionTransformer(np.log1p, np.expm1)."
     )
 
@@ -431,7 +431,7 @@ def raise_unfit_transform(
     where = f"lies in {values[0]:g} … {values[-1]:g}" if len(values) else "has no training rows"
     raise ValueError(
         f"target_transform={transformer!r} cannot be fitted to target {target!r}, which {where}: "
-        f"{error} Choose one that is defined there, or target_transform='auto'."
+        f"{error} Choose one that is defined there, or target_transform=None."
     ) from error
 
 

@@ -43,8 +43,6 @@ def test_what_repeats_what_was_is_what_it_is_called():
 def test_means_of_a_season_are_those_of_its_places():
     got = forecasts([4, 0, 4, 6, NAN, 6, 16, 12], (2,), horizon=3)
     np.testing.assert_allclose(got["means of season 2"], [[8, 6, 8]])
-    late = [(4 / 8 + 4 / 4 + 16) / 1.375, (6 / 4 + 6 / 2 + 12) / 1.875]
-    np.testing.assert_allclose(got["late means of season 2"], [[late[0], late[1], late[0]]])
 
 
 def test_what_is_recent_are_six_known_rows_or_two_seasons():
@@ -75,7 +73,7 @@ def test_growth_goes_on_by_logarithms():
 def test_a_season_goes_on_through_gaps(where):
     rows = 10 + np.tile(WAVE, 25)
     got = forecasts(rows if where is None else spoilt(rows, where))
-    for name in ("season 4", "means of season 4", "late means of season 4"):
+    for name in ("season 4", "means of season 4"):
         np.testing.assert_allclose(got[name][0], 10 + np.tile(WAVE, 2)[:6], err_msg=name)
     near = ["level", "damped", "theta", "drift", "line", "log level", "log line"]
     for name in [f"{one} + season 4" for one in near]:
@@ -160,7 +158,7 @@ def test_a_season_needs_three_known_rows():
 def test_places_never_observed_are_forecast_as_their_neighbours():
     rows = np.tile([NAN, 2.0, 8.0, NAN], 6)
     got = forecasts(rows, horizon=4)
-    for name in ("season 4", "means of season 4", "late means of season 4"):
+    for name in ("season 4", "means of season 4"):
         np.testing.assert_allclose(got[name], [[2, 2, 8, 8]], err_msg=name)
     assert all(np.isfinite(forecast).all() for forecast in got.values())
 
@@ -189,7 +187,7 @@ def test_the_season_follows_the_clock_on_the_wall(change):
     wall = np.arange(46) + (np.arange(46) >= change)
     every = 10 + WAVE[wall % 4]
     got = forecasts(every[:40], wall=wall)
-    for name in ("season 4", "means of season 4", "late means of season 4"):
+    for name in ("season 4", "means of season 4"):
         np.testing.assert_allclose(got[name][0], every[40:], err_msg=name)
     np.testing.assert_allclose(got["level + season 4"][0], every[40:], atol=0.5)
 

@@ -196,7 +196,7 @@ def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
     X = make_panel(700)
     fitted = X.loc[["north", "south"]]
     known = fitted.groupby(level=0).head(694)
-    model = fit(known, target_transform="auto", **changes)
+    model = fit(known, **changes)
     if "ridges" in model.ensemble_.members:
         trust = np.array([[0.2], [0.9], [0.4]])
         model.ensemble_ = model.ensemble_.trusting(trust[:, None])
@@ -355,7 +355,7 @@ def test_the_signature_is_plain():
         (
             {"target_transform": PowerTransformer()},
             "target_transform=PowerTransformer() cannot be exported: a graph holds logarithms "
-            'alone. Fit with target_transform="log", "auto" or None, or transform the target '
+            'alone. Fit with target_transform="log" or None, or transform the target '
             "yourself, before fit and after the graph.",
         ),
         (

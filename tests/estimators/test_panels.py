@@ -441,7 +441,7 @@ def test_a_series_of_which_nothing_is_known_is_forecast_as_others_are():
     months = pd.date_range("2020-01-01", periods=40, freq="MS")
     y = 50 + np.random.default_rng(0).normal(size=40)
     unknown = pd.Series(np.nan, months)
-    for sign, scale in ((1, "log"), (-1, "auto")):
+    for sign, scale in ((1, "log"), (-1, None)):
         panel = {"a": pd.Series(sign * y, months), "b": unknown, "c": pd.Series(sign * y, months)}
         df = pd.concat(panel, names=["shop", "month"]).to_frame("y")
         model = InformerRegressor(

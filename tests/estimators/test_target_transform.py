@@ -48,7 +48,7 @@ def panel(**series):
     return pd.concat({name: dated(y=values) for name, values in series.items()})
 
 
-def make(transform="auto", **parameters):
+def make(transform=None, **parameters):
     return InformerRegressor(**P | parameters, target_transform=transform)
 
 
@@ -61,7 +61,7 @@ def logs(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("transform", [*TRANSFORMS, "auto", None], ids=str)
+@pytest.mark.parametrize("transform", [*TRANSFORMS, None], ids=str)
 def test_forecasts_are_in_units_in_all_three_modes(transform):
     """What is done to targets is undone wherever the truth comes from."""
     y = growing(level=1000)
@@ -119,91 +119,25 @@ def test_holes_are_filled_in_transformed_units(transform):
     assert np.isfinite(model.predict(holed)).all()
 
 
-# ------------------------------------------------------------------------------------ auto
+# --------------------------------------------------------------------------------- asked for
 
 
 @pytest.mark.slow
 def test_growth_by_a_factor_is_forecast_by_logarithms():
-    """Out of sample they are clearly better, and "auto" finds them."""
-    errors = {None: [], "log": [], "auto": []}
+    """Out of sample they are clearly better."""
+    errors = {None: [], "log": []}
     for seed, loss in enumerate(["mse", "mae"]):
         df = dated(y=growing(500, seed=seed))
         for transform, found in errors.items():
             model = make(transform, loss=loss).fit(df[:400])
             found.append(np.abs(model.predict(df[400:]) / df["y"][400:] - 1).mean())
-    means = {transform: np.mean(found) for transform, found in errors.items()}
-    assert means["log"] < 0.85 * means[None]
-    assert means["auto"] < 0.85 * means[None]
+    assert np.mean(errors["log"]) < 0.85 * np.mean(errors[None])
 
 
-@pytest.mark.slow
-def test_series_of_a_panel_decide_each_for_itself():
-    """What grows by a factor takes logarithms beside what cannot; forecasts are in one frame."""
-    df = panel(a=growing(seed=1), b=steady(level=0), c=growing(seed=2, level=1e4))
-    model = make(loss="mae").fit(df)
-    assert logs(model) == [True, False, True]
-    forecast = model.forecast(horizon=12)["y"]
-    assert 0.5 < forecast["a"].mean() / df["y"]["a"][-12:].mean() < 2
-    assert 0.5 < forecast["c"].mean() / df["y"]["c"][-12:].mean() < 2
-    np.testing.assert_allclose(forecast["b"], df["y"]["b"][-12:], atol=25)
-
-
-@pytest.mark.parametrize("loss", ["mse", "mae"])
-def test_targets_decide_each_for_itself(loss):
-    """One fit of each: a steady column takes no logarithms because another one grows."""
-    wide = dated(a=steady(), b=growing(seed=1), c=growing(level=0) - 1)
-    model = make(loss=loss, target=["a", "b", "c"]).fit(wide)
-    assert model.scaler_.targets.logs.tolist() == [[False, True, False]]
-
-
-@pytest.mark.slow
-def test_another_unit_decides_the_same():
-    """Kilowatts and milliwatts have the same logarithms, but for a constant."""
-    df = panel(a=growing(seed=1), b=steady(), c=growing(seed=3))
-    for loss in ("mse", "mae"):
-        one, other = make(loss=loss).fit(df), make(loss=loss).fit(1e6 * df)
-        assert logs(one) == logs(other)
-        np.testing.assert_allclose(other.forecast() / 1e6, one.forecast(), rtol=1e-3)
-
-
-def test_where_a_value_is_not_above_zero_nothing_is_looked_at(monkeypatch):
-    """No second fit of ridges for data that could not take logarithms."""
-    monkeypatch.setattr("skinformer.estimators.target_scale.linear_fit", None)
-    y = growing()
-    y[7] = 0
-    auto, plain = make().fit(dated(y=y)), make(None).fit(dated(y=y))
-    np.testing.assert_array_equal(auto.forecast(), plain.forecast())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "parameters", [{"early_stopping": False}, {"members": ["network"]}, {"seq_len": 390}], ids=str
-)
-def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
-    """Without a split, without ridges, and where classical forecasters take logarithms as it is."""
-    df = dated(y=growing())
-    model = make(**parameters).fit(df)
-    assert not model.scaler_.targets.logs.any()
-
-
-@pytest.mark.slow
-def test_auto_costs_one_ridge_fit_more(monkeypatch):
-    """Two to half of the windows each, beside the one that there always is."""
-    counts = []
-    home = "skinformer.ensemble.ridges.fit_linear_path"
-    from skinformer.ensemble import ridges
-
-    def count(problem, origins, *args, fit=ridges.fit_linear_path, **given):
-        counts.append(len(origins))
-        return fit(problem, origins, *args, **given)
-
-    monkeypatch.setattr(home, count)
-    make().fit(panel(a=growing(), b=steady()))
-    assert len(counts) == 3
-    assert sum(counts[:2]) <= counts[2] + 4
-    counts.clear()
-    make().fit(panel(a=steady(level=0), b=-growing()))
-    assert len(counts) == 1
+def test_nothing_is_transformed_unasked():
+    """Logarithms are the user's to ask for, however a series grows."""
+    assert logs(make().fit(dated(y=growing()))) == [False]
+    assert logs(make("log").fit(panel(a=growing(), b=steady()))) == [True, True]
 
 
 # ----------------------------------------------------------------------------- zeros, bounds
@@ -216,7 +150,7 @@ def test_log_refuses_what_has_no_logarithm():
         make("log").fit(df)
     assert str(refused.value) == (
         "target_transform='log' needs targets above 0, but 'y' falls to 0: that has no logarithm. "
-        "Make such rows NaN, or pass target_transform='auto', None or "
+        "Make such rows NaN, or pass target_transform=None or "
         "FunctionTransformer(np.log1p, np.expm1)."
     )
     with pytest.raises(ValueError, match=r"but 'y' of series 'b' falls to -\d"):
@@ -270,10 +204,6 @@ def test_a_series_that_training_did_not_hold_is_as_most_are():
     forecast = model.forecast(new)["y"]
     assert (forecast > 0).all()
     np.testing.assert_allclose(forecast.mean(), new["y"][-12:].mean(), rtol=0.4)
-    mixed = make(loss="mae").fit(panel(a=growing(), b=steady(level=0), c=steady(level=0, seed=1)))
-    assert logs(mixed)[0]
-    assert not mixed.scaler_.with_unseen().targets.logs[-1, 0]
-    assert np.isfinite(mixed.forecast(panel(z=steady(level=0, seed=2)))).all(axis=None)
 
 
 # ------------------------------------------------------------------------------------ means
@@ -372,7 +302,7 @@ def test_a_transformer_that_cannot_be_fitted_is_named():
     message = (
         r"target_transform=PowerTransformer\(method='box-cox'\) cannot be fitted to target 'y', "
         r"which lies in -20 … \d+: .*strictly positive.* Choose one that is defined there, or "
-        r"target_transform='auto'\."
+        r"target_transform=None\."
     )
     with pytest.raises(ValueError, match=message):
         make(PowerTransformer(method="box-cox")).fit(df)
@@ -427,18 +357,10 @@ def test_a_class_or_another_name_is_refused():
     with pytest.raises(ValueError, match=message):
         make(PowerTransformer).fit(df)
     with pytest.raises(ValueError, match="The 'target_transform' parameter"):
-        make("sqrt").fit(df)
+        make("auto").fit(df)
 
 
 # -------------------------------------------------------------------- short series, scikit-learn
-
-
-def test_classical_forecasters_decide_for_themselves_under_auto():
-    """They mix logarithms for each series as it is: "auto" leaves them alone."""
-    df = panel(a=growing(40), b=steady(40), c=growing(30, seed=2))
-    with pytest.warns(UserWarning, match="parameters of the network"):
-        auto, plain = (make(transform).fit(df) for transform in ("auto", None))
-    np.testing.assert_array_equal(auto.forecast(horizon=9), plain.forecast(horizon=9))
 
 
 @pytest.mark.slow
@@ -458,7 +380,7 @@ def test_classical_forecasters_work_on_transformed_values(transform):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("transform", [*TRANSFORMS, "auto", None], ids=str)
+@pytest.mark.parametrize("transform", [*TRANSFORMS, None], ids=str)
 def test_copies_forecast_the_same_bits(transform):
     """Cloned, pickled and fitted again."""
     df = panel(a=growing(), b=steady())
@@ -472,9 +394,9 @@ def test_copies_forecast_the_same_bits(transform):
 def test_searches_choose_among_transforms():
     """As any other parameter, and those of a transformer by its name."""
     df = dated(y=growing(500))
-    grid = {"target_transform": ["auto", None, "log"]}
+    grid = {"target_transform": [None, "log"]}
     search = GridSearchCV(make(), grid, cv=TimeSeriesSplit(2, test_size=24)).fit(df, df["y"])
-    assert search.cv_results_["mean_test_score"].shape == (3,)
+    assert search.cv_results_["mean_test_score"].shape == (2,)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     model = make(PowerTransformer()).set_params(target_transform__method="box-cox")
     assert model.get_params()["target_transform__method"] == "box-cox"
@@ -485,14 +407,3 @@ def test_logarithms_hold_at_the_end_of_double_precision():
     df = pd.DataFrame({"y": steady(90) / steady(90).mean() * 1e306})
     forecast = make("log").fit(df).forecast()["y"]
     assert forecast.between(0.2e306, 5e306).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("late", "taken"), [(1.0, True), (1.5, False)])
-def test_logarithms_have_to_win_in_every_stretch_of_a_long_tail(late, taken):
-    """A season in which they are better is no proof: here they lose in the last of four."""
-    y = np.exp(0.7 * np.random.default_rng(0).normal(size=1600))
-    y[-40:] *= late
-    small = {"seq_len": 12, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    model = InformerRegressor("y", loss="mae", members=["ridges", "network"], **small)
-    assert logs(model.fit(pd.DataFrame({"y": y}))) == [taken]
