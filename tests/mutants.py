@@ -49,8 +49,10 @@ CALENDAR = "skinformer/ridge/calendar.py"
 RIDGE_FIT = "skinformer/ridge/fit.py"
 PREDICTING = "skinformer/ensemble/predicting.py"
 LINEAR_PATH = "skinformer/ridge/linear_path.py"
-LEAPS = "skinformer/timeline/leaps.py"
-UNITS = "skinformer/timeline/other_units.py"
+JUMPS = "skinformer/cleaning/jumps.py"
+LATER = "skinformer/cleaning/later.py"
+RANGES = "skinformer/cleaning/ranges.py"
+UNITS = "skinformer/cleaning/units.py"
 
 #: A process of a pool may have none of its own.
 WITH_PROCESSES = (
@@ -207,26 +209,31 @@ LINKS = [
         tests=("tests/evaluation/test_attention_maps.py",),
     ),
     *(
-        Mutant(f"outliers: {name}", path, old, new, tests=("tests/timeline/test_outliers.py",))
+        Mutant(f"outliers: {name}", path, old, new, tests=("tests/cleaning/test_outliers.py",))
         for name, path, old, new in (
-            ("no leaps", LEAPS, "_OWN, _ALL = 2.0, 10.0", "_OWN, _ALL = 200.0, 1000.0"),
-            ("leaps do not grow", LEAPS, "np.fmax(np.fmax(*growth), 1.0)", "1.0"),
-            ("zeros are nothing new", LEAPS, "np.where(new, _NEW, 1.0)", "1.0"),
-            ("gaps are no matter", LEAPS, "np.isnan(last) & np.isnan(second)", "np.isnan(same)"),
             (
-                "a value after an outlier is not judged anew",
-                "skinformer/timeline/outliers.py",
-                "judged |= {",
-                "_ = {",
+                "no jumps",
+                JUMPS,
+                "_JUMP, _JUMP_ALIKE = 2.0, 10.0",
+                "_JUMP, _JUMP_ALIKE = 99.0, 99.0",
             ),
-            ("an hour is a season", UNITS, "if rows >= _A_SEASON", "if rows >= 2"),
-            ("any level is a unit", UNITS, "np.abs(np.median(new) - power) < _MIDDLE", "True"),
-            (
-                "a unit need not be at once",
-                UNITS,
-                "np.abs(np.median(np.append(before, 0.0))) < 1",
-                "True",
-            ),
+            ("jumps do not grow", LATER, "limits = growth *", "limits ="),
+            ("zeros are nothing new", JUMPS, "*= _JUMP_TO_ZERO", "*= 1.0"),
+            ("gaps are no matter", JUMPS, "np.isnan(last) & np.isnan(second)", "np.isnan(same)"),
+            ("what jumped is expected again", LATER, "in range(2):", "in range(1):"),
+            ("a new level is never usual", LATER, "count >= 3", "count < 0"),
+            ("two wild values are a level", LATER, "_trailing(values, 5)", "_trailing(values, 3)"),
+            ("covariates may grow", "skinformer/cleaning/outliers.py", "=is_target)", "=True)"),
+            ("sensors never fail", RANGES, "len(begins) if is_failure else", ""),
+            ("sensors fail for long", RANGES, "(since < _LONG_LEVEL).all() and", ""),
+            ("rounding is noise", JUMPS, "jumps.max() <= 0.002", "jumps.max() < 0.0"),
+            ("another level is a unit", UNITS, "and np.ptp(known) > 0", ""),
+            ("counts stay away from zero", RANGES, "len(known) > _DIFFERENT and", ""),
+            ("what is rare is rare in its panel", RANGES, "if judged[0].rare", "if False"),
+            ("levels are outliers", RANGES, "outlying &= ~_new_levels", "outlying |= _new_levels"),
+            ("zeros before a launch count", RANGES, ">= _LAUNCH", ">= 1_000_000"),
+            ("an hour is a season", UNITS, "if n >= 7", "if n >= 2"),
+            ("any level is a unit", UNITS, "half < 0.4", "True"),
         )
     ),
     Mutant(
