@@ -12,6 +12,9 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from torch.nn import Module
 
+from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
+from skinformer.cleaning.units import UnitChange, in_last_unit
+from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import few_passes, model_sizes
 from skinformer.ensemble.classical import for_rows
 from skinformer.ensemble.cost import expected_seconds
@@ -38,7 +41,6 @@ from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import changed_network, read_settings
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
-from skinformer.estimators.units import comparable
 from skinformer.intervals.calibration import Calibration
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -55,8 +57,6 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.closed import Closed
-from skinformer.timeline.other_units import UnitChange, in_last_unit
-from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.timeline.windows import origins_between
 from skinformer.training.memory import is_gpu_out_of_memory
@@ -259,9 +259,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Read rows to forecast."""
         rows = self.reader_.rows(X)
         table = self.reader_.spread(read_prediction(self, rows, fitted_rows(self)))
-        return self._judged(*self._usual_.judge(table, self.timeline_, self.scaler_))
+        cleaned = self._outlier_bounds_.clean(table, self.timeline_)
+        return self._warn_of_outliers(*cleaned)
 
-    def _judged(self, table: Table, usual: Usual, outliers: list[Outlier]) -> Table:
+    def _warn_of_outliers(
+        self, table: Table, bounds: OutlierBounds, outliers: list[Outlier]
+    ) -> Table:
         """Warn of the outliers of rows, if there are any: names the first one."""
         if outliers:
             first = outliers[0]
@@ -270,11 +273,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
                 first,
                 *self._named(table, first),
                 missing=first.column < table.n_targets,
-                least=self._least_target(table, usual, outliers),
+                least=self._least_target(table, bounds, outliers),
             )
         return table
 
-    def _least_target(self, table: Table, usual: Usual, outliers: list[Outlier]) -> float:
+    def _least_target(self, table: Table, bounds: OutlierBounds, outliers: list[Outlier]) -> float:
         """Find the least target of rows, their outliers and, as to its sign, the history."""
         n = table.n_targets
         columns = [column for column in table.columns[:n] if column is not None]
@@ -282,7 +285,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         given += [outlier.value for outlier in outliers if outlier.column < n]
         scale = self.scaler_.targets if hasattr(self, "scaler_") else None
         if scale is not None:  # these rows come after a fit
-            given.append(float(scale.floor.min() if (scale.floor < 0).any() else usual.least(n)))
+            given.append(float(scale.floor.min() if (scale.floor < 0).any() else bounds.least(n)))
         return min(given, default=-np.inf)  # of classes nothing is known
 
     def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
@@ -374,8 +377,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         check_fitted(self)
         reader = self.reader_
         table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
-        judged = self._usual_.judge(reader.spread(table), self.timeline_, self.scaler_)
-        table = self._judged(*judged).without_outliers()
+        cleaned = self._outlier_bounds_.clean(reader.spread(table), self.timeline_)
+        table = self._warn_of_outliers(*cleaned).without_outliers()
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
@@ -383,7 +386,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         check_follows(table, expected, self.timeline_.clock, self.series_)
         timeline = self._forecaster.appended(table)
         scaler = self.scaler_.after(table.columns, first_row)
-        self.__dict__.update(scaler_=scaler, timeline_=timeline, _usual_=judged[1])
+        self.__dict__.update(scaler_=scaler, timeline_=timeline, _outlier_bounds_=cleaned[1])
         return self
 
     @with_horizon
@@ -451,15 +454,15 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
         for change in changes[:1]:
             checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
-        found = find_usual(table, targets=targets)
-        table, self._usual_ = self._judged(*found), found[1]
+        table, self._outlier_bounds_, outliers = find_outliers(table, targets=targets)
+        self._warn_of_outliers(table, self._outlier_bounds_, outliers)
         settings = for_rows(settings, table)
         if self.max_iter is None:
             settings = few_passes(settings, table.first_row)
         alone = settings.classical and not settings.linear_path  # they part the rows themselves
         split = None if alone else find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)
-        self.scaler_ = self.reader_.scaled(comparable(scaler, table, split))
+        self.scaler_ = self.reader_.scaled(rescale_by_volatility(scaler, table, split))
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         warn_of_closed(Closed.of(self.timeline_))

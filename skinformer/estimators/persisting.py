@@ -146,6 +146,6 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
     if not of_context:
         return found
     # After an update a block may begin before the first row that may be asked for.
-    n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
+    n_rows = forecaster.look_back + model.sizes_.pred_len
     calibration = replace(model.calibration_, split=None)
     return found | {"timeline_": model.timeline_.recent(n_rows), "calibration_": calibration}

@@ -104,7 +104,7 @@ FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KI
 _UNBOUNDED = {
     "Timeline.values",
     *(f"TargetScale.{name}" for name in ("floor", "low", "top", "rise")),
-    *(f"Usual.{name}" for name in ("low", "high", "reach", "pending", "leaps")),
+    *(f"OutlierBounds.{name}" for name in ("ranges", "jump_limits", "recent")),
     "FeatureMaker.low",
     "FeatureMaker.high",
     "Trees.thresholds",

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from skinformer.cleaning.outliers import OutlierBounds
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.head import Head
@@ -11,7 +12,6 @@ from skinformer.estimators.parameters import Parameters
 from skinformer.intervals.calibration import Calibration
 from skinformer.reading.labels import NumberReader
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.timeline.outliers import Usual
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
@@ -30,7 +30,7 @@ class FittedState(Parameters):
     feature_names_in_: Any
     series_: pd.Index | None
     _training_digest_: bytes
-    _usual_: Usual
+    _outlier_bounds_: OutlierBounds
     device_: str
     attention_: str
     precision_: str

@@ -16,7 +16,7 @@ from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators.serialisation import FILES
 from skinformer.persistence.container import Content, read_content, write_content
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-6.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-7.skinformer"
 RAW = GOLDEN.read_bytes()
 
 
@@ -105,8 +105,8 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "7"
-    assert "its format is 7, and this version reads 6" in refusal(damaged.rebuilt(header, body))
+    header["__metadata__"]["version"] = "8"
+    assert "its format is 8, and this version reads 7" in refusal(damaged.rebuilt(header, body))
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):
