@@ -50,28 +50,31 @@ class BareMuon(BareOptimizer, Muon):
 
     def _step_batch(self, matrices: list[Tensor], group: dict[str, Any]) -> None:
         """Step matrices of one shape together."""
-        momentum, decay, rate = group["momentum"], group["weight_decay"], group["lr"]
-        n_rows, n_columns = matrices[0].shape
         buffers = [self._momentum_buffer(matrix) for matrix in matrices]
-        weights, old = torch.stack(matrices), torch.stack(buffers)
+        weights = torch.stack(matrices)
+        old_mean = torch.stack(buffers)
         gradients = torch.stack([matrix.grad for matrix in matrices if matrix.grad is not None])
 
-        moved = old.lerp(gradients, 1 - momentum)
-        update = gradients.lerp(moved, momentum) if group["nesterov"] else moved
+        mean = old_mean.lerp(gradients, 1 - group["momentum"])
+        update = gradients.lerp(mean, group["momentum"]) if group["nesterov"] else mean
         direction = orthogonalise(
             update,
             coefficients=group["ns_coefficients"],
             n_steps=group["ns_steps"],
             eps=group["eps"],
-        )
-        size = math.sqrt(max(1, n_rows / n_columns))
-        stepped = weights * (1 - rate * decay) - direction.to(weights) * (rate * size)
+        ).to(weights)
+        n_rows, n_columns = matrices[0].shape
+        rate = group["lr"] * math.sqrt(max(1, n_rows / n_columns))
+        stepped = weights * (1 - group["lr"] * group["weight_decay"]) - direction * rate
+
+        self._write(stepped, unless_held_back=weights, into=matrices)
+        self._write(mean, unless_held_back=old_mean, into=buffers)
+
+    def _write(self, new: Tensor, *, unless_held_back: Tensor, into: list[Tensor]) -> None:
+        """Copy new values, or the old ones where `found_inf` is 1, into tensors of their own."""
         if self.found_inf is not None:
-            held_back = self.found_inf.bool()
-            moved = torch.where(held_back, old, moved)
-            stepped = torch.where(held_back, weights, stepped)
-        torch._foreach_copy_(matrices, list(stepped.unbind()))
-        torch._foreach_copy_(buffers, list(moved.unbind()))
+            new = torch.where(self.found_inf.bool(), unless_held_back, new)
+        torch._foreach_copy_(into, list(new.unbind()))
 
     def _momentum_buffer(self, matrix: Tensor) -> Tensor:
         """Return the running mean of a matrix's gradients; zeros at first."""

@@ -143,6 +143,14 @@ def test_without_validation_the_last_weights_stay(fit):
     assert same(module.parameters(), seen[-1])
 
 
+@pytest.mark.parametrize("validation", [True, None])
+def test_the_module_evaluates_where_callbacks_see_it(fit, validation):
+    """A callback that forecasts in training mode would draw masks."""
+    modes = []
+    fit(max_iter=2, validation=validation, on_epoch=lambda _, module: modes.append(module.training))
+    assert modes == [False, False]
+
+
 def test_the_rows_tell_the_course_of_the_fit(fit, settings):
     """One row an epoch; the last step has 10 % of the peak."""
     _, record = fit(max_iter=5)
