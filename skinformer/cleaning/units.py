@@ -45,7 +45,8 @@ def _changes(values: Float64Array, season: int) -> list[tuple[int, float]]:
     found = []
     size = np.log10(np.abs(values), out=np.full(len(values), np.nan), where=values != 0)
     powers = size[season:] - size[:-season]  # of the rows from `season` on
-    powers[values[season:] * values[:-season] < 0] = 0  # no unit turns a sign
+    turns = np.sign(values[season:]) * np.sign(values[:-season]) < 0  # as no unit does
+    powers[turns] = 0
     far = np.abs(powers) > _LEAST_POWER - 0.7
     for i in np.flatnonzero(far & ~np.append(False, far[:-1])).tolist():
         there = powers[i : i + season]

@@ -360,7 +360,7 @@ def _weigh(
         return weights, np.zeros(len(candidates), dtype=np.int64)
     chosen = choose_strengths(stretches, len(STRENGTHS))
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
-    margins = np.array([noise * (c != _FALLBACK) for c in candidates])
+    margins = np.array([c.margin + noise * (c != _FALLBACK) for c in candidates])
     return choose_weights(stretches, chosen, len(STRENGTHS), margins=margins), chosen
 
 

@@ -33,7 +33,7 @@ def network(model=InformerRegressor, *, n_targets=2, **options):
 )
 def test_a_network_alone_sees_each_target_its_usual_day_and_a_path(options, n_apart, season, path):
     built = network(**options)
-    assert (built.n_apart, built.season) == (n_apart, season)
+    assert (built.n_apart, built.layout.season) == (n_apart, season)
     assert (built.window_path is not None) == path
 
 

@@ -318,7 +318,7 @@ def test_many_series_of_one_time_are_no_more_times(monkeypatch):
     many = np.concatenate([one + 100 * i for i in range(5)])
     fit_linear_path(problem, one, one, split=None, refit=False)
     fit_linear_path(problem, many, np.tile(one, 5), split=None, refit=False)
-    of_one, of_many = (margins.max() for _, margins in course.weighed)
+    of_one, of_many = (np.unique(margins)[1] for _, margins in course.weighed)
     assert of_many == pytest.approx(of_one, rel=0.1)
     assert of_one == pytest.approx(0.5 * np.sqrt(PRED / (len(one) / 8)), rel=0.1)
 
@@ -740,8 +740,10 @@ def test_doubt_grows_as_the_shortest_stretch_shrinks(split, monkeypatch):
     [(_, margins)] = course.weighed
     shortest = min(len(compared) for _, compared in course.compared)
     doubt = 0.5 * np.sqrt(PRED / shortest)
-    # The last value has learnt nothing.
-    np.testing.assert_allclose(margins, [0.0, *[doubt] * (len(margins) - 1)])
+    # The last value has learnt nothing, and more weights have more to prove.
+    expected = [candidate.margin for candidate in Competition(problem).candidates]
+    assert sorted(set(expected)) == [0.0, 0.2]
+    np.testing.assert_allclose(margins, [0.0, *(margin + doubt for margin in expected[1:])])
 
 
 @pytest.mark.slow
