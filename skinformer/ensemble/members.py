@@ -263,7 +263,7 @@ class EnsembleFit:
         return replace(even, members=even.members | self._final_ridges())
 
     def _by_series(self) -> Ensemble:
-        """Weigh all by the errors of series."""
+        """Weigh all by the errors of each series."""
         rows, timeline = self.rows, self.rows.timeline
         at = Windows(self._canvas, weighing.series_origins(rows.held_out))
         members = [kind.of_rows(rows, self.settings, before_split=True) for kind in self._kinds]
@@ -277,14 +277,13 @@ class EnsembleFit:
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in said])
-        found = weighing.weigh_series(
+        weights = weighing.weigh_series(
             each, *truths, at.series, n_series=timeline.n_series, prior=prior
         )
-        weights = np.tile(found, (timeline.n_series + 1, 1))
-        weights[-1, : len(members)] *= [member.forecasts_new for member in members]
+        of_new = [member.forecasts_new for member in members]
+        weights[-1, :, : len(members)] *= of_new
         weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
-        parts = zip(said, weights.T, strict=True)
-        return self._of(members, {name: part[:, None, None] for name, part in parts})
+        return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""

@@ -1,7 +1,7 @@
 """How much each member counts: by its errors on windows that it was not fitted to.
 
-A panel and short tables are weighed by the mean log error of series, a long table by stretches of
-its validation split: what a long one tells differs by step ahead.
+A panel and short tables are weighed series by series, a long table by stretches of its validation
+split: what one series tells is little, and what a long one tells differs by step ahead.
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,9 @@ _TEMPERATURE = 0.1
 #: Steps from equal weights towards those of the least joint error, and their size; how many other
 #: series make these count for half.
 _N_STEPS, _STEP, _OTHERS = 30, 4.0, 20
+#: How far the difference of a series' own log errors from the panel's is believed: windows
+#: overlap, and are hardly more than one or two forecasts.
+_OWN = 0.2
 #: Windows for each row that ridges look back, below which they count less from the start.
 _WINDOWS_A_ROW = 10
 #: Weight that is not worth a forecast.
@@ -59,22 +62,24 @@ def weigh_series(
     n_series: int,
     prior: Float64Array | None = None,
 ) -> Float64Array:
-    """Weigh members by the relative errors of series: (n_members,).
+    """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
 
     forecasts: of each of them, (n_windows, pred_len, n_targets), as are truth and weight.
     weight: of each truth; None where all weigh 1.
     series: that of each window.
     prior: (n_members,), logs of what each counts before it is judged; None for all the same.
 
-    The sum is 1; all are equal where nothing tells them apart. Compared are the logs of a series'
-    mean absolute errors, less their mean over members, averaged over all targets of all series. So
-    neither the size of a series nor one that went wild decides for the others. The more series
-    there are, the more count weights by which the joint forecast errs little: who errs elsewhere
-    than the others has more than by its own errors.
+    Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
+    where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
+    their mean over members. Those of a panel are averaged over all targets of all series; a series'
+    own count for a fifth beside them. So neither the size of a series nor one that went wild
+    decides for the others. The more series there are, the more count weights by which the joint
+    forecast errs little: who errs elsewhere than the others has more than by its own errors.
     """
     errors = [selection.mean_errors(f, truth, weight, series, n_series) for f in forecasts]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
+    own = np.where(known[:, :, None], logs - panel, 0.0)
     counts = np.ones_like(truth) if weight is None else weight
     joint = _joint_weights(np.stack(forecasts, -1) - truth[..., None], counts, series, known)
     share = selection.shrinkage(max(int(known.sum()) - 1, 0), _OTHERS)
@@ -82,7 +87,8 @@ def weigh_series(
     everyone = np.log((1 - share) * alone + share * joint)
     if prior is not None:
         everyone = everyone + prior
-    return selection.softmax(everyone)
+    scores = everyone - _OWN * own / _TEMPERATURE
+    return selection.softmax(np.concatenate([scores, np.broadcast_to(everyone, scores[:1].shape)]))
 
 
 def _joint_weights(

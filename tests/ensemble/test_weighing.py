@@ -1,4 +1,4 @@
-"""Weights on short tables and in panels."""
+"""Weights on short tables and in panels, series by series."""
 
 import copy
 from dataclasses import replace
@@ -32,7 +32,7 @@ def forecasts_of(*errors, n_series=1):
 
 def shares_of(*errors, n_series=1, weight=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
-    return weigh_series(forecasts, truth, weight, np.arange(n_series), n_series=n_series)
+    return weigh_series(forecasts, truth, weight, np.arange(n_series), n_series=n_series)[:, 0]
 
 
 # --- judging ----------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def shares_of(*errors, n_series=1, weight=None):
 
 def test_the_smaller_error_has_the_greater_weight():
     """A tenth less error makes a factor e."""
-    one, other = shares_of(0.9048374, 1.0)
+    one, other = shares_of(0.9048374, 1.0)[0]
     assert one / other == pytest.approx(np.e, rel=1e-3)
 
 
@@ -50,8 +50,18 @@ def test_no_series_speaks_for_the_others_by_its_size_or_by_going_wild():
     errors = np.full(9, 0.5)
     errors[0] = 1e6
     outliers = shares_of(np.ones(9), errors, n_series=9)
-    assert calm[1] > 0.99
-    assert outliers[1] > 0.9
+    assert (calm[:, 1] > 0.99).all()
+    assert (outliers[1:, 1] > 0.9).all()
+
+
+def test_a_series_believes_the_panel_more_than_itself():
+    """Eight windows that overlap prove little; the panel has them of every series."""
+    errors = np.full(9, 0.8)
+    errors[0] = 1.1
+    weights = shares_of(np.ones(9), errors, n_series=9)
+    assert (weights[:, 1] > 0.5).all()
+    assert weights[0, 1] < weights[1, 1]
+    np.testing.assert_array_less(weights[0, 1], weights[-1, 1])  # the last row is the panel's
 
 
 def test_in_a_panel_it_counts_to_err_on_the_other_side():
@@ -61,9 +71,9 @@ def test_in_a_panel_it_counts_to_err_on_the_other_side():
         shares_of(some, some, -1.1 * some[::-1], n_series=len(some))
         for some in (errors[250:251], errors[::84], errors)
     )
-    np.testing.assert_allclose(alone[2], np.exp(-np.log(1.1) / 0.1) / 2.386, rtol=0.01)
-    assert alone[2] + 0.03 < few[2] < many[2] - 0.1
-    np.testing.assert_allclose(many[0], many[1])
+    np.testing.assert_allclose(alone[:, 2], np.exp(-np.log(1.1) / 0.1) / 2.386, rtol=0.01)
+    assert alone[-1, 2] + 0.03 < few[-1, 2] < many[-1, 2] - 0.1
+    np.testing.assert_allclose(many[:, 0], many[:, 1])
 
 
 def test_joint_errors_count_relative_to_the_series():
@@ -81,7 +91,8 @@ def test_who_fails_in_one_series_says_nothing_there():
     expected = shares_of(np.ones(9), errors, n_series=9)
     errors[0] = np.inf
     found = shares_of(np.ones(9), errors, n_series=9)
-    np.testing.assert_allclose(found, expected, atol=0.01)
+    np.testing.assert_allclose(found[1:], expected[1:], atol=0.01)
+    np.testing.assert_allclose(found[0], found[-1])
 
 
 def test_missing_truths_say_nothing():
@@ -89,13 +100,13 @@ def test_missing_truths_say_nothing():
     weight = np.zeros((2, 2, 1))
     np.testing.assert_allclose(shares_of(0.1, 1.0, n_series=2, weight=weight), 0.5)
     weight[1] = 1
-    assert shares_of(0.1, 1.0, n_series=2, weight=weight)[0] > 0.99
+    assert (shares_of(0.1, 1.0, n_series=2, weight=weight)[:, 0] > 0.99).all()
 
 
 def test_a_perfect_forecaster_is_believed():
     """An error of nothing has no logarithm."""
-    assert shares_of(0.0, 0.3)[0] > 0.99
-    np.testing.assert_allclose(shares_of(0.0, 0.0), 0.5)
+    assert shares_of(0.0, 0.3)[0, 0] > 0.99
+    np.testing.assert_allclose(shares_of(0.0, 0.0)[0], 0.5)
 
 
 def test_windows_of_judging_are_spread_over_each_tail():
@@ -248,7 +259,7 @@ def test_ridges_of_few_windows_count_less_from_the_start():
     none = np.zeros(1, dtype=np.int64)
     prior = np.array([0.0, prior_of_windows(60, 60)])
     weights = weigh_series([same, same], truth, None, none, n_series=1, prior=prior)
-    np.testing.assert_allclose(weights, [10 / 11, 1 / 11])
+    np.testing.assert_allclose(weights[0, 0], [10 / 11, 1 / 11])
 
 
 @pytest.mark.slow

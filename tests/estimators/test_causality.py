@@ -56,7 +56,7 @@ def index_of(kind):
 
 def equally(forecasts, truth, weight, series, *, n_series, prior):
     """Believe all forecasters the same."""
-    return np.full(len(forecasts), 1 / len(forecasts))
+    return np.full((n_series + 1, truth.shape[2], len(forecasts)), 1 / len(forecasts))
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)
