@@ -56,9 +56,12 @@ class BacktestDisplay(Display):
         ValueError
             As in `backtest` and `from_predictions`.
         """
-        own = signature(cls.from_predictions).parameters
-        drawn = {name: options.pop(name) for name in [*options] if name in own}
+        of_picture = {}
+        for name in signature(cls.from_predictions).parameters:
+            if name in options:
+                of_picture[name] = options.pop(name)
         if options.get("coverage") is None and cls._levels is not None:
-            options = {"levels": cls._levels} | options
-        made: Self = cls.from_predictions(backtest(estimator, X, y, **options), **drawn)
+            options.setdefault("levels", cls._levels)
+        result = backtest(estimator, X, y, **options)
+        made: Self = cls.from_predictions(result, **of_picture)
         return made

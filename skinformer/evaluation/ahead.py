@@ -177,24 +177,24 @@ def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
 
 def rows_for_last(estimator: Any, X: Any) -> tuple[Any, Any]:
     """Return rows as the last step of an estimator sees them, and that step."""
-    transformers, last = take_apart(estimator)
+    transformers, last = split_last_step(estimator)
     for transformer in transformers:
         X = transformer.transform(X)
     return X, last
 
 
-def take_apart(estimator: Any) -> tuple[list[Any], Any]:
+def split_last_step(estimator: Any) -> tuple[list[Any], Any]:
     """Separate a regressor from the steps before it; of a search those of its best estimator.
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> take_apart(make_pipeline(StandardScaler(), "passthrough"))
+    >>> split_last_step(make_pipeline(StandardScaler(), "passthrough"))
     ([Pipeline(steps=[('standardscaler', StandardScaler())])], 'passthrough')
     """
     if hasattr(estimator, "best_estimator_"):
-        return take_apart(estimator.best_estimator_)
+        return split_last_step(estimator.best_estimator_)
     if not isinstance(estimator, Pipeline):
         return [], estimator
     before = [estimator[:-1]] if len(estimator) > 1 else []
-    inner, last = take_apart(estimator.steps[-1][1])
+    inner, last = split_last_step(estimator.steps[-1][1])
     return before + inner, last

@@ -14,7 +14,7 @@ from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.network import Network
 from skinformer.ensemble.windows import Rows
 from skinformer.estimators.base import BaseInformer
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.recording import requested_forecasts
 from skinformer.model.informer import Informer
 from skinformer.model.observed import AttentionRecorder, LayerAttention
@@ -154,7 +154,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     >>> maps[0].key_times.iloc[-1].astype(str).tolist()
     ['2024-01-09 04:00:00', '2024-01-09 07:00:00']
     """
-    model = take_apart(estimator)[1]
+    model = split_last_step(estimator)[1]
     if not isinstance(model, BaseInformer):
         raise TypeError(
             f"{type(model).__name__} has no attention to show. Pass a fitted InformerRegressor or "

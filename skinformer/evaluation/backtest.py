@@ -12,7 +12,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 
-from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, take_apart
+from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, split_last_step
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
 from skinformer.reading.places import sort_rows
@@ -143,7 +143,7 @@ def backtest(
     if refit is False:
         _check_forecasts(estimator)
     check_n_jobs(n_jobs)
-    last = take_apart(estimator)[1]
+    last = split_last_step(estimator)[1]
     horizon = _horizon(last, horizon)
     step = check_row_count("step", horizon if step is None else step)
     if refit is False:
@@ -208,7 +208,7 @@ def _of_fold(
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
-    bounds_itself = hasattr(take_apart(estimator)[1], "forecast")
+    bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
     table = backtest(fitted, *later, **options)
@@ -353,7 +353,7 @@ def _forecast_all(
 ) -> pd.DataFrame:
     """Forecast from the origins that `rows.origins` lists."""
     origins, lengths, turn = at
-    transformers, last = take_apart(estimator)
+    transformers, last = split_last_step(estimator)
     forecaster: _Forecaster
     parts = []
     if hasattr(last, "forecast"):

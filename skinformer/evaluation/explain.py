@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.recording import (
     RequestedForecasts,
     WatchedForecaster,
@@ -335,7 +335,7 @@ def _split(parts: Mapping[str, Any], n: int) -> list[dict[str, Float64Array]]:
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:
     """Find forecasts; raise if the estimator forecasts no numbers, or by other means."""
-    model = take_apart(estimator)[1]
+    model = split_last_step(estimator)[1]
     if not isinstance(model, InformerRegressor):
         raise TypeError(
             f"{type(model).__name__} cannot be explained: contributions are read off the windows "

@@ -12,7 +12,7 @@ import pandas as pd
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.base import BaseInformer
-from skinformer.evaluation.ahead import rows_for_last, take_apart
+from skinformer.evaluation.ahead import rows_for_last, split_last_step
 from skinformer.rolling.blocks import RequestedSteps, Roller, block_starts
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float32Array, IntArray
@@ -114,7 +114,7 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
 
     estimator: an Informer, or a Pipeline or search that ends in one.
     """
-    model = take_apart(estimator)[1]
+    model = split_last_step(estimator)[1]
     check_fitted(model)
     X = None if X is None else rows_for_last(estimator, X)[0]
     steps = model._requested_ahead(None, None) if X is None else model._requested_rows(X)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from skinformer.estimators.state import FittedState
 from skinformer.evaluation import scores
-from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, take_apart
+from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, split_last_step
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.clock import join_series
 from skinformer.validation import arguments as checks
@@ -141,7 +141,7 @@ class ForecastScorer:
 
     def _trained(self, estimator: Any, truth: Any) -> Any:
         """Find the truth by which errors are scaled."""
-        last = take_apart(estimator)[1]
+        last = split_last_step(estimator)[1]
         if self.y_train is None and hasattr(last, "timeline_"):
             return _stored_truth(last)
         if self.y_train is None:
@@ -171,7 +171,7 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
 
 def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
     """Return rows as the last step sees them, and that step; raise if it gives no ranges."""
-    last = take_apart(estimator)[1]
+    last = split_last_step(estimator)[1]
     if not hasattr(last, method):
         raise_no_ranges(last, method)
     return rows_for_last(estimator, X)
