@@ -12,7 +12,8 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.validation.warning import first_names, warn_user
 
-_NONE = np.empty(0)
+#: A step before all others.
+_NEVER = np.iinfo(np.int64).min
 
 
 class PredictingModel:
@@ -32,9 +33,10 @@ class PredictingModel:
     array([[[2.]]])
     """
 
-    def __init__(self, estimator: Any, levels: Float64Array = _NONE) -> None:
-        self.estimator, self.levels = estimator, levels
-        if len(levels) and not hasattr(estimator, "predict_quantiles"):
+    def __init__(self, estimator: Any, levels: Float64Array | None = None) -> None:
+        self.estimator = estimator
+        self.levels = np.empty(0) if levels is None else levels
+        if len(self.levels) and not hasattr(estimator, "predict_quantiles"):
             raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
@@ -58,12 +60,13 @@ class PredictingModel:
             called = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
             return called.reshape(int(ahead.sum()), -1, 1)
         forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
-        points = forecast.reshape(len(shown), -1, 1)[ahead]
-        if not len(self.levels):
-            return points
-        quantiles = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
-        found = quantiles.reshape(len(shown), -1, len(self.levels))[ahead]
-        return np.concatenate([points, found], axis=2)
+        points = forecast.reshape(len(shown), -1, 1)
+        n_levels = len(self.levels)
+        if not n_levels:
+            return points[ahead]
+        forecast = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
+        quantiles = forecast.reshape(len(shown), -1, n_levels)
+        return np.concatenate([points[ahead], quantiles[ahead]], axis=2)
 
 
 class ForecastingModel:
@@ -80,18 +83,22 @@ class ForecastingModel:
         model: Any,
         time: pd.Index,
         labels: pd.Index | None,
-        levels: Float64Array = _NONE,
+        levels: Float64Array,
     ) -> None:
-        self.transformers, self.model, self.levels = transformers, model, levels
+        self.transformers = transformers
+        self.model = model
+        self.levels = levels
         history = model.timeline_
         places = RowPlaces(history.clock, model.series_, int(history.end_step[0]), b"")
         found = places.find(None, time, labels, len(time))
-        self._series, self._steps = found.series, found.steps
-        stored = (self._series < history.n_series) & (not found.own)
-        end = history.end_step[np.minimum(self._series, history.n_series - 1)]
-        self._end = np.where(stored, end, np.iinfo(np.int64).min)
-        # As the model writes them: X's may be of another time zone.
-        time = time if found.own else history.clock.labels(self._steps)
+        self._series = found.series
+        self._steps = found.steps
+        # The step after the history of each row's series; the least of numbers for none.
+        is_stored = (found.series < history.n_series) & (not found.own)
+        known_series = np.minimum(found.series, history.n_series - 1)
+        self._end = np.where(is_stored, history.end_step[known_series], _NEVER)
+        if not found.own:  # as the model writes them: X's may be of another time zone
+            time = history.clock.labels(found.steps)
         self._index = join_series(labels, np.arange(len(time)), time)
 
     def check_origins(self, rows: IntArray) -> None:
@@ -109,15 +116,18 @@ class ForecastingModel:
 
         observed: where rows of X have a truth.
         """
-        seen = pd.Series(observed).groupby(self._series).cumsum().to_numpy() > observed
-        known = np.asarray(seen | (self._series < self.model.timeline_.n_series))[rows]
-        if not known.all():
-            names = first_names(self._index.get_level_values(0)[rows[~known]].unique())
-            said = f"series {names} are new to the fit: no forecast before an observed row"
-            if not known.any():
-                raise ValueError(f"{said}, and none has one. Pass more rows, or a smaller step.")
-            warn_user(f"{said}. For earlier ones add their history to X, and pass start.")
-        return known
+        n_observed = pd.Series(observed).groupby(self._series).cumsum().to_numpy()
+        has_observed = n_observed > observed  # before the row
+        is_fitted = self._series < self.model.timeline_.n_series
+        has_history = np.asarray(has_observed | is_fitted)[rows]
+        if not has_history.all():
+            series = self._index.get_level_values(0)[rows[~has_history]]
+            names = first_names(series.unique())
+            text = f"series {names} are new to the fit: no forecast before an observed row"
+            if not has_history.any():
+                raise ValueError(f"{text}, and none has one. Pass more rows, or a smaller step.")
+            warn_user(f"{text}. For earlier ones add their history to X, and pass start.")
+        return has_history
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Return how many rows of each series are held: a context, and steps from first to last."""
@@ -134,15 +144,17 @@ class ForecastingModel:
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
-        one = self.model.series_ is None
-        group = np.zeros(len(rows)) if one else self._steps_to_forecast(shown, rows)
-        out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(self.levels)))
+        group = np.zeros(len(rows), dtype=np.int64)
+        if self.model.series_ is not None:
+            group = self._steps_to_forecast(shown, rows)
+        levels = list(self.levels)
+        out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(levels)))
         for number in np.unique(group):
-            alike = group == number
-            wanted = alike & ahead
-            forecast = self.model.forecast(shown[alike], levels=list(self.levels) or None)
-            values = forecast.loc[self._index[rows[wanted]]].to_numpy()
-            out[wanted] = values.reshape(-1, *out.shape[1:])
+            in_group = group == number
+            requested = in_group & ahead
+            forecast = self.model.forecast(shown[in_group], levels=levels or None)
+            values = forecast.loc[self._index[rows[requested]]].to_numpy()
+            out[requested] = values.reshape(-1, *out.shape[1:])
         return out[ahead]
 
     def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
@@ -152,18 +164,23 @@ class ForecastingModel:
         `forecast` gives all series of a call as many steps as the one that needs most, and asks
         what is known ahead at each of them.
         """
-        steps, series = self._steps[rows], self._series[rows]
-        first = np.flatnonzero(np.append(True, series[1:] != series[:-1]))
+        steps = self._steps[rows]
+        series = self._series[rows]
+        is_first = np.append(True, series[1:] != series[:-1])
+        first = np.flatnonzero(is_first)
         last = np.append(first[1:], len(rows)) - 1
-        observed = shown[list(self.model.roles_.targets)].notna().all(axis=1).to_numpy()
-        none = np.iinfo(np.int64).min
-        known = np.maximum.reduceat(np.where(observed, steps, none), first)
-        begin = np.maximum(self._end[rows[first]], np.where(known == none, none, known + 1))
-        begin = np.where(begin == none, steps[first], begin)
+        # 1. Where forecasts of each series begin: after its history and the last observed row.
+        targets = shown[list(self.model.roles_.targets)]
+        is_observed = targets.notna().all(axis=1).to_numpy()
+        after_observed = np.maximum.reduceat(np.where(is_observed, steps + 1, _NEVER), first)
+        begin = np.maximum(self._end[rows[first]], after_observed)
+        begin = np.where(begin == _NEVER, steps[first], begin)
+        # 2. How many steps that takes.
+        n_steps = steps[last] - begin
         # Without an observed row it may also begin at the first one, if that lies far ahead.
-        own = np.where(known == none, steps[last] - steps[first], 0)
-        both = np.column_stack([steps[last] - begin, own])
-        _, group = np.unique(both, axis=0, return_inverse=True)
+        n_shown = np.where(after_observed == _NEVER, steps[last] - steps[first], 0)
+        counts = np.column_stack([n_steps, n_shown])
+        _, group = np.unique(counts, axis=0, return_inverse=True)
         return np.asarray(np.repeat(group, last - first + 1))
 
 

@@ -170,9 +170,10 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
             "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
             "it; with members=['network'] it forecasts alone."
         )
-    series, clock = forecasts.labels.get("series"), forecasts.steps.clock
+    series = forecasts.labels.get("series")
+    clock = forecasts.steps.clock
+    _, first = np.unique(window, return_index=True)
     maps = []
-    first = np.unique(window, return_index=True)[1]
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = int(forecasts.origins[row])
@@ -184,34 +185,45 @@ def _observe(
     ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
 ) -> list[tuple[float, list[LayerAttention]]]:
     """Return the weight of the network, and the attention of each layer, of some windows."""
-    windows, members = ensemble.windows(rows, origins), ensemble.ensemble.members
+    windows = ensemble.windows(rows, origins)
+    members = ensemble.ensemble.members
     network = cast(Network, members[NETWORK])
     corrected = None if network.base is None else members[network.base].forecast(windows)
     recorder = AttentionRecorder(network.network, n_kept=len(windows))
-    replace(network, network=cast(Informer, recorder)).forecast(windows, corrected)
+    recorded = replace(network, network=cast(Informer, recorder))
+    recorded.forecast(windows, corrected)
+    layers = recorder.kept()
     weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2)).tolist()
-    kept = recorder.kept()
-    return [(weight, [layer.of_window(i) for layer in kept]) for i, weight in enumerate(weights)]
+    observed = []
+    for i, weight in enumerate(weights):
+        of_window = [layer.of_window(i) for layer in layers]
+        observed.append((weight, of_window))
+    return observed
 
 
 def _as_map(
     layer: LayerAttention, origin: int, clock: Clock, weight: float, series: Hashable
 ) -> AttentionMap:
     """Add times to a layer's attention of one window."""
-    queries, keys = (
-        pd.DataFrame({"first": clock.labels(ends[:, 0]), "last": clock.labels(ends[:, 1])})
-        for ends in (origin + layer.queries.numpy(), origin + layer.keys.numpy())
-    )
     return AttentionMap(
         where=layer.where,
         layer=layer.layer + 1,
         origin=clock.labels(np.array([origin]))[0],
         series=series,
         weight=weight,
-        query_times=queries,
-        key_times=keys,
-        **{name: getattr(layer, name).cpu().numpy() for name in ("weights", "selected", "visible")},
+        weights=layer.weights.cpu().numpy(),
+        selected=layer.selected.cpu().numpy(),
+        visible=layer.visible.cpu().numpy(),
+        query_times=_times_of_tokens(clock, origin + layer.queries.numpy()),
+        key_times=_times_of_tokens(clock, origin + layer.keys.numpy()),
     )
+
+
+def _times_of_tokens(clock: Clock, steps: IntArray) -> pd.DataFrame:
+    """Return the times of the first and the last step, (n, 2), of tokens."""
+    first = clock.labels(steps[:, 0])
+    last = clock.labels(steps[:, 1])
+    return pd.DataFrame({"first": first, "last": last})
 
 
 def list_maps(maps: Any) -> list[AttentionMap]:

@@ -39,8 +39,9 @@ class WatchedForecaster(StepForecaster):
     @classmethod
     def of(cls, forecaster: StepForecaster, **changes: Any) -> Self:
         """Copy a forecaster."""
-        parts = {field.name: getattr(forecaster, field.name) for field in fields(StepForecaster)}
-        return cls(**parts, **changes)
+        for field in fields(StepForecaster):
+            changes[field.name] = getattr(forecaster, field.name)
+        return cls(**changes)
 
     def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
         roller = super()._roller(forecast, clock)
@@ -75,8 +76,8 @@ class RequestedForecasts:
     @property
     def origins(self) -> IntArray:
         """The step from which each is forecast."""
-        steps, pred_len = self.steps, self.model.sizes_.pred_len
-        return block_starts(steps.place, steps.track, steps.steps, pred_len)
+        pred_len = self.model.sizes_.pred_len
+        return block_starts(self.steps.place, self.steps.track, self.steps.steps, pred_len)
 
     @property
     def ahead(self) -> IntArray:
@@ -90,8 +91,10 @@ class RequestedForecasts:
         found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            pairs = zip(rows.track[origins].tolist(), rows.steps[origins].tolist(), strict=True)
-            place = {pair: i for i, pair in enumerate(pairs) if pair in found}
+            tracks = rows.track[origins].tolist()
+            steps = rows.steps[origins].tolist()
+            pairs = enumerate(zip(tracks, steps, strict=True))
+            place = {pair: i for i, pair in pairs if pair in found}
             if place:
                 observed = observe(ensemble, rows, origins[list(place.values())])
                 found.update(zip(place, observed, strict=True))
@@ -116,8 +119,11 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
     """
     model = split_last_step(estimator)[1]
     check_fitted(model)
-    X = None if X is None else rows_for_last(estimator, X)[0]
-    steps = model._requested_ahead(None, None) if X is None else model._requested_rows(X)
+    if X is None:
+        steps = model._requested_ahead(None, None)
+    else:
+        X, _ = rows_for_last(estimator, X)
+        steps = model._requested_rows(X)
     return RequestedForecasts(model, steps, _labels_of(model, X, steps))
 
 

@@ -30,9 +30,6 @@ _SCORES: dict[str, Callable[..., float]] = {
     "winkler": scores.winkler_score,
     "coverage_error": scores.interval_coverage,
 }
-_SCALED = ("mase", "rmsse")
-_QUANTILES = ("crps", "pinball", "wql")
-_INTERVALS = ("width", "winkler", "coverage", "coverage_error")
 #: Every name; what is better when it is lower is turned round, as scikit-learn does.
 _NAMES = ("coverage", *(f"neg_{name}" for name in _SCORES))
 
@@ -120,26 +117,31 @@ class ForecastScorer:
             The higher, the better, but for "coverage", which is best where it was asked to be.
         """
         name = self.score.removeprefix("neg_")
-        truth = _truth(estimator, X, y)
+        y_true = _truth(estimator, X, y)
         options: dict[str, Any] = {"sample_weight": sample_weight}
-        if name in _SCALED:
-            options = {"y_train": self._trained(estimator, truth), "season": self.season}
-        if name in _QUANTILES:
-            rows, last = _rows_for_last(estimator, X, "predict_quantiles")
-            forecast = last.predict_quantiles(rows, self.levels)
+        if name in ("mase", "rmsse"):
+            options = {"y_train": self._trained(estimator, y_true), "season": self.season}
+        if name in ("crps", "pinball", "wql"):
             options["levels"] = self.levels
-        elif name in _INTERVALS:
-            rows, last = _rows_for_last(estimator, X, "predict_interval")
-            forecast = last.predict_interval(rows, self.coverage)
-            options |= {"coverage": self.coverage} if name == "winkler" else {}
-        else:
-            forecast = estimator.predict(X)
+        if name == "winkler":
+            options["coverage"] = self.coverage
+        y_pred = self._predict(name, estimator, X)
         if name == "coverage":
-            return scores.interval_coverage(truth, forecast, **options)
-        found = _SCORES[name](truth, forecast, **options)
+            return scores.interval_coverage(y_true, y_pred, **options)
+        found = _SCORES[name](y_true, y_pred, **options)
         return -abs(found - self.coverage) if name == "coverage_error" else -found
 
-    def _trained(self, estimator: Any, truth: Any) -> Any:
+    def _predict(self, name: str, estimator: Any, X: Any) -> Any:
+        """Forecast what a score measures: points, quantiles or an interval."""
+        if name in ("crps", "pinball", "wql"):
+            rows, last = _rows_for_last(estimator, X, "predict_quantiles")
+            return last.predict_quantiles(rows, self.levels)
+        if name in ("width", "winkler", "coverage", "coverage_error"):
+            rows, last = _rows_for_last(estimator, X, "predict_interval")
+            return last.predict_interval(rows, self.coverage)
+        return estimator.predict(X)
+
+    def _trained(self, estimator: Any, y_true: Any) -> Any:
         """Find the truth by which errors are scaled."""
         last = split_last_step(estimator)[1]
         if self.y_train is None and hasattr(last, "timeline_"):
@@ -150,10 +152,11 @@ class ForecastScorer:
                 "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
                 "one on are left out."
             )
-        if not (hasattr(self.y_train, "index") and hasattr(truth, "index")):
+        if not (hasattr(self.y_train, "index") and hasattr(y_true, "index")):
             return self.y_train
         times = self.y_train.index.get_level_values(-1)
-        return self.y_train[times < truth.index.get_level_values(-1).min()]
+        first = y_true.index.get_level_values(-1).min()
+        return self.y_train[times < first]
 
 
 def _stored_truth(model: FittedState) -> pd.DataFrame:
@@ -191,4 +194,5 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
     values = np.asarray(numeric_truth(y))
     if index is None:
         return values
-    return pd.DataFrame(values, index=index) if values.ndim == 2 else pd.Series(values, index=index)
+    labelled = pd.DataFrame(values, index=index)
+    return labelled if values.ndim == 2 else labelled[0]
