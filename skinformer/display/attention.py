@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-#: Titles of attentions whose name needs words.
-_NAMES = {"cross": "decoder to encoder"}
-#: Heads beside one another at most.
-_MOST_COLUMNS = 4
-#: Share of the weights above which colours are not told apart.
-_BRIGHTEST = 0.995
-
 
 class AttentionDisplay(Display):
     """
@@ -52,7 +45,7 @@ class AttentionDisplay(Display):
 
     See Also
     --------
-    skinformer.evaluation.attention_maps : The numbers, and what they do not say.
+    skinformer.evaluation.attention_maps : The numbers, and what they do not explain.
     ContributionDisplay : Reasons for a forecast.
 
     Examples
@@ -158,7 +151,8 @@ class AttentionDisplay(Display):
         self.figure_ = figure_of(self.ax_)
         weights = self.attention.weights[heads]
         visible = np.broadcast_to(self.attention.visible, weights.shape)
-        brightest = float(np.quantile(weights[visible], _BRIGHTEST)) or 1.0
+        # The largest weights all have one colour.
+        brightest = float(np.quantile(weights[visible], 0.995)) or 1.0
         for number, axes in zip(heads, self.axes_, strict=True):
             mesh = _draw_head(axes, self.attention, number, brightest)
         self._label(shares_labels=ax is None and len(heads) > 1)
@@ -202,7 +196,7 @@ class AttentionDisplay(Display):
             return np.array(
                 check_axes(ax, n_heads, f"{n_heads} heads", ", or head=1 for one alone")
             )
-        n_columns = min(n_heads, _MOST_COLUMNS)
+        n_columns = min(n_heads, 4)
         n_rows = -(-n_heads // n_columns)
         size = (6.5, 5.0)
         if n_heads > 1:
@@ -242,7 +236,7 @@ def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -
 
 def _title(attention: AttentionMap) -> str:
     """Write which attention it is, and what hatching means where there is any."""
-    name = _NAMES.get(attention.where, attention.where)
+    name = "decoder to encoder" if attention.where == "cross" else attention.where
     origin = write_time(pd.Index([attention.origin]))
     lines = [f"{name}, layer {attention.layer}, forecasts from {origin}"]
     if not attention.selected.all():
@@ -337,7 +331,8 @@ def _token_borders(times: pd.DataFrame) -> Float64Array:
     """Return (n + 1,) borders: a token ends where the next begins, the last one a row later."""
     first = _places(pd.Index(times["first"]))
     last = _places(pd.Index(times["last"]))
-    row = first[1] - last[0] if len(first) > 1 else last[0] - first[0]
-    if row == 0 and len(first) == 1:
-        row = 1.0
-    return np.append(first, last[-1] + row)
+    if len(first) > 1:
+        row = first[1] - last[0]
+        return np.append(first, last[-1] + row)
+    row = last[0] - first[0] or 1.0
+    return np.append(first, last + row)

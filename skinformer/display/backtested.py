@@ -16,7 +16,7 @@ class BacktestDisplay(Display):
     """A picture of forecasts from rolling origins; `from_predictions` takes their table."""
 
     from_predictions: ClassVar[Callable[..., Any]]
-    #: Quantiles to ask for where nothing is said.
+    #: Quantiles that are forecast where the user names none.
     _levels: ClassVar[list[float] | None] = None
 
     @classmethod
@@ -40,9 +40,9 @@ class BacktestDisplay(Display):
             The truth, as in `backtest`.
         **options : Any
             Of `from_predictions`, such as unit and ax, and of `backtest`: start, horizon, step,
-            known_future, refit, levels, coverage. A `CoverageDisplay` asks for intervals of 50, 80
-            and 90 % where neither of the last two is given; a `ResidualDisplay` forecasts no time
-            twice.
+            known_future, refit, levels, coverage. Of a `CoverageDisplay` intervals of 50, 80 and
+            90 % are forecast where neither of the last two is given; a `ResidualDisplay` forecasts
+            no time twice.
 
         Returns
         -------

@@ -18,11 +18,6 @@ from skinformer.validation.arguments import check_choice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Sources that have a bar or a row of their own; those that give less are drawn together.
-_MOST = 10
-#: Share of the largest mean size below which nothing would be seen.
-_INVISIBLE = 0.002
-
 
 class ContributionDisplay(Display):
     """
@@ -228,12 +223,14 @@ def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
 
 def _largest(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the baseline and the largest sources; put the others together."""
+    most = 10  # sources that have a bar or a row of their own
+    least = 0.002  # share of the largest mean size below which nothing would be seen
     baseline = table.iloc[:, :1]
     sources = table.iloc[:, 1:]
     size = sources.abs().mean()
-    sources = sources.loc[:, size > _INVISIBLE * size.max()]
-    if sources.shape[1] > _MOST:
-        largest = size.nlargest(_MOST - 1).index
+    sources = sources.loc[:, size > least * size.max()]
+    if sources.shape[1] > most:
+        largest = size.nlargest(most - 1).index
         is_large = sources.columns.isin(largest)
         rest = sources.loc[:, ~is_large]
         sources = sources.loc[:, is_large].copy()
@@ -271,22 +268,27 @@ def _draw_steps(ax: Axes, ends: Float64Array, steps: pd.Series) -> None:
     colours = [rising if step > 0 else falling for step in steps]
     places = np.arange(1, len(ends))
     ax.barh(places, steps, 0.7, ends[:-1], color=colours)
+    black = ink(ax)
     for place, end in enumerate(ends):  # to the next bar, the last to the sum
-        ax.plot([end, end], [place - 0.35, place + 1.35], color=ink(ax), lw=0.8, alpha=0.5)
-    ax.plot(ends[[0, -1]], [0, len(ends)], "D", color=ink(ax), ms=6)
+        top = place - 0.35
+        bottom = place + 1.35
+        ax.plot([end, end], [top, bottom], color=black, lw=0.8, alpha=0.5)
+    ax.plot(ends[[0, -1]], [0, len(ends)], "D", color=black, ms=6)
 
 
 def _annotate(ax: Axes, ends: Float64Array, steps: Float64Array) -> None:
     """Write each contribution beside its bar, on the side it points to."""
-    width = float(np.ptp(ends)) or max(abs(float(ends[0])), 1.0)
+    baseline = float(ends[0])
+    forecast = float(ends[-1])
+    width = float(np.ptp(ends)) or max(abs(baseline), 1.0)
     digits = max(0, 2 - int(np.floor(np.log10(width))))
     room = 0.16 * width
     ax.set_xlim(ends.min() - room, ends.max() + room)
-    _write_beside(ax, ends[0], 0, f"{ends[0]:,.{digits}f}")
+    _write_beside(ax, baseline, 0, f"{baseline:,.{digits}f}")
     for place, step in enumerate(steps, 1):
         text = f"{step:+,.{digits}f}"
         _write_beside(ax, ends[place], place, text, points_right=step > 0)
-    _write_beside(ax, ends[-1], len(ends), f"{ends[-1]:,.{digits}f}")
+    _write_beside(ax, forecast, len(ends), f"{forecast:,.{digits}f}")
 
 
 def _write_beside(ax: Axes, x: float, place: int, text: str, *, points_right: bool = True) -> None:

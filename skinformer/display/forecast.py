@@ -245,7 +245,7 @@ class ForecastDisplay(Display):
             Which target; None is the first.
         coverage : float, sequence of float or None, default=0.8
             Share of the truth that is to lie in a band; of several one band each. None draws none,
-            and so do fits of too few rows to tell.
+            and so do fits of too few rows.
         history : int, default=None
             Rows of the history; None is three times as many as are forecast.
         unit : str, default=None
@@ -478,7 +478,7 @@ def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
 
 
 def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
-    """Return the levels as they are asked for, of coverages in ascending order; None for none."""
+    """Return the requested levels, of coverages in ascending order; None for none."""
     requested = checks.check_range_levels(coverage, levels)
     return None if requested is None else requested.round(12).tolist()
 

@@ -314,7 +314,7 @@ def _nominal(share: float) -> str:
 
 
 def _draw_nominal(ax: Axes, table: pd.DataFrame, share: float, colour: Any, label: str) -> None:
-    """Draw a line where a share is that was requested."""
+    """Draw a line at a share that was requested."""
     by_number = pd.api.types.is_numeric_dtype(table.index)
     draw = ax.axhline if by_number else ax.axvline
     draw(share, color=colour, lw=1, ls="--", label=label)
@@ -364,7 +364,9 @@ def _is_inside(known: pd.DataFrame, columns: dict[float, str]) -> dict[float, pd
     inside = {}
     for low, high in reversed(pairs):
         coverage = round(high - low, 9)
-        inside[coverage] = known["actual"].between(known[columns[low]], known[columns[high]])
+        lower = known[columns[low]]
+        upper = known[columns[high]]
+        inside[coverage] = known["actual"].between(lower, upper)
     return inside
 
 

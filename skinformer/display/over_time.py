@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
 
-#: Times the usual step; more is a gap. Business days leave four over a weekend and a holiday.
-_LONGEST_STEP = 4
-#: Width of a date, in sizes of the font, with some room.
-_DATE = 5
-
 
 def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> None:
     """Label the time axis: local dates, each day with its month, the year once at the end.
@@ -50,7 +45,8 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
     if is_dated(index):
         room = length * 72 / figure_of(ax).dpi
         font_size = float(ax.xaxis.label.get_fontsize())
-        _rule_dates(ruled, zone, int(room / (_DATE * font_size)))
+        date_width = 5 * font_size  # with some room
+        _rule_dates(ruled, zone, int(room / date_width))
 
 
 def _rule_dates(ruled: Axis, zone: Any, n_dates: int) -> None:
@@ -82,10 +78,12 @@ def write_time(index: pd.Index) -> str:
 
 def break_at_gaps(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Array]:
     """Break lines, (n,) or (n, n_lines), by a NaN where rows are missing from ascending times."""
+    # Times the usual step; more is a gap. Business days leave four over a weekend and a holiday.
+    longest_step = 4
     time = timestamps(index)
     steps = np.asarray(time[1:] - time[:-1]).astype(np.int64)
     usual = np.median(steps) if len(steps) else 0
-    is_gap = steps > _LONGEST_STEP * usual
+    is_gap = steps > longest_step * usual
     begins = np.flatnonzero(is_gap) + 1  # of rows after a gap
     rows = np.insert(np.arange(len(time)), begins, begins)
     return time[rows], np.insert(values, begins, np.nan, axis=0)
@@ -95,7 +93,9 @@ def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
     """Draw a line over time; a point alone, which a line does not show, is marked."""
     time, values = break_at_gaps(line.index, line.to_numpy())
     known = np.pad(~np.isnan(values), 1)
-    alone = known[1:-1] & ~known[:-2] & ~known[2:]
+    before = known[:-2]
+    after = known[2:]
+    alone = known[1:-1] & ~before & ~after
     marker = "." if alone.any() else ""
     return ax.plot(time, values, marker=marker, **style)[0]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class ResidualDisplay(BacktestDisplay):
     """
-    Draw actual less forecast: over time, as a histogram, and how far it tells of later ones.
+    Draw actual less forecast: over time, as a histogram, and its autocorrelation.
 
     Make one by `from_predictions` or `from_estimator`; draw it again by `plot`.
 
@@ -178,7 +178,8 @@ def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
     if spread:
         x = np.linspace(values.min(), values.max(), 200)
         z = (x - mean) / spread
-        density = np.exp(-0.5 * z**2) / (spread * np.sqrt(2 * np.pi))
+        height = spread * np.sqrt(2 * np.pi)
+        density = np.exp(-0.5 * z**2) / height
         ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
     ax.set(xlabel=label, ylabel="density", yticks=[])
     legend_above(ax)
@@ -204,6 +205,8 @@ def _autocorrelation(values: Float64Array) -> Float64Array:
     total = float((centred**2).sum()) or 1.0
     n_lags = min(most_lags, len(values) // 2)
     products = np.empty(n_lags)
-    for lag in range(1, n_lags + 1):
-        products[lag - 1] = (centred[lag:] * centred[:-lag]).sum()
+    for i in range(n_lags):
+        later = centred[i + 1 :]
+        earlier = centred[: -i - 1]
+        products[i] = (later * earlier).sum()
     return products / total

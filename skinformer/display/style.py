@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-#: One a line, so that what the colour-blind, or paper, cannot tell apart still differs.
-_MARKERS = "os^DvPX*"
-#: Rows of a legend above the axes, where there is room for one column.
-_MOST_ABOVE = 3
-
 
 def mark(i: int) -> str:
-    """Return the marker of a line by its place; eight neighbours have different ones."""
-    return _MARKERS[i % len(_MARKERS)]
+    """Return the marker of a line by its place, so that lines differ on paper, too.
+
+    Eight neighbours have different ones.
+    """
+    markers = "os^DvPX*"
+    return markers[i % len(markers)]
 
 
 def ink(ax: Axes) -> Any:
@@ -75,7 +74,7 @@ def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:
         labels += own_labels
     n_columns = _legend_columns(ax, labels)
     place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": n_columns}
-    if n_columns == 1 and len(labels) > _MOST_ABOVE:
+    if n_columns == 1 and len(labels) > 3:  # more rows than there is room for above
         place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     ax.legend(handles, labels, frameon=False, labelcolor=ink(ax), **place, **options)
 

@@ -1,4 +1,4 @@
-"""What is asked of a fitted estimator at an origin: the last rows of every series at once."""
+"""Forecasts of a fitted estimator from an origin: the last rows of every series at once."""
 
 from typing import Any, NoReturn
 
@@ -19,8 +19,8 @@ _NEVER = np.iinfo(np.int64).min
 class PredictingModel:
     """Any regressor, or a function of the rows before an origin and of those to forecast.
 
-    `predict` is asked, which gives one forecast a row, or ``function(history, future)``, which
-    gives an array with a row for each of `future`.
+    `predict` gives one forecast a row; ``function(history, future)`` gives an array with a row for
+    each of `future`.
     levels: of quantiles; the estimator must have `predict_quantiles` then.
     >>> from sklearn.dummy import DummyRegressor
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
@@ -70,7 +70,7 @@ class PredictingModel:
 
 
 class ForecastingModel:
-    """An InformerRegressor, which `forecast` asks for the steps after what it sees.
+    """An InformerRegressor, whose `forecast` gives the steps after the rows that it is shown.
 
     transformers: fitted steps of Pipelines before it.
     time, labels: X's labels of time and of series (None for one), sorted by series and time.
@@ -103,9 +103,9 @@ class ForecastingModel:
 
     def check_origins(self, rows: IntArray) -> None:
         """Raise if the model has seen a row to be forecast, from the first origins of series on."""
-        labels = self._index.get_level_values(-1)[rows]
-        seen = labels[self._steps[rows] < self._end[rows]]
-        if len(seen):
+        is_seen = self._steps[rows] < self._end[rows]
+        if is_seen.any():
+            seen = self._index.get_level_values(-1)[rows[is_seen]]
             raise ValueError(
                 f"The first origin, {seen[0]}, lies in the training rows. Pass rows after them, or "
                 "a later start."
@@ -146,7 +146,7 @@ class ForecastingModel:
             shown = transformer.transform(shown)
         group = np.zeros(len(rows), dtype=np.int64)
         if self.model.series_ is not None:
-            group = self._steps_to_forecast(shown, rows)
+            group = self._groups_by_steps(shown, rows)
         levels = list(self.levels)
         out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(levels)))
         for number in np.unique(group):
@@ -157,11 +157,11 @@ class ForecastingModel:
             out[requested] = values.reshape(-1, *out.shape[1:])
         return out[ahead]
 
-    def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
+    def _groups_by_steps(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """
         Separate the rows of series whose forecasts take different numbers of steps.
 
-        `forecast` gives all series of a call as many steps as the one that needs most, and asks
+        `forecast` gives all series of a call as many steps as the one that needs most, and needs
         what is known ahead at each of them.
         """
         steps = self._steps[rows]

@@ -114,7 +114,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     Warns
     -----
     UserWarning
-        If the network has no share in forecasts: its attention says nothing of them.
+        If the network has no share in forecasts: its attention explains nothing of them.
 
     See Also
     --------
@@ -127,7 +127,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     weights times values are what it computes. A token is a patch of rows; distilling makes one of
     two neighbours between layers of the encoder. Its times are those of the rows that it stands
     for: from the second layer on each has looked at all others, so that a weight on a token is
-    none on its rows. The last layer of the decoder asks for forecast steps alone.
+    none on its rows. The last layer of the decoder queries forecast steps alone.
 
     Rows before the first known one count as the training mean; they have times all the same.
 

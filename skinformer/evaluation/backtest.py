@@ -62,9 +62,9 @@ def backtest(
         Fitted on the rows before X, but with `refit`. A function gets the rows before the origin
         and those to forecast, and gives an array of one forecast a row. An `InformerRegressor`,
         alone, as the last step of a Pipeline or as the best one of a search, forecasts from the
-        origin itself; of others `predict` is asked, whose features may reach back no less than
-        `horizon` rows
-        (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many series at once.
+        origin itself; others forecast by `predict`, and their features may reach back no less
+        than `horizon` rows (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many
+        series at once.
     X : DataFrame, Series or array-like of shape (n_samples, n_features)
         Rows that follow the training rows, of one series or of a panel, in any order. Rows
         without an index are numbered.
@@ -82,11 +82,11 @@ def backtest(
         Rows between two origins; None is `horizon`, so that each row is forecast once.
     known_future : str or list, default=()
         Columns of X whose values are known ahead, besides those that an `InformerRegressor`
-        knows by its own parameter and those that `CalendarFeatures` makes.
+        has by its own parameter and those that `CalendarFeatures` makes.
     refit : bool or int, default=False
         Whether a clone of the estimator is fitted to all rows of X before an origin: at each
-        (True), or at every so many. X then begins with the training rows, and `start` says where
-        the first origin is; `estimator` need not be fitted.
+        (True), or at every so many. X then begins with the training rows, and `start` is the
+        first origin; `estimator` need not be fitted.
     levels : sequence of float, default=None
         Quantiles to forecast, too; the estimator must have `predict_quantiles`.
     coverage : float or sequence of float, default=None
@@ -109,7 +109,7 @@ def backtest(
     Raises
     ------
     ValueError
-        If the truth, the horizon or the first origin cannot be told, or if forecasts would
+        If the truth, the horizon or the first origin is not known, or if forecasts would
         start within the training rows.
     NotFittedError
         If the estimator is not fitted.
@@ -295,12 +295,12 @@ class _SortedRows:
     time: pd.Index
     labels: pd.Index | None  # the series of each row
     series: IntArray  # its number
-    ends: IntArray  # series i holds rows ends[i] … ends[i + 1] - 1
+    first_row: IntArray  # series i holds rows first_row[i] … first_row[i + 1] - 1
 
     def origins(self, start: Any, horizon: int, step: int) -> _Origins:
         """List the origins of all series, every `step` rows."""
-        first = self.ends[:-1]
-        ends = self.ends[1:]
+        first = self.first_row[:-1]
+        ends = self.first_row[1:]
         if start is not None:
             is_early = self.time < find_start(self.time, start)
             first = first + np.bincount(self.series[is_early], minlength=len(ends))
@@ -343,7 +343,7 @@ def _read_rows(
         time=time[rows.order],
         labels=None if labels is None else labels[rows.order],
         series=rows.series,
-        ends=runs(rows.series, n_series),
+        first_row=runs(rows.series, n_series),
     )
 
 
@@ -463,7 +463,7 @@ def _forecast_origins(
     """Forecast from one origin of each of some series."""
     # Rows that one call holds at most, unless a series has more: bounds the memory of panels.
     rows_at_once = 1 << 19
-    first = rows.ends[rows.series[origins.row]]
+    first = rows.first_row[rows.series[origins.row]]
     stop = origins.row + origins.n_steps
     batch = np.cumsum(forecaster.sizes(first, stop)) // rows_at_once
     parts = []
@@ -479,7 +479,7 @@ def _forecast_origins(
 
 
 def _shared(calls: list[Any], jobs: dict[str, Any], what: str) -> Iterator[Any]:
-    """Make joblib's delayed calls, in several processes if asked to; results come in order.
+    """Make joblib's delayed calls, in several processes if n_jobs is more; results come in order.
 
     jobs: n_jobs and verbose, above 0 a progress bar, where ``rich`` is installed.
     what: what it counts.
@@ -510,10 +510,7 @@ def _as_table(rows: _SortedRows, levels: Float64Array, parts: list[_Forecasts]) 
     values = np.concatenate([part.values for part in parts])
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    row = np.repeat(np.concatenate([part.row for part in parts]), n_targets)
-    origin = np.repeat(np.concatenate([part.origin for part in parts]), n_targets)
-    target = np.tile(np.arange(n_targets), len(values))
-    keys = np.stack([row, target, origin])
+    keys = _keys(parts, n_targets)
     order = np.lexsort(keys)
     row, target, origin = keys[:, order]
     table: dict[str, Any] = {}
@@ -524,8 +521,15 @@ def _as_table(rows: _SortedRows, levels: Float64Array, parts: list[_Forecasts]) 
     table["ahead"] = row - origin + 1
     table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
     table["actual"] = rows.truth.to_numpy()[row, target]
-    points, *quantiles = values.reshape(-1, 1 + len(levels))[order].T
-    table["forecast"] = points
-    for level, quantile in zip(levels, quantiles, strict=True):
-        table[f"q{level:g}"] = quantile
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
+    forecasts = values.reshape(-1, len(names))[order]
+    table |= dict(zip(names, forecasts.T, strict=True))
     return pd.DataFrame(table)
+
+
+def _keys(parts: list[_Forecasts], n_targets: int) -> IntArray:
+    """Return row, target and origin, (3, n), of each forecast of each target."""
+    row = np.concatenate([part.row for part in parts])
+    origin = np.concatenate([part.origin for part in parts])
+    target = np.tile(np.arange(n_targets), len(row))
+    return np.stack([row.repeat(n_targets), target, origin.repeat(n_targets)])

@@ -138,10 +138,9 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         """
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
-        n_rows = len(rows.values)
-        n_targets = len(self.mean_)
-        places = self._places.find(X, rows.time, rows.series, n_rows)
-        observed = np.full((n_rows, n_targets), np.nan)
+        shape = (len(rows.values), len(self.mean_))
+        places = self._places.find(X, rows.time, rows.series, len(rows.values))
+        observed = np.full(shape, np.nan)
         if self.targets_:
             observed = rows.values[:, self.targets_].astype(np.float64)
         known = _as_rows(places.series, places.steps, observed)
@@ -149,7 +148,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             known = pd.concat([self._history, known])
         if self.targets_:
             known = known.drop_duplicates(["series", "step"], keep="last")  # X's own values win
-        forecast = np.empty((n_rows, n_targets))
+        forecast = np.empty(shape)
         for j, mean in enumerate(self.mean_):
             found = self._a_season_before(known, places.series, places.steps, j)
             forecast[:, j] = np.where(np.isnan(found), mean, found)

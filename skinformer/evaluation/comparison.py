@@ -176,15 +176,22 @@ def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
     n_lags: of autocovariances, from lag 0.
     """
     n = len(centred)
-    autocovariances = [float(centred[k:] @ centred[: n - k]) / n for k in range(n_lags)]
-    return (autocovariances[0] + 2 * sum(autocovariances[1:])) / n
+    total = 0.0
+    for lag in range(1, n_lags):
+        total += float(centred[lag:] @ centred[:-lag]) / n
+    variance = float(centred @ centred) / n
+    return (variance + 2 * total) / n
 
 
 def _overlap(result: pd.DataFrame) -> int:
     """Return how many origins at most lie in the time of one forecast, its own among them."""
     origins = np.sort(result["origin"].unique())
-    last = result.groupby("origin", sort=True)["time"].max().to_numpy()
-    return max(int((origins[i:] <= end).sum()) for i, end in enumerate(last))
+    ends = result.groupby("origin", sort=True)["time"].max().to_numpy()
+    most = 0
+    for i, end in enumerate(ends):
+        n_inside = int((origins[i:] <= end).sum())
+        most = max(most, n_inside)
+    return most
 
 
 _KEYS = ["series", "origin", "time", "ahead", "target"]
@@ -310,5 +317,8 @@ def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
     >>> quantile_columns(pd.DataFrame(columns=["actual", "q0.9", "q0.05"]))
     {0.05: 'q0.05', 0.9: 'q0.9'}
     """
-    names = [name for name in result if isinstance(name, str) and name.startswith("q0.")]
-    return dict(sorted((float(name[1:]), name) for name in names))
+    columns = {}
+    for name in result:
+        if isinstance(name, str) and name.startswith("q0."):
+            columns[float(name[1:])] = name
+    return dict(sorted(columns.items()))

@@ -39,7 +39,7 @@ def explain(
     Each forecast is taken apart into a baseline, which is what the same fit forecasts for the same
     time from a usual past, and what the values that differ from the usual ones add to it. Usual is
     a column's median at this time of the longest season (a week of hours, a day of minutes, a year
-    of months) of which the history holds four. The calendar, the series and what the fit knows of
+    of months) of which the history holds four. The calendar, the series and what the fit learnt of
     them are part of the baseline.
 
     Parameters
@@ -83,7 +83,7 @@ def explain(
     interactions use the package shap on a function of windows.
 
     Missing values stay missing. No contribution is a cause: a column may be given what another
-    one, or nobody measured, did.
+    one, or one that was not measured, did.
 
     Cost: up to 32 forecasts of five groups, ``n_permutations * n_groups`` of more.
 
@@ -327,25 +327,33 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
     windows, window = forecasts.record(_parts_of_windows)
-    names = [name for name in model.ensemble_.members if any(name in each for each in windows)]
+    present: set[str] = set().union(*windows)
+    names = [name for name in model.ensemble_.members if name in present]
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
-    nothing = np.zeros((2, model.sizes_.pred_len, len(model.roles_.targets)))
     weights = []
     points = []
-    is_member = []
+    has_weight = []
     for name in names:
-        parts = np.stack([each.get(name, nothing) for each in windows])
+        parts = _parts_of_member(name, windows)
         weight = parts[window, 0, forecasts.ahead]
         point = parts[window, 1, forecasts.ahead]
-        has_weight = parts[window, 0].any(axis=(1, 2))
         weights.append(weight)
         points.append(scaler.inverse(point, series))
-        is_member.append(np.broadcast_to(has_weight[:, None], weight.shape))
+        in_block = parts[window, 0].any(axis=(1, 2))
+        has_weight.append(np.broadcast_to(in_block[:, None], weight.shape))
     table = forecasts.table(part=names)
     table["weight"] = np.stack(weights, axis=2).ravel()
     table["forecast"] = np.stack(points, axis=2).ravel()
-    return table[np.stack(is_member, axis=2).ravel()].reset_index(drop=True)
+    rows = np.stack(has_weight, axis=2).ravel()
+    return table[rows].reset_index(drop=True)
+
+
+def _parts_of_member(name: str, windows: list[dict[str, Float64Array]]) -> Float64Array:
+    """Return weights and points, (n_windows, 2, pred_len, n_targets), zero where it has none."""
+    first = next(parts[name] for parts in windows if name in parts)
+    nothing = np.zeros(first.shape)
+    return np.stack([parts.get(name, nothing) for parts in windows])
 
 
 def _parts_of_windows(

@@ -10,7 +10,7 @@ from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.timeline import Timeline, runs
+from skinformer.timeline.timeline import runs
 from skinformer.validation.arguments import check_ranges
 from skinformer.validation.rows import warn_of_held_values
 
@@ -70,20 +70,25 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
         return None
     if _changes_bounds(model.scaler_, table.columns, first_row):
         return None
-    is_known = np.ones(len(order), dtype=bool)
+    known = np.ones(len(order), dtype=bool)
     if table.missing is not None:
-        is_known = np.asarray(~table.missing.any(axis=1))
-        table = replace(table, weight=(~table.missing).astype(np.float64))
-    else:
-        table = replace(table, weight=None)
-    extended: Timeline = model._forecaster.appended(table)
+        known = ~table.missing.any(axis=1)
+    extended = _append(model._forecaster, table)
     n_stored = np.diff(history.first_row)[table.series]
     rows = np.empty_like(order)
-    rows[order] = extended.first_row[table.series] + n_stored + place
-    after_truth = np.empty_like(is_known)
-    after_truth[order] = np.append(True, is_known[:-1]) | (place == 0)
-    forecaster = replace(model._forecaster, history=extended)
-    return OriginsModel(model, forecaster, rows, after_truth)
+    rows[order] = extended.history.first_row[table.series] + n_stored + place
+    after_truth = np.empty_like(known)
+    after_truth[order] = np.append(True, known[:-1]) | (place == 0)
+    return OriginsModel(model, extended, rows, after_truth)
+
+
+def _append(forecaster: StepForecaster, table: Any) -> StepForecaster:
+    """Append rows to the history; missing truths, which are filled in, have no weight."""
+    weight = None
+    if table.missing is not None:
+        weight = (~table.missing).astype(np.float64)
+    extended = forecaster.appended(replace(table, weight=weight))
+    return replace(forecaster, history=extended)
 
 
 def _lacks_covariates(table: Any) -> bool:

@@ -63,7 +63,7 @@ class WatchedForecaster(StepForecaster):
 
 @dataclass(frozen=True)
 class RequestedForecasts:
-    """Forecasts that are asked for.
+    """Forecasts that are requested.
 
     steps: where they lie.
     labels: their ``time``, and ``series`` of a panel.

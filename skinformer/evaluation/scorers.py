@@ -39,7 +39,7 @@ class ForecastScorer:
     """
     A score that cross-validation and searches take as ``scoring``.
 
-    scikit-learn's `make_scorer` knows no intervals, and no NaN in the truth; this calls the
+    scikit-learn's `make_scorer` takes no intervals, and no NaN in the truth; this calls the
     estimator itself, the last step of a Pipeline for intervals and quantiles.
 
     Parameters
@@ -47,7 +47,7 @@ class ForecastScorer:
     score : str
         "neg_mase", "neg_rmsse", "neg_wape", "neg_smape" of `predict`; "neg_pinball", "neg_wql",
         "neg_crps" of `predict_quantiles`; "neg_width", "neg_winkler", "coverage" and
-        "neg_coverage_error" (distance from the coverage asked for) of `predict_interval`.
+        "neg_coverage_error" (distance from the requested coverage) of `predict_interval`.
     levels : sequence of float, default=(0.1, 0.2, …, 0.9)
         Of quantiles.
     coverage : float, default=0.9
@@ -114,7 +114,7 @@ class ForecastScorer:
         Returns
         -------
         float
-            The higher, the better, but for "coverage", which is best where it was asked to be.
+            The higher, the better, but for "coverage", which is best as requested.
         """
         name = self.score.removeprefix("neg_")
         y_true = _truth(estimator, X, y)

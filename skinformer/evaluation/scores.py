@@ -1,6 +1,6 @@
 """Scores of forecasts and of ranges: missing truths left out, targets and series weighed alike.
 
-The truth has shape (n,) or (n, n_targets); a NaN in it is a value that nobody measured, and has no
+The truth has shape (n,) or (n, n_targets); a NaN in it is a value that was not measured, and has no
 part in any score. Point forecasts have its shape; quantiles have one axis more behind it, samples
 one before it. Every score is averaged over the rows of a target, then over targets.
 """
@@ -154,8 +154,10 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     y, samples = _check_arrays(y_true, samples, n)
     error = np.abs(samples - y[..., None]).mean(axis=2)
     # Half the mean distance of pairs: in ascending order each draw counts by its place.
-    places = 2 * np.arange(n) - n + 1.0
-    distance = np.sort(samples, axis=2) @ places / max(n * (n - 1), 1)
+    ascending = np.sort(samples, axis=2)
+    place = 2 * np.arange(n) - n + 1.0
+    n_pairs = max(n * (n - 1), 1)
+    distance = ascending @ place / n_pairs
     return _mean(error - distance, sample_weight)
 
 
@@ -183,7 +185,9 @@ def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None
     0.5
     """
     y, bounds = _check_arrays(y_true, y_interval, 2)
-    inside = (bounds[..., 0] <= y) & (y <= bounds[..., 1])
+    low = bounds[..., 0]
+    high = bounds[..., 1]
+    inside = (low <= y) & (y <= high)
     return _mean(np.where(np.isnan(y), np.nan, inside), sample_weight)
 
 
@@ -247,8 +251,9 @@ def winkler_score(
     y, bounds = _check_arrays(y_true, y_interval, 2)
     low = bounds[..., 0]
     high = bounds[..., 1]
-    outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
-    penalty = 2 / (1 - coverage) * outside
+    below = np.maximum(low - y, 0)
+    above = np.maximum(y - high, 0)
+    penalty = 2 / (1 - coverage) * (below + above)
     return _mean(high - low + penalty, sample_weight)
 
 
@@ -304,7 +309,8 @@ def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """
     y, y_pred = _check_arrays(y_true, y_pred)
     size = np.abs(y_pred) + np.abs(y)
-    percent = 200 * np.abs(y_pred - y) / np.where(size == 0, 1, size)
+    size[size == 0] = 1
+    percent = 200 * np.abs(y_pred - y) / size
     return _mean(percent, sample_weight)
 
 
@@ -444,7 +450,9 @@ def _pinball(y: Float64Array, quantiles: Float64Array, levels: npt.ArrayLike) ->
     """Return the loss of each quantile: (n, n_targets, n_levels)."""
     residuals = y[..., None] - quantiles
     level = np.asarray(levels)
-    return np.asarray(np.maximum(level * residuals, (level - 1) * residuals))
+    below = level * residuals
+    above = (level - 1) * residuals
+    return np.asarray(np.maximum(below, above))
 
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:

@@ -107,7 +107,8 @@ class TargetFacts:
 
     def with_unit(self, value: float) -> str:
         """Write a value with the unit of the target."""
-        return as_number(value) if self.unit is None else f"{as_number(value)} {self.unit}"
+        text = as_number(value)
+        return text if self.unit is None else f"{text} {self.unit}"
 
 
 def _share(rows: pd.DataFrame) -> float:

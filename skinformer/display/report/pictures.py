@@ -35,7 +35,7 @@ _STYLE = {
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn on an empty figure (size in inches), and a sentence that tells what is seen."""
+    """What is drawn on an empty figure (size in inches), and a sentence that describes it."""
 
     title: str
     text: str
@@ -158,11 +158,15 @@ def _with_short_names(facts: TargetFacts) -> TargetFacts:
     """Cut names of targets, series and forecasters that are too long to be drawn."""
     names = _shortened(facts.tables)
     target = _shortened([facts.target])[facts.target]
-    tables = {names[name]: table.assign(target=target) for name, table in facts.tables.items()}
+    series = None
     if "series" in facts.main:
         series = _shortened(facts.main["series"].unique())
-        for table in tables.values():
+    tables = {}
+    for name, table in facts.tables.items():
+        table = table.assign(target=target)
+        if series is not None:
             table["series"] = table["series"].map(series)
+        tables[names[name]] = table
     return replace(facts, target=target, tables=tables)
 
 

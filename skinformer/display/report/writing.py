@@ -24,7 +24,7 @@ from skinformer.evaluation.comparison import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
 
-#: Targets of which pictures and tables are shown; the summary tells of all.
+#: Targets of which pictures and tables are shown; the summary is of all.
 _DETAILED = 8
 
 
@@ -75,7 +75,7 @@ def write_report(
 
     Notes
     -----
-    The file holds no script and asks the network for nothing; names of columns and series are
+    The file holds no script and loads nothing from the network; names of columns and series are
     shown as text, whatever they are. The same results, settings and versions give the same bytes.
     Rows whose truth, or one of whose forecasts, is missing have no part.
 
@@ -145,8 +145,11 @@ def _span(times: pd.Series) -> str:
 
 
 def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
-    n_missing = len(result) - sum(len(facts.main) for facts in targets)
-    parts = [_element("p", describe_backtest(targets[0], _span(result["time"]), n_missing))]
+    """Write what was forecast, and how good the forecasts of each target are."""
+    n_reported = sum(len(facts.main) for facts in targets)
+    span = _span(result["time"])
+    text = describe_backtest(targets[0], span, len(result) - n_reported)
+    parts = [_element("p", text)]
     for facts in targets:
         if len(targets) > 1:
             parts.append(_element("h3", facts.target))
@@ -158,14 +161,19 @@ def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
 
 
 def _details(facts: TargetFacts) -> str:
-    heading = str(facts.target) if facts.unit is None else f"{facts.target} (in {facts.unit})"
+    """Write the tables and pictures of a target."""
+    heading = str(facts.target)
+    if facts.unit is not None:
+        heading += f" (in {facts.unit})"
     parts = [_element("h2", heading), comparison_table(facts), '<div class="grid">']
     parts += [embed(picture) for picture in pictures(facts)]
     parts.append("</div>")
     for group in facts.groups:
-        parts += [_element("h3", f"By {group_label(group)}"), group_table(facts, group)]
+        parts.append(_element("h3", f"By {group_label(group)}"))
+        parts.append(group_table(facts, group))
     if facts.series is not None:
-        parts += [_element("h3", "By series"), series_table(facts, facts.series)]
+        parts.append(_element("h3", "By series"))
+        parts.append(series_table(facts, facts.series))
     return "\n".join(parts)
 
 
