@@ -149,19 +149,22 @@ class AttentionDisplay(Display):
         self.axes_ = self._axes(len(heads), ax)
         self.ax_ = self.axes_[0]
         self.figure_ = figure_of(self.ax_)
-        weights = self.attention.weights[heads]
-        visible = np.broadcast_to(self.attention.visible, weights.shape)
-        # The largest weights all have one colour.
-        brightest = float(np.quantile(weights[visible], 0.995)) or 1.0
+        brightest = self._brightest(heads)
         for number, axes in zip(heads, self.axes_, strict=True):
             mesh = _draw_head(axes, self.attention, number, brightest)
         self._label(shares_labels=ax is None and len(heads) > 1)
         if ax is None:
             title = _title(self.attention)
             self.figure_.suptitle(title, color=ink(self.ax_), fontsize="medium")
-        even = 1 / weights.shape[2]
+        even = 1 / self.attention.weights.shape[2]
         colour_bar(mesh, list(self.axes_), f"attention weight ({even:.2g} if even)", "max")
         return self
+
+    def _brightest(self, heads: list[int]) -> float:
+        """Return the weight from which on all have one colour."""
+        weights = self.attention.weights[heads]
+        visible = np.broadcast_to(self.attention.visible, weights.shape)
+        return float(np.quantile(weights[visible], 0.995)) or 1.0
 
     def _label(self, *, shares_labels: bool) -> None:
         """Label the sides of each head, or of the figure where heads share the labels."""

@@ -116,15 +116,16 @@ def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetwe
     n_bands = len(levels) // 2
     bands = []
     for i in range(n_bands):
+        depth = i / n_bands
         share = levels[-1 - i] - levels[i]
         band = ax.fill_between(
             time,
             values[:, i],
             values[:, -1 - i],
             label=f"{100 * share:.3g} % of cases",
-            color=shade(ax, colour, 0.2 + 0.5 * i / n_bands),
+            color=shade(ax, colour, 0.2 + 0.5 * depth),
             lw=0,
-            zorder=0.5 + 0.1 * i / n_bands,
+            zorder=0.5 + 0.1 * depth,
         )
         bands.append(band)
     if len(levels) % 2:

@@ -57,8 +57,10 @@ class PredictingModel:
 
     def _forecast(self, shown: pd.DataFrame, ahead: BoolArray) -> Float64Array:
         if not hasattr(self.estimator, "predict"):
-            called = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
-            return called.reshape(int(ahead.sum()), -1, 1)
+            history = shown[~ahead]
+            future = shown[ahead]
+            called = np.asarray(self.estimator(history, future), dtype=np.float64)
+            return called.reshape(len(future), -1, 1)
         forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
         points = forecast.reshape(len(shown), -1, 1)
         n_levels = len(self.levels)
@@ -131,8 +133,10 @@ class ForecastingModel:
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Return how many rows of each series are held: a context, and steps from first to last."""
-        n_given = self._steps[stop - 1] - self._steps[first] + 1
-        return np.asarray(n_given + self.model.sizes_.seq_len)
+        first_step = self._steps[first]
+        last_step = self._steps[stop - 1]
+        n_steps = last_step - first_step + 1
+        return np.asarray(n_steps + self.model.sizes_.seq_len)
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
         """Forecast the rows ahead, series that need equally many steps in one call.
@@ -148,13 +152,15 @@ class ForecastingModel:
         if self.model.series_ is not None:
             group = self._groups_by_steps(shown, rows)
         levels = list(self.levels)
-        out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(levels)))
+        shape = (len(self.model.roles_.targets), 1 + len(levels))
+        out = np.empty((len(rows), *shape))
         for number in np.unique(group):
             in_group = group == number
             requested = in_group & ahead
             forecast = self.model.forecast(shown[in_group], levels=levels or None)
-            values = forecast.loc[self._index[rows[requested]]].to_numpy()
-            out[requested] = values.reshape(-1, *out.shape[1:])
+            labels = self._index[rows[requested]]
+            values = forecast.loc[labels].to_numpy()
+            out[requested] = values.reshape(-1, *shape)
         return out[ahead]
 
     def _groups_by_steps(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:

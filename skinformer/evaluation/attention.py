@@ -162,14 +162,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         )
     forecasts = requested_forecasts(estimator, X)
     windows, window = forecasts.record(_observe)
-    silent = sum(windows[each][0] == 0 for each in window)
-    if silent:
-        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
-        warn_user(
-            f"the network has no share in {silent} of {len(window)} forecasts{but}: others make "
-            "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
-            "it; with members=['network'] it forecasts alone."
-        )
+    _warn_of_no_weight(model, [windows[each][0] for each in window])
     series = forecasts.labels.get("series")
     clock = forecasts.steps.clock
     _, first = np.unique(window, return_index=True)
@@ -179,6 +172,18 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         origin = int(forecasts.origins[row])
         maps += [_as_map(layer, origin, clock, weight, name) for layer in layers]
     return maps
+
+
+def _warn_of_no_weight(model: BaseInformer, weights: list[float]) -> None:
+    """Warn if the network has no weight in some forecasts."""
+    n_silent = weights.count(0)
+    if n_silent:
+        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
+        warn_user(
+            f"the network has no share in {n_silent} of {len(weights)} forecasts{but}: others make "
+            "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
+            "it; with members=['network'] it forecasts alone."
+        )
 
 
 def _observe(

@@ -303,7 +303,8 @@ class _SortedRows:
         ends = self.first_row[1:]
         if start is not None:
             is_early = self.time < find_start(self.time, start)
-            first = first + np.bincount(self.series[is_early], minlength=len(ends))
+            n_early = np.bincount(self.series[is_early], minlength=len(ends))
+            first = first + n_early
         n_origins = -((first - ends) // step)
         turn = origins_between(np.zeros_like(n_origins), n_origins - 1)
         row = np.repeat(first, n_origins) + step * turn

@@ -139,7 +139,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
         shape = (len(rows.values), len(self.mean_))
-        places = self._places.find(X, rows.time, rows.series, len(rows.values))
+        places = self._places.find(X, rows.time, rows.series, shape[0])
         observed = np.full(shape, np.nan)
         if self.targets_:
             observed = rows.values[:, self.targets_].astype(np.float64)
@@ -159,10 +159,12 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     ) -> Float64Array:
         """Find one target's last value known a whole number of seasons before each step."""
         known = known[known[target].notna()].sort_values("step")
-        right = known[["series", "step", target]].assign(phase=known["step"] % self.season)
-        left = pd.DataFrame({"step": steps - self.season, "phase": steps % self.season})
-        left = left.assign(series=series).reset_index().sort_values("step")
-        found = pd.merge_asof(left, right, on="step", by=["series", "phase"])
+        known = known[["series", "step", target]]
+        known = known.assign(phase=known["step"] % self.season)
+        before = pd.DataFrame({"series": series, "step": steps - self.season})
+        before["phase"] = steps % self.season
+        before = before.reset_index().sort_values("step")
+        found = pd.merge_asof(before, known, on="step", by=["series", "phase"])
         return found.set_index("index")[target].sort_index().to_numpy()
 
 

@@ -51,7 +51,9 @@ def summary(
     """
     check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
-    names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
+    names: list[Any] = []
+    if isinstance(by, Sequence) and not isinstance(by, str):
+        names = list(by)
     keys = [group_key(known, each) for each in names or [by]]
     groups = known.groupby(keys if len(keys) > 1 else keys[0])
     errors = [_errors(part) for _, part in groups]
@@ -118,7 +120,9 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     rows = {}
     for name, table in tables.items():
         errors = _errors(table[table["actual"].notna()])
-        errors["skill"] = 1 - errors["mae"] / other_mae if other_mae else float("nan")
+        errors["skill"] = float("nan")
+        if other_mae:
+            errors["skill"] = 1 - errors["mae"] / other_mae
         errors["dm"], errors["p_value"] = _diebold_mariano(table, other)
         rows[name] = errors
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -157,7 +161,8 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     # 2. The variance of their mean, and Harvey's correction for few origins.
     mean = by_origin.mean()
     variance = _variance_of_mean(by_origin - mean, h)
-    correction = (n + 1 - 2 * h + h * (h - 1) / n) / n
+    n_pairs = h * (h - 1)
+    correction = (n + 1 - 2 * h + n_pairs / n) / n
     if variance <= 0 or correction <= 0:
         return nothing
     # 3. Student's law.

@@ -146,7 +146,8 @@ def _members_of_groups(roles: Roles, groups: Any) -> dict[Hashable, Any]:
     for column in grouped:
         check_choice("groups: column", column, columns)
     alone = {column: [column] for column in columns if column not in grouped}
-    if len(set(grouped)) < len(grouped) or named.keys() & alone.keys():
+    has_duplicates = len(set(grouped)) < len(grouped)
+    if has_duplicates or named.keys() & alone.keys():
         raise ValueError(
             f"groups={groups!r} hold a column twice, or have the name of a column that is in none "
             "of them. Pass each column in one group, and other names."
@@ -212,7 +213,8 @@ class _Counterfactual:
     def __call__(self, inside: frozenset[int]) -> Float64Array:
         """Forecast, (n, n_targets), with the own values of some groups."""
         if inside not in self.known:
-            self.known[inside] = self._forecast(self.members[list(inside)].any(axis=0))
+            own = self.members[list(inside)].any(axis=0)
+            self.known[inside] = self._forecast(own)
         return self.known[inside]
 
     def _forecast(self, own: Any) -> Float64Array:
@@ -221,10 +223,12 @@ class _Counterfactual:
         model = self.forecasts.model
         history = model.timeline_
         observed = steps.observed
-        given = np.where(own, observed.values, self.usual_given)
+        # What is shown of the history, and of X.
         context = replace(history, values=np.where(own, history.values, self.usual))
+        given = np.where(own, observed.values, self.usual_given)
+        shown = steps._replace(observed=observed._replace(values=given))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
-        outputs, _ = forecaster.rolled(steps._replace(observed=observed._replace(values=given)))
+        outputs, _ = forecaster.rolled(shown)
         in_units = forecaster.in_units(outputs, steps.series(history.n_series))
         points: Float64Array = model.head_.point(in_units)
         return points

@@ -88,12 +88,13 @@ class RequestedForecasts:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
         keys = np.stack([self.steps.track, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
-        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
+        tracks, steps = windows.tolist()
+        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(tracks, steps, strict=True))
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            tracks = rows.track[origins].tolist()
-            steps = rows.steps[origins].tolist()
-            pairs = enumerate(zip(tracks, steps, strict=True))
+            own_tracks = rows.track[origins].tolist()
+            own_steps = rows.steps[origins].tolist()
+            pairs = enumerate(zip(own_tracks, own_steps, strict=True))
             place = {pair: i for i, pair in pairs if pair in found}
             if place:
                 observed = observe(ensemble, rows, origins[list(place.values())])

@@ -168,7 +168,8 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     timeline = model.timeline_
     rows = np.arange(len(timeline.values))
     values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
-    labels = join_series(model.series_, timeline.series, timeline.clock.labels(timeline.steps))
+    times = timeline.clock.labels(timeline.steps)
+    labels = join_series(model.series_, timeline.series, times)
     return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 

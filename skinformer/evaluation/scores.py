@@ -399,7 +399,9 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
     """
     rows = np.asarray(rows)  # a column of pandas would be lagged by its labels
     lag = season if len(rows) > season else 1
-    changes = np.abs(rows[lag:] - rows[:-lag]) ** power
+    later = rows[lag:]
+    earlier = rows[:-lag]
+    changes = np.abs(later - earlier) ** power
     known = changes[~np.isnan(changes)]
     return float(known.mean()) if known.any() else float("nan")
 
@@ -421,15 +423,20 @@ def _check_arrays(y_true: Any, y_pred: Any, *behind: int) -> tuple[Float64Array,
         )
     y = y.reshape(columns)
     y_pred = y_pred.reshape(*columns, *behind)
+    _check_all_forecast(y, y_pred)
+    return y, y_pred
+
+
+def _check_all_forecast(y: Float64Array, y_pred: Float64Array) -> None:
+    """Raise if no truth is known, or if a known one has no forecast."""
     known = ~np.isnan(y)
     checks.check_any_truth(int(known.sum()))
-    missing = int(np.isnan(y_pred[known]).sum())
-    if missing:
+    n_missing = int(np.isnan(y_pred[known]).sum())
+    if n_missing:
         raise ValueError(
-            f"forecasts hold {missing} NaN where the truth is known: a score of the other rows "
+            f"forecasts hold {n_missing} NaN where the truth is known: a score of the other rows "
             "would favour whoever forecasts only the easy ones. Forecast them all."
         )
-    return y, y_pred
 
 
 def _forecast_array(forecast: Any) -> Float64Array:
@@ -457,7 +464,8 @@ def _pinball(y: Float64Array, quantiles: Float64Array, levels: npt.ArrayLike) ->
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:
     """Average over the rows that are known, then over the targets that have any."""
-    return _ratio(errors, np.where(np.isnan(errors), np.nan, 1.0), sample_weight)
+    sizes = np.where(np.isnan(errors), np.nan, 1.0)
+    return _ratio(errors, sizes, sample_weight)
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:

@@ -62,7 +62,8 @@ def _phases(clock: Clock, steps: IntArray, season: int) -> IntArray:
     if season == 1:
         return np.zeros(len(steps), dtype=np.int64)
     day = 86_400_000_000  # microseconds
-    length = int(np.ptp(clock.elapsed(np.array([0, 1]))))
+    elapsed = clock.elapsed(np.array([0, 1]))
+    length = int(np.ptp(elapsed))
     if length >= day:
         return np.asarray(steps % season)
     wall = wall_times(clock.labels(steps)).as_unit("us").asi8
