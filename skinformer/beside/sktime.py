@@ -44,7 +44,7 @@ class InformerForecaster(BaseForecaster):
 
     Notes
     -----
-    `update` takes in later rows and never trains, whatever `update_params` says; rows that are
+    `update` appends later rows and never trains, whatever `update_params` says; rows that are
     known already are skipped. To train again call `fit`, or wrap it in sktime's
     ``UpdateRefitsEvery``.
 
@@ -93,10 +93,13 @@ class InformerForecaster(BaseForecaster):
         rows = _side_by_side(y, X)
         names = list(rows.columns)
         n_known = len(names) - y.shape[1]
-        regressor.set_params(target=names[n_known:], known_future=names[:n_known] or None)
+        known = names[:n_known]
+        targets = names[n_known:]
+        regressor.set_params(target=targets, known_future=known or None)
         self.regressor_ = regressor.fit(rows)
         # sktime hands on no rows of the past, which in-sample forecasts need.
-        self._targets, self._known = y.columns, X
+        self._targets = y.columns
+        self._known = X
         return self
 
     def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
@@ -113,11 +116,11 @@ class InformerForecaster(BaseForecaster):
         levels = np.unique(alpha)
         quantiles = self.regressor_.predict_quantiles(rows, levels.tolist())
         quantiles = quantiles.reshape(len(rows), -1, len(levels))
-        quantiles = quantiles[..., np.searchsorted(levels, alpha)]
-        parts = {
-            name: pd.DataFrame(quantiles[:, j], rows.index, list(alpha)).loc[requested]
-            for j, name in enumerate(self._get_varnames())
-        }
+        columns = np.searchsorted(levels, alpha)
+        parts = {}
+        for j, name in enumerate(self._get_varnames()):
+            part = pd.DataFrame(quantiles[:, j, columns], rows.index, list(alpha))
+            parts[name] = part.loc[requested]
         table: pd.DataFrame = pd.concat(parts, axis=1)
         return table
 
@@ -127,33 +130,37 @@ class InformerForecaster(BaseForecaster):
         X: pd.DataFrame | None = None,
         update_params: bool = True,  # noqa: ARG002
     ) -> InformerForecaster:
-        """Take in the rows that are not known yet."""
+        """Append the rows that are not known yet."""
         rows = _side_by_side(y, X)
-        due = self.regressor_.make_future_frame(1).index
         time = rows.index.get_level_values(-1)
+        next_rows = self.regressor_.make_future_frame(1).index
         if rows.index.nlevels == 1:
-            new = time >= due[0]
+            new = time >= next_rows[0]
         else:
-            starts = pd.Series(due.get_level_values(-1), due.get_level_values(0))
-            new = np.asarray(time >= starts.reindex(rows.index.get_level_values(0)).array)
+            starts = pd.Series(next_rows.get_level_values(-1), next_rows.get_level_values(0))
+            start = starts.reindex(rows.index.get_level_values(0))
+            new = np.asarray(time >= start.array)
         if new.any():
             self.regressor_.update(rows[new])
             self._known = None if X is None else pd.concat([self._known, X[new]])
         return self
 
     def _rows(self, fh: Any, X: pd.DataFrame | None) -> tuple[pd.Index, pd.DataFrame]:
-        """Make the rows to forecast: those asked for, and those of X that come before them."""
-        time, series = fh.to_absolute_index(self.cutoff), self.regressor_.series_
+        """Make the rows to forecast: those requested, and those of X that come before them."""
+        time = fh.to_absolute_index(self.cutoff)
+        series = self.regressor_.series_
         n_series = 1 if series is None else len(series)
         codes = np.repeat(np.arange(n_series), len(time))
-        requested = join_series(series, codes, time[np.tile(np.arange(len(time)), n_series)])
+        steps = np.tile(np.arange(len(time)), n_series)
+        requested = join_series(series, codes, time[steps])
         index = requested if X is None else requested.union(X.index)
         names = self.regressor_.roles_.column_labels
         rows = pd.DataFrame(np.nan, index, names)
         for known in (self._known, X):  # those given last win
             if known is not None:
-                at = index.intersection(known.index)
-                rows.loc[at, list(names[: known.shape[1]])] = known.loc[at].to_numpy()
+                shared = index.intersection(known.index)
+                columns = list(names[: known.shape[1]])
+                rows.loc[shared, columns] = known.loc[shared].to_numpy()
         return requested, rows
 
     @classmethod
@@ -182,4 +189,6 @@ def _side_by_side(y: pd.DataFrame, X: pd.DataFrame | None) -> pd.DataFrame:
     """Join covariates and targets, which come last, under names that are text."""
     rows = y if X is None else pd.concat([X, y], axis=1)
     names = rows.columns.astype(str)
-    return rows.set_axis(names if names.is_unique else [f"c{j}" for j in range(len(names))], axis=1)
+    if not names.is_unique:
+        names = pd.Index([f"c{j}" for j in range(len(names))])
+    return rows.set_axis(names, axis=1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import split_last_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +28,9 @@ class Display:
     def _take_axes(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
         """Return the axes to draw on: the user's, or a new figure's of this size in inches."""
         plt = load_pyplot(self)
-        made = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
-        (self.ax_,) = check_axes(made)
+        if ax is None:
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax_ = check_axes(ax)[0]
         self.figure_ = figure_of(self.ax_)
         return self.ax_
 
@@ -45,7 +46,7 @@ class Display:
     @staticmethod
     def _fitted_part(estimator: Any, attribute: str) -> Any:
         """Return what a Pipeline or search ends in; raise if its fit lacks what is drawn."""
-        last = take_apart(estimator)[1]
+        last = split_last_step(estimator)[1]
         if not hasattr(last, attribute):
             raise TypeError(
                 f"{type(last).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
@@ -69,7 +70,7 @@ def load_pyplot(picture: Any) -> Any:
 def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -> list[Axes]:
     """Return the user's axes as a list of n, or raise if they are no axes, or other than n.
 
-    what, advice: who needs how many, and what else can be done about it.
+    what, advice: for messages: what needs so many, and what else can be done about it.
     """
     from matplotlib.axes import Axes
 
@@ -112,5 +113,6 @@ def label_side(ax: Axes, text: str) -> None:
     'mean absolute error\nof the load'
     """
     room = ax.get_window_extent().height * 72 / figure_of(ax).dpi
-    letters = int(room / (LETTER * float(ax.yaxis.label.get_fontsize())))
-    ax.set_ylabel(fill(text, max(letters, 12)))
+    letter = LETTER * float(ax.yaxis.label.get_fontsize())
+    letters = max(int(room / letter), 12)
+    ax.set_ylabel(fill(text, letters))

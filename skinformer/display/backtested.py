@@ -16,7 +16,7 @@ class BacktestDisplay(Display):
     """A picture of forecasts from rolling origins; `from_predictions` takes their table."""
 
     from_predictions: ClassVar[Callable[..., Any]]
-    #: Quantiles to ask for where nothing is said.
+    #: Quantiles that are forecast where the user names none.
     _levels: ClassVar[list[float] | None] = None
 
     @classmethod
@@ -40,9 +40,9 @@ class BacktestDisplay(Display):
             The truth, as in `backtest`.
         **options : Any
             Of `from_predictions`, such as unit and ax, and of `backtest`: start, horizon, step,
-            known_future, refit, levels, coverage. A `CoverageDisplay` asks for intervals of 50, 80
-            and 90 % where neither of the last two is given; a `ResidualDisplay` forecasts no time
-            twice.
+            known_future, refit, levels, coverage. Of a `CoverageDisplay` intervals of 50, 80 and
+            90 % are forecast where neither of the last two is given; a `ResidualDisplay` forecasts
+            no time twice.
 
         Returns
         -------
@@ -56,9 +56,12 @@ class BacktestDisplay(Display):
         ValueError
             As in `backtest` and `from_predictions`.
         """
-        own = signature(cls.from_predictions).parameters
-        drawn = {name: options.pop(name) for name in [*options] if name in own}
+        of_picture = {}
+        for name in signature(cls.from_predictions).parameters:
+            if name in options:
+                of_picture[name] = options.pop(name)
         if options.get("coverage") is None and cls._levels is not None:
-            options = {"levels": cls._levels} | options
-        made: Self = cls.from_predictions(backtest(estimator, X, y, **options), **drawn)
+            options.setdefault("levels", cls._levels)
+        result = backtest(estimator, X, y, **options)
+        made: Self = cls.from_predictions(result, **of_picture)
         return made

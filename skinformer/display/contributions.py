@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, with_unit
-from skinformer.display.over_time import say_when, time_axis
+from skinformer.display.over_time import time_axis, write_time
 from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.explain import explain
 from skinformer.timeline.arrays import Float64Array
@@ -17,12 +17,6 @@ from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Sources that have a bar or a row of their own; those that give less are drawn together.
-_MOST = 10
-#: Share of the largest mean size below which nothing would be seen.
-_INVISIBLE = 0.002
-_KINDS = ("waterfall", "heatmap")
 
 
 class ContributionDisplay(Display):
@@ -70,7 +64,9 @@ class ContributionDisplay(Display):
     def __init__(
         self, contributions: pd.DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:
-        self.contributions, self.target, self.unit = contributions, target, unit
+        self.contributions = contributions
+        self.target = target
+        self.unit = unit
 
     @classmethod
     def from_frame(
@@ -111,7 +107,8 @@ class ContributionDisplay(Display):
         target, reasons = cls._rows_of_target(reasons, target)
         table = reasons.pivot_table("contribution", "time", "source", sort=False, observed=True)
         table.columns = table.columns.map(str)
-        return cls(table.sort_index(), target=target, unit=unit).plot(kind=kind, time=time, ax=ax)
+        display = cls(table.sort_index(), target=target, unit=unit)
+        return display.plot(kind=kind, time=time, ax=ax)
 
     @classmethod
     def from_estimator(
@@ -176,28 +173,32 @@ class ContributionDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        check_choice("kind", kind, _KINDS)
-        table, waterfall = self.contributions, kind == "waterfall"
-        if waterfall and time is not None:
+        check_choice("kind", kind, ("waterfall", "heatmap"))
+        is_waterfall = kind == "waterfall"
+        table = self.contributions
+        if is_waterfall and time is not None:
             table = _rows_at(table, time)
         self.drawn_ = _largest(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
-        ax = self._take_axes(ax, (9, height) if waterfall else (10, height + 0.4))
-        target = self.target if waterfall else f"given to {self.target or 'the forecast'}"
-        draw = _draw_waterfall if waterfall else _draw_heatmap
-        draw(ax, self.drawn_, with_unit(target, self.unit))
+        if is_waterfall:
+            ax = self._take_axes(ax, (9, height))
+            _draw_waterfall(ax, self.drawn_, with_unit(self.target, self.unit))
+        else:
+            ax = self._take_axes(ax, (10, height + 0.4))
+            label = f"given to {self.target or 'the forecast'}"
+            _draw_heatmap(ax, self.drawn_, with_unit(label, self.unit))
         return self
 
 
 def _check_reasons(reasons: Any) -> None:
     """Raise if a frame is not what `explain` gives of one series."""
-    needed = ("time", "target", "source", "contribution")
-    lacking = [each for each in needed if each not in getattr(reasons, "columns", ())]
-    if lacking:
-        raise ValueError(
-            f"reasons lack the column {lacking[0]!r}: a picture is made of what `explain` gives. "
-            "Pass such a frame."
-        )
+    columns = getattr(reasons, "columns", ())
+    for needed in ("time", "target", "source", "contribution"):
+        if needed not in columns:
+            raise ValueError(
+                f"reasons lack the column {needed!r}: a picture is made of what `explain` gives. "
+                "Pass such a frame."
+            )
     names = list(reasons["series"].unique()) if "series" in reasons else []
     if len(names) > 1:
         raise ValueError(
@@ -222,73 +223,118 @@ def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
 
 def _largest(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the baseline and the largest sources; put the others together."""
-    baseline, others = table.iloc[:, :1], table.iloc[:, 1:]
-    size = others.abs().mean()
-    others = others.loc[:, size > _INVISIBLE * size.max()]
-    if others.shape[1] > _MOST:
-        kept = others.columns.isin(size.nlargest(_MOST - 1).index)
-        rest = others.loc[:, ~kept]
-        together = {f"{rest.shape[1]} others together": rest.sum(axis=1)}
-        others = others.loc[:, kept].assign(**together)
-    return baseline.join(others)
+    most = 10  # sources that have a bar or a row of their own
+    least = 0.002  # share of the largest mean size below which nothing would be seen
+    baseline = table.iloc[:, :1]
+    sources = table.iloc[:, 1:]
+    size = sources.abs().mean()
+    sources = sources.loc[:, size > least * size.max()]
+    if sources.shape[1] > most:
+        largest = size.nlargest(most - 1).index
+        is_large = sources.columns.isin(largest)
+        rest = sources.loc[:, ~is_large]
+        sources = sources.loc[:, is_large].copy()
+        sources[f"{rest.shape[1]} others together"] = rest.sum(axis=1)
+    return baseline.join(sources)
 
 
 def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     """Let each bar begin where the one above ended, from the baseline to the forecast."""
-    baseline, given = table.columns[0], table.mean()
-    steps = given.iloc[1:].sort_values(key=np.abs, ascending=False)
-    ends = np.cumsum([given.iloc[0], *steps])
-    colours = [_colours(ax)[int(step > 0)] for step in steps]
-    ax.barh(np.arange(1, len(ends)), steps, 0.7, ends[:-1], color=colours)
-    for place, end in enumerate(ends):  # to the next bar, the last to the sum
-        ax.plot([end, end], [place - 0.35, place + 1.35], color=ink(ax), lw=0.8, alpha=0.5)
-    ax.plot(ends[[0, -1]], [0, len(ends)], "D", color=ink(ax), ms=6)
+    means = table.mean()
+    baseline = means.iloc[0]
+    steps = means.iloc[1:].sort_values(key=np.abs, ascending=False)
+    ends = np.cumsum([baseline, *steps])
+    _draw_steps(ax, ends, steps)
     _annotate(ax, ends, steps.to_numpy())
-    names = [f"{baseline}: usual past", *steps.index, "forecast"]
+
+    names = [f"{table.columns[0]}: usual past", *steps.index, "forecast"]
     ax.set_yticks(np.arange(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlabel(label if len(table) == 1 else f"{label}, mean of {len(table)} forecasts")
     if len(table) == 1:
-        ax.set_title(say_when(table.index), color=ink(ax), fontsize="medium")
+        ax.set_xlabel(label)
+        ax.set_title(write_time(table.index), color=ink(ax), fontsize="medium")
+    else:
+        ax.set_xlabel(f"{label}, mean of {len(table)} forecasts")
     ax.grid(axis="x", color=ink(ax), alpha=0.15)
     ax.set_axisbelow(True)
 
 
+def _draw_steps(ax: Axes, ends: Float64Array, steps: pd.Series) -> None:
+    """Draw a bar for each step, lines between bars, and marks at the baseline and the sum.
+
+    ends: (n_steps + 1,), the baseline and the sums after each step.
+    """
+    falling, rising = _colours(ax)
+    colours = [rising if step > 0 else falling for step in steps]
+    places = np.arange(1, len(ends))
+    ax.barh(places, steps, 0.7, ends[:-1], color=colours)
+    black = ink(ax)
+    for place, end in enumerate(ends):  # to the next bar, the last to the sum
+        top = place - 0.35
+        bottom = place + 1.35
+        ax.plot([end, end], [top, bottom], color=black, lw=0.8, alpha=0.5)
+    ax.plot(ends[[0, -1]], [0, len(ends)], "D", color=black, ms=6)
+
+
 def _annotate(ax: Axes, ends: Float64Array, steps: Float64Array) -> None:
     """Write each contribution beside its bar, on the side it points to."""
-    width = float(np.ptp(ends)) or max(abs(float(ends[0])), 1.0)
+    baseline = float(ends[0])
+    forecast = float(ends[-1])
+    width = float(np.ptp(ends)) or max(abs(baseline), 1.0)
     digits = max(0, 2 - int(np.floor(np.log10(width))))
-    ax.set_xlim(ends.min() - 0.16 * width, ends.max() + 0.16 * width)
-    texts = [f"{ends[0]:,.{digits}f}", *(f"{step:+,.{digits}f}" for step in steps)]
-    texts.append(f"{ends[-1]:,.{digits}f}")
-    points_right = [True, *(steps > 0), True]
-    for place, text in enumerate(texts):
-        side = "left" if points_right[place] else "right"
-        end = ends[min(place, len(ends) - 1)]
-        offset = (7 if points_right[place] else -5, 0)
-        style: dict[str, Any] = {"color": ink(ax), "fontsize": "small", "va": "center", "ha": side}
-        signed = text.replace("-", "−")
-        ax.annotate(signed, (end, place), offset, textcoords="offset points", **style)
+    room = 0.16 * width
+    ax.set_xlim(ends.min() - room, ends.max() + room)
+    _write_beside(ax, baseline, 0, f"{baseline:,.{digits}f}")
+    for place, step in enumerate(steps, 1):
+        text = f"{step:+,.{digits}f}"
+        _write_beside(ax, ends[place], place, text, points_right=step > 0)
+    _write_beside(ax, forecast, len(ends), f"{forecast:,.{digits}f}")
+
+
+def _write_beside(ax: Axes, x: float, place: int, text: str, *, points_right: bool = True) -> None:
+    """Write a number beside the end of a bar."""
+    ax.annotate(
+        text.replace("-", "−"),
+        (x, place),
+        (7 if points_right else -5, 0),
+        textcoords="offset points",
+        color=ink(ax),
+        fontsize="small",
+        va="center",
+        ha="left" if points_right else "right",
+    )
 
 
 def _draw_heatmap(ax: Axes, table: pd.DataFrame, label: str) -> None:
     """Colour a row for each source by what it gives at each time."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    values = table.iloc[:, 1:]
-    low, high = _colours(ax)
-    colours = LinearSegmentedColormap.from_list("", [low, shade(ax, low, 0.0), high])
-    limit = float(np.quantile(np.abs(values.to_numpy()), 0.995)) or 1.0
-    places = np.arange(values.shape[1])
-    scale: dict[str, Any] = {"cmap": colours, "vmin": -limit, "vmax": limit}
-    given = timestamps(table.index), places, values.to_numpy().T
-    mesh = ax.pcolormesh(*given, shading="nearest", rasterized=True, **scale)
-    ax.set_yticks(places, list(values.columns))
-    ax.set_ylim(values.shape[1] - 0.5, -0.5)
+    sources = table.iloc[:, 1:]
+    values = sources.to_numpy()
+    falling, rising = _colours(ax)
+    ground = shade(ax, falling, 0.0)
+    mixed: Any = [falling, ground, rising]
+    colours = LinearSegmentedColormap.from_list("", mixed)
+    limit = float(np.quantile(np.abs(values), 0.995)) or 1.0
+    places = np.arange(sources.shape[1])
+    mesh = ax.pcolormesh(
+        timestamps(table.index),
+        places,
+        values.T,
+        shading="nearest",
+        rasterized=True,
+        cmap=colours,
+        vmin=-limit,
+        vmax=limit,
+    )
+    ax.set_yticks(places, list(sources.columns))
+    ax.set_ylim(sources.shape[1] - 0.5, -0.5)
     time_axis(ax, table.index)
     colour_bar(mesh, [ax], label, "both")
 
 
-def _colours(ax: Axes) -> tuple[Any, Any]:
+def _colours(ax: Axes) -> tuple[str, str]:
     """Return a colour for what lowers and one for what raises, apart for the colour-blind too."""
-    return ("#5aa9e6", "#f2a65a") if is_dark(ax) else ("#2166ac", "#c85200")
+    if is_dark(ax):
+        return "#5aa9e6", "#f2a65a"
+    return "#2166ac", "#c85200"

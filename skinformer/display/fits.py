@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -48,7 +47,7 @@ class TrainingDisplay(Display):
 
     See Also
     --------
-    WeightsDisplay : Who else has a part in the forecast.
+    WeightsDisplay : What else has a part in the forecast.
 
     Examples
     --------
@@ -72,7 +71,9 @@ class TrainingDisplay(Display):
                 "history_ holds no epoch: the network was not trained, as these series are too "
                 "short for it. WeightsDisplay shows who forecasts them."
             )
-        self.history, self.trust, self.kept = history, trust, kept
+        self.history = history
+        self.trust = trust
+        self.kept = kept
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -92,10 +93,10 @@ class TrainingDisplay(Display):
             Drawn.
         """
         last = cls._fitted_part(estimator, "history_")
-        history = last.history_
         # Without a path to correct, the network forecasts alone.
         trust = last.trust_ if last.base_blend_ else None
-        return cls(history, trust=trust, kept=_kept(history, last.best_loss_)).plot(ax=ax)
+        kept = _kept_epoch(last.history_, last.best_loss_)
+        return cls(last.history_, trust=trust, kept=kept).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -117,29 +118,43 @@ class TrainingDisplay(Display):
             If matplotlib is not installed.
         """
         ax = self._take_axes(ax, (7, 4))
-        epoch, n = self.history["epoch"], len(self.history)
-        self.rate_ax_ = rate = ax.twinx()
-        self.lines_ = []
+        self.rate_ax_ = ax.twinx()
+        self.lines_ = self._draw_losses(ax)
+        if self.kept is not None:
+            ax.axvline(self.kept, color=ink(ax), lw=1, ls="--", label=f"kept: epoch {self.kept}")
+        rates = self.rate_ax_.plot(
+            self.history["epoch"],
+            self.history["learning_rate"],
+            color=ink(ax),
+            alpha=0.6,
+            ls=":",
+            marker="." if len(self.history) < 2 else "",
+            label="learning rate",
+        )
+        self.rate_line_ = rates[0]
+        self._label(ax, self.rate_ax_)
+        return self
+
+    def _draw_losses(self, ax: Axes) -> list[Line2D]:
+        """Draw the losses that are known; many epochs have no markers."""
+        most_marked = 50
+        epochs = self.history["epoch"]
+        lines: list[Line2D] = []
         for column, label in (("loss", "training"), ("validation_loss", "validation")):
             losses = self.history[column]
             if losses.notna().any():
-                marker = "" if n > 50 else mark(len(self.lines_))
-                self.lines_ += ax.plot(epoch, losses, marker=marker, ms=4, label=label)
-        if self.kept is not None:
-            ax.axvline(self.kept, color=ink(ax), lw=1, ls="--", label=f"kept: epoch {self.kept}")
-        faint: dict[str, Any] = {"color": ink(ax), "alpha": 0.6, "ls": ":"}
-        faint |= {"marker": "." if n < 2 else "", "label": "learning rate"}
-        self.rate_line_ = rate.plot(epoch, self.history["learning_rate"], **faint)[0]
-        self._label(ax, rate)
-        return self
+                marker = mark(len(lines)) if len(epochs) <= most_marked else ""
+                lines += ax.plot(epochs, losses, marker=marker, ms=4, label=label)
+        return lines
 
     def _label(self, ax: Axes, rate: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        ax.set_xlabel("epoch")
+        label = "epoch"
         if self.trust is not None:
             share = f"{100 * self.trust:.0f} %"
-            ax.set_xlabel(f"epoch\nThe forecast takes {share} of the network's correction.")
+            label += f"\nThe forecast takes {share} of the network's correction."
+        ax.set_xlabel(label)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         label_side(ax, "loss, in standardised units")
         ax.grid(axis="y", color=ink(ax), alpha=0.15)
@@ -148,23 +163,19 @@ class TrainingDisplay(Display):
         legend_above(ax, rate)
 
 
-def _kept(history: pd.DataFrame, best: float) -> int | None:
+def _kept_epoch(history: pd.DataFrame, best_loss: float) -> int | None:
     """Find the last epoch of the best loss."""
-    held_out = history["validation_loss"]
-    losses = held_out if held_out.notna().any() else history["loss"]
-    found = np.flatnonzero(losses.to_numpy() == best)
-    return int(history["epoch"].iloc[found[-1]]) if len(found) else None
-
-
-#: More rows than that have no names.
-_NAMED = 40
-#: A weight that is not worth a bar.
-_NEGLIGIBLE = 0.005
+    losses = history["validation_loss"]
+    if losses.isna().all():
+        losses = history["loss"]
+    is_best = losses.to_numpy() == best_loss
+    epochs = history["epoch"][is_best]
+    return int(epochs.iloc[-1]) if len(epochs) else None
 
 
 class WeightsDisplay(Display):
     """
-    Draw how much of a forecast each forecaster says: classical ones, trees, ridges, the network.
+    Draw how much of a forecast each forecaster gives: classical ones, trees, ridges, the network.
 
     Make one by `from_estimator`; draw it again by `plot`.
 
@@ -204,7 +215,7 @@ class WeightsDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None) -> Self:
         """
-        Draw who speaks in the forecasts of a fit.
+        Draw the weights of a fit's forecasters.
 
         Parameters
         ----------
@@ -222,9 +233,20 @@ class WeightsDisplay(Display):
         WeightsDisplay
             Drawn.
         """
-        check_choice("by", by, _TABLES)
-        weights = _who_counts(_TABLES[by](cls._fitted_part(estimator, "base_blend_")))
-        return cls(weights.T if by == "candidate" else weights).plot(ax=ax)
+        check_choice("by", by, ("ahead", "series", "candidate"))
+        model = cls._fitted_part(estimator, "base_blend_")
+        if by == "ahead":
+            weights = model.ensemble_.by_step(model.sizes_.pred_len)
+        elif by == "series":
+            weights = model.ensemble_.by_series(model.series_, model.roles_.target_labels)
+        else:
+            blend = model.base_blend_ or {"network": 1.0}
+            weights = pd.DataFrame(blend, index=["weight"])
+            weights = weights.sort_values("weight", axis=1, ascending=False)
+        weights = _without_negligible(weights)
+        if by == "candidate":
+            weights = weights.T
+        return cls(weights).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -245,10 +267,13 @@ class WeightsDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        by_step = pd.api.types.is_numeric_dtype(self.weights.index)
-        height = 4.0 if by_step else float(np.clip(1.2 + 0.3 * len(self.weights), 2, 10))
-        ax = self._take_axes(ax, (7, height))
-        (_draw_areas if by_step else _draw_bars)(ax, self.weights)
+        if pd.api.types.is_numeric_dtype(self.weights.index):
+            ax = self._take_axes(ax, (7, 4))
+            _draw_areas(ax, self.weights)
+        else:
+            height = float(np.clip(1.2 + 0.3 * len(self.weights), 2, 10))
+            ax = self._take_axes(ax, (7, height))
+            _draw_bars(ax, self.weights)
         if self.weights.shape[1] > 1:
             legend_above(ax)
         return self
@@ -263,40 +288,43 @@ def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
     bottoms = tops.shift(axis=1, fill_value=0.0)
     for name in weights:
         ax.stairs(tops[name], edges, baseline=bottoms[name], fill=True, label=name)
-    ax.set(xlim=edges[[0, -1]], ylim=(0, 1), xlabel=group_label("ahead"))
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_ylim(0, 1)
+    ax.set_xlabel(group_label("ahead"))
     label_side(ax, "share of the forecast")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     show_percent(ax.yaxis)
 
 
 def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
-    named = len(weights) <= _NAMED
-    places = np.arange(len(weights))
+    """Stack bars, one for each row; of more than 40 rows none has a name, and bars touch."""
+    n_rows = len(weights)
+    is_named = n_rows <= 40
+    places = np.arange(n_rows)
     lefts = weights.cumsum(axis=1).shift(axis=1, fill_value=0.0)
+    height = 0.7 if is_named else 1.0
     for name in weights:
-        ax.barh(places, weights[name], 0.7 if named else 1.0, lefts[name], label=name)
-    ax.set_yticks(*((places, [str(row) for row in weights.index]) if named else ([],)))
-    alone = weights.shape[1] == 1 and len(weights) > 1  # candidates, which share one bar
-    ax.set(xlim=(0, None if alone else 1), ylim=(len(weights) - 0.5, -0.5))
-    ax.set_xlabel("share of the forecast" + (" without the network" if alone else ""))
-    name = "" if weights.index.name is None else str(weights.index.name)
-    ax.set_ylabel(name if named else f"{len(weights)} {name or 'series'}")
+        ax.barh(places, weights[name], height, lefts[name], label=name)
+    of_rows = weights.index.name
+    label = "" if of_rows is None else str(of_rows)
+    if is_named:
+        ax.set_yticks(places, [str(row) for row in weights.index])
+        ax.set_ylabel(label)
+    else:
+        ax.set_yticks([])
+        ax.set_ylabel(f"{n_rows} {label or 'series'}")
+    ax.set_ylim(n_rows - 0.5, -0.5)
+    are_candidates = weights.shape[1] == 1 and n_rows > 1  # which share one bar
+    if are_candidates:
+        ax.set_xlim(0, None)
+        ax.set_xlabel("share of the forecast without the network")
+    else:
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("share of the forecast")
     show_percent(ax.xaxis)
 
 
-def _who_counts(weights: pd.DataFrame) -> pd.DataFrame:
-    """Keep the columns that are worth drawing."""
-    least = min(_NEGLIGIBLE, float(weights.to_numpy().max()))
+def _without_negligible(weights: pd.DataFrame) -> pd.DataFrame:
+    """Leave out columns whose weights are all too small to be drawn."""
+    least = min(0.005, float(weights.to_numpy().max()))
     return weights.loc[:, (weights >= least).any()]
-
-
-def _by_candidate(model: Any) -> pd.DataFrame:
-    weights = pd.DataFrame(model.base_blend_ or {"network": 1.0}, index=["weight"])
-    return weights.sort_values("weight", axis=1, ascending=False)
-
-
-_TABLES: dict[str, Callable[[Any], pd.DataFrame]] = {
-    "ahead": lambda model: model.ensemble_.by_step(model.sizes_.pred_len),
-    "series": lambda model: model.ensemble_.by_series(model.series_, model.roles_.target_labels),
-    "candidate": _by_candidate,
-}

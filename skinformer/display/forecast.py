@@ -14,7 +14,6 @@ from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import quantile_columns
-from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import is_dated
 from skinformer.validation import arguments as checks
 from skinformer.validation.columns import numeric_column
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-#: Of the forecast, as of the first of several in other pictures, and, mixed, of its bands.
+#: Of the forecast and, mixed with the ground, of its bands.
 _COLOUR = "C0"
 
 
@@ -92,11 +91,12 @@ class ForecastDisplay(Display):
     ) -> None:
         self.actual = _drawn_line(actual, "actual")
         self.forecast = _drawn_line(forecast, "forecast", _rows_of(actual))
-        levelled = None if quantiles is None else _labelled_quantiles(quantiles, None, actual)
-        self.quantiles = None if levelled is None else _drawn_quantiles(levelled)
-        for each in (self.forecast, self.quantiles):
-            if each is not None:
-                _check_same_axis(self.actual.index, each.index)
+        self.quantiles = None
+        if quantiles is not None:
+            self.quantiles = _drawn_quantiles(_labelled_quantiles(quantiles, None, actual))
+        _check_same_axis(self.actual.index, self.forecast.index)
+        if self.quantiles is not None:
+            _check_same_axis(self.actual.index, self.quantiles.index)
         self.unit = unit
 
     @classmethod
@@ -203,12 +203,13 @@ class ForecastDisplay(Display):
             )
         _check_one_series(getattr(X, "index", None), "X")
         requested = _drawn_levels(coverage, levels)
-        table = backtest(estimator, X, y, levels=requested, **options)
-        target, table = cls._rows_of_target(table, target)
-        table = table.set_index("time")
-        columns = list(quantile_columns(table).values())
-        quantiles = table[columns] if columns else None
-        display = cls(table["actual"].rename(target), table["forecast"], quantiles, unit=unit)
+        result = backtest(estimator, X, y, levels=requested, **options)
+        target, result = cls._rows_of_target(result, target)
+        result = result.set_index("time")
+        actual = result["actual"].rename(target)
+        columns = list(quantile_columns(result).values())
+        quantiles = result[columns] if columns else None
+        display = cls(actual, result["forecast"], quantiles, unit=unit)
         return display.plot(ax=ax, name=name or type(estimator).__name__)
 
     @classmethod
@@ -244,7 +245,7 @@ class ForecastDisplay(Display):
             Which target; None is the first.
         coverage : float, sequence of float or None, default=0.8
             Share of the truth that is to lie in a band; of several one band each. None draws none,
-            and so do fits of too few rows to tell.
+            and so do fits of too few rows.
         history : int, default=None
             Rows of the history; None is three times as many as are forecast.
         unit : str, default=None
@@ -267,37 +268,37 @@ class ForecastDisplay(Display):
             As in `forecast`; if no such series or target was fitted; if X ends before the history;
             if history is no whole number above 0.
         """
+        # 1. Arguments.
         checks.check_fitted(estimator)
         if history is not None:
             history = checks.check_count("history", history, "rows before the forecast")
-        labels, fitted = list(estimator.roles_.target_labels), estimator.series_
-        target = labels[0] if target is None else target
-        checks.check_choice("target", target, labels)
-        place, levels = labels.index(target), None
+        target_labels = list(estimator.roles_.target_labels)
+        if target is None:
+            target = target_labels[0]
+        checks.check_choice("target", target, target_labels)
+        target_place = target_labels.index(target)
+        levels = None
         if coverage is not None and estimator.intervals_ is not None:
             levels = _drawn_levels(coverage, None)
+
+        # 2. The forecast of one series and target.
         forecast = estimator.forecast(X, horizon, levels=levels)
-        number, name_of = 0, target
-        if fitted is not None:
-            series = forecast.index[0][0] if series is None else series
-            checks.check_choice("series", series, forecast.index.unique(0).intersection(fitted))
-            number = fitted.get_loc(series)
-            # By code: to `loc` a tuple is a name of two levels, and booleans are a mask.
-            own = forecast.index.codes[0] == forecast.index.levels[0].get_loc(series)
-            forecast = forecast[own].droplevel(0)
-            name_of = f"{target} of {series}"
-        elif series is not None:
-            raise ValueError(f"series={series!r}: the fit holds one series. Leave it out.")
-        n = history or 3 * len(forecast)
-        steps, values = _last_steps(estimator, n, number, place)
-        actual = pd.Series(values, estimator.timeline_.clock.labels(steps), name=name_of)
+        series = _chosen_series(estimator, forecast, series)
+        series_number = 0
+        label = target
+        if series is not None:
+            forecast = _rows_of_series(forecast, series)
+            series_number = estimator.series_.get_loc(series)
+            label = f"{target} of {series}"
+        point, quantiles = _columns_of_target(forecast, target_place, levels)
+
+        # 3. The end of the history, and what X observes after it.
+        n_rows = history or 3 * len(forecast)
+        actual = _last_rows(estimator, n_rows, series_number, target_place)
         if X is not None:
-            later = _later_rows(estimator, X, number, place)
-            actual = pd.concat([actual, later]).rename(name_of).iloc[-n:]
-        names = [name_of, *(levels or ())]
-        first = place * len(names)
-        ahead = forecast.iloc[:, first : first + len(names)].set_axis(names, axis=1)
-        display = cls(actual, ahead[name_of], ahead[levels] if levels else None, unit=unit)
+            later = _later_rows(estimator, X, series_number, target_place)
+            actual = pd.concat([actual, later]).iloc[-n_rows:]
+        display = cls(actual.rename(label), point.rename(label), quantiles, unit=unit)
         return display.plot(ax=ax, name=name)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
@@ -332,31 +333,72 @@ class ForecastDisplay(Display):
         return self
 
 
-def _last_steps(estimator: Any, n: int, series: int, target: int) -> tuple[IntArray, Float64Array]:
-    """Return the last n steps of a series, and a target there in its units; NaN was missing."""
+def _chosen_series(estimator: Any, forecast: pd.DataFrame, series: Any) -> Any:
+    """Return the series to draw, None where the fit holds one; raise if there is no such series.
+
+    series: the user's choice; None is the first series of the forecast.
+    """
+    if estimator.series_ is None:
+        if series is not None:
+            raise ValueError(f"series={series!r}: the fit holds one series. Leave it out.")
+        return None
+    if series is None:
+        series = forecast.index[0][0]
+    fitted = forecast.index.unique(0).intersection(estimator.series_)
+    checks.check_choice("series", series, fitted)
+    return series
+
+
+def _rows_of_series(forecast: pd.DataFrame, series: Any) -> pd.DataFrame:
+    """Return the rows of one series, indexed by time."""
+    index: Any = forecast.index
+    # By code: to `loc` a tuple is a name of two levels, and booleans are a mask.
+    code = index.levels[0].get_loc(series)
+    rows: pd.DataFrame = forecast[index.codes[0] == code]
+    return rows.droplevel(0)
+
+
+def _columns_of_target(
+    forecast: pd.DataFrame, place: int, levels: list[float] | None
+) -> tuple[pd.Series, pd.DataFrame | None]:
+    """Return the points of a target, and its quantiles where there are any."""
+    n_columns = 1 + len(levels or ())
+    first = place * n_columns
+    columns = forecast.iloc[:, first : first + n_columns]
+    quantiles = columns.iloc[:, 1:].set_axis(levels, axis=1) if levels else None
+    return columns.iloc[:, 0], quantiles
+
+
+def _last_rows(estimator: Any, n_rows: int, series: int, target: int) -> pd.Series:
+    """Return a target in the last rows of a series' history, in its units; NaN was missing."""
     timeline = estimator.timeline_
     first, stop = timeline.first_row[series : series + 2].tolist()
-    rows = np.arange(max(stop - n, first), stop)
+    rows = np.arange(max(stop - n_rows, first), stop)
+    times = timeline.clock.labels(timeline.steps_of(rows))
     values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
-    return timeline.steps_of(rows), values[:, target]
+    return pd.Series(values[:, target], times)
 
 
 def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
     """Return what X observes of a target after the history; raise if X ends before that does."""
     table = estimator._read_prediction(X)
     rows = table.series == series
-    steps, values = table.steps[rows], table.columns[target]
-    labels, fitted = table.clock.labels(steps), estimator.timeline_
-    end = fitted.end_step[series] if table.clock == fitted.clock else steps.min()
-    if steps.max() < end - 1:
+    steps = table.steps[rows]
+    times = table.clock.labels(steps)
+    history = estimator.timeline_
+    end_step = history.end_step[series] if table.clock == history.clock else steps.min()
+    if steps.max() < end_step - 1:
         raise ValueError(
-            f"X ends at {labels.max()}, before the history does: what follows that is drawn. "
+            f"X ends at {times.max()}, before the history does: what follows that is drawn. "
             "Leave X out, or draw rows that were not fitted beside their forecasts, by "
             "ForecastDisplay.from_estimator(model, X)."
         )
-    found = pd.Series(np.nan if values is None else values[rows], labels)
-    found = found.loc[np.asarray(steps >= end)].sort_index()
-    return found.head(np.flatnonzero(found.notna()).max(initial=-1) + 1)  # to the last observed
+    values = table.columns[target]
+    observed = pd.Series(np.nan if values is None else values[rows], times)
+    is_later = np.asarray(steps >= end_step)
+    later = observed.loc[is_later].sort_index()
+    last_observed = np.flatnonzero(later.notna()).max(initial=-1)
+    return later.head(last_observed + 1)
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
@@ -365,32 +407,44 @@ def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Ser
     index: labels of values that bring none; None numbers them.
     """
     if isinstance(values, pd.DataFrame):
-        if values.shape[1] != 1:
-            raise ValueError(
-                f"{name} has {values.shape[1]} columns: one line is drawn. Pass one of them, "
-                f"{name}[column]."
-            )
-        values = values.iloc[:, 0]
+        values = _only_column(values, name)
     if not isinstance(values, pd.Series):
         values = _labelled(values, name, index)
     if not len(values):
         raise ValueError(f"{name} has no rows to draw.")
     _check_one_series(values.index, name)
     time, _ = time_labels(values.index, name)
-    if not time.is_unique:
-        raise ValueError(
-            f"{name} holds {int(time.duplicated().sum())} times twice, the first "
-            f"{time[time.duplicated()][0]}: each is drawn once. Keep one of them, "
-            f"{name}[~{name}.index.duplicated()]."
-        )
+    _check_unique_times(time, name)
     numbers = numeric_column(values, values.name).astype(np.float64)
     return pd.Series(numbers, index=time, name=values.name).sort_index()
+
+
+def _only_column(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return the column of a frame; raise if there are several."""
+    if frame.shape[1] != 1:
+        raise ValueError(
+            f"{name} has {frame.shape[1]} columns: one line is drawn. Pass one of them, "
+            f"{name}[column]."
+        )
+    return frame.iloc[:, 0]
+
+
+def _check_unique_times(time: pd.Index, name: str) -> None:
+    """Raise if a time comes twice."""
+    duplicated = time.duplicated()
+    if duplicated.any():
+        raise ValueError(
+            f"{name} holds {int(duplicated.sum())} times twice, the first "
+            f"{time[duplicated][0]}: each is drawn once. Keep one of them, "
+            f"{name}[~{name}.index.duplicated()]."
+        )
 
 
 def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
     """Return an array as a Series."""
     array = np.asarray(values)
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"{name} has the shape {array.shape}: one line is drawn. Pass one column.")
     if index is not None and len(index) != len(array):
@@ -414,8 +468,9 @@ def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
             f"actual has {actual.dtype} labels and forecast {forecast.dtype} ones, which share no "
             "axis. Give both the same kind of index."
         )
-    naive = [getattr(index, "tz", None) is None for index in (actual, forecast)]
-    if naive[0] != naive[1]:
+    actual_is_naive = getattr(actual, "tz", None) is None
+    forecast_is_naive = getattr(forecast, "tz", None) is None
+    if actual_is_naive != forecast_is_naive:
         raise TypeError(
             "of actual and forecast one is time-zone aware and one naive: the hours cannot be "
             "matched. Use tz_localize(zone) on the naive one."
@@ -423,7 +478,7 @@ def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
 
 
 def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
-    """Return the levels as they are asked for, of coverages in ascending order; None for none."""
+    """Return the requested levels, of coverages in ascending order; None for none."""
     requested = checks.check_range_levels(coverage, levels)
     return None if requested is None else requested.round(12).tolist()
 
@@ -445,10 +500,11 @@ def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -
             f"quantiles of shape {array.shape} do not say their levels. Pass a frame whose columns "
             "are levels, or to from_predictions levels=[0.1, 0.9], say, or coverage=0.8."
         )
-    if array.shape != (len(rows), len(levels)):
+    needed = (len(rows), len(levels))
+    if array.shape != needed:
         raise ValueError(
             f"quantiles have the shape {array.shape}, and {len(rows)} forecasts at "
-            f"{len(levels)} levels need {(len(rows), len(levels))}. Pass one target's rows."
+            f"{len(levels)} levels need {needed}. Pass one target's rows."
         )
     return pd.DataFrame(array, index=_rows_of(rows), columns=levels)
 
@@ -465,11 +521,18 @@ def _drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
     """
     lines = {}
     for place, name in enumerate(quantiles.columns):
-        found = re.search(r"(?:^|_|q)(0?\.\d+)$", str(name))
-        if found is None or not 0 < float(found[1]) < 1:
-            raise ValueError(
-                f"quantiles have a column {name!r}, which does not end in a level. Name it by its "
-                "level, such as 0.05 or 'load_0.05'."
-            )
-        lines[float(found[1])] = _drawn_line(quantiles.iloc[:, place], "quantiles")
-    return pd.DataFrame(dict(sorted(lines.items())))
+        level = _level_of(name)
+        lines[level] = _drawn_line(quantiles.iloc[:, place], "quantiles")
+    ascending = dict(sorted(lines.items()))
+    return pd.DataFrame(ascending)
+
+
+def _level_of(name: Any) -> float:
+    """Return the level that a column's name ends in; raise if there is none in (0, 1)."""
+    found = re.search(r"(?:^|_|q)(0?\.\d+)$", str(name))
+    if found is None or not 0 < float(found[1]) < 1:
+        raise ValueError(
+            f"quantiles have a column {name!r}, which does not end in a level. Name it by its "
+            "level, such as 0.05 or 'load_0.05'."
+        )
+    return float(found[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+_DAY_OF_WEEK = "day of the week"
+_HOUR = "hour of the day"
 _GROUPS = {
     "ahead": "steps ahead",
-    "hour": "hour of the day",
-    **dict.fromkeys(("day_of_week", "dayofweek", "weekday"), "day of the week"),
+    "hour": _HOUR,
+    "day_of_week": _DAY_OF_WEEK,
+    "dayofweek": _DAY_OF_WEEK,
+    "weekday": _DAY_OF_WEEK,
     "None": "group",
 }
-_DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-#: More points than that are drawn without markers.
-_MARKED = 50
 
 
 def group_label(name: Any) -> str:
@@ -84,46 +85,69 @@ def draw_groups(
     >>> draw_groups(Figure().subplots(), table, "error", "steps ahead")[0].get_ydata()
     array([1., 3.])
     """
-    by_number = pd.api.types.is_numeric_dtype(table.index)
-    places = table.index if by_number else np.arange(len(table))
-    style: dict[str, Any] = {"ms": 4} if by_number else {"ls": ""}
-    lines = []
-    for i, name in enumerate(table):
-        points = (places, table[name]) if by_number else (table[name], places)
-        marker = "" if by_number and len(table) > _MARKED else mark(i)
-        lines += ax.plot(*points, marker=marker, label=name, **style)
-    if by_number:
+    if pd.api.types.is_numeric_dtype(table.index):
+        lines = _draw_over_numbers(ax, table)
         _rule_numbers(ax, groups)
         label_side(ax, label)
+        ax.grid(axis="y", color=ink(ax), alpha=0.15)
     else:
-        ax.set_yticks(places, [str(name) for name in table.index])
-        ax.invert_yaxis()  # the first on top, as in the table
-        ax.set(xlabel=label, ylabel=groups)
-    ax.grid(axis="y" if by_number else "both", color=ink(ax), alpha=0.15)
-    if zero and np.nanmin(table.to_numpy(dtype=np.float64)) >= 0:
-        (ax.set_ylim if by_number else ax.set_xlim)(0)
-    elif zero:
-        (ax.axhline if by_number else ax.axvline)(0, color=ink(ax), lw=0.8, zorder=1)
+        lines = _draw_below_one_another(ax, table)
+        ax.set_xlabel(label)
+        ax.set_ylabel(groups)
+        ax.grid(axis="both", color=ink(ax), alpha=0.15)
+    if zero:
+        _show_zero(ax, table)
     if table.shape[1] > 1:
         legend_above(ax)
     return lines
 
 
+def _draw_over_numbers(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
+    """Draw a line for each column over the groups; many points have no markers."""
+    most_marked = 50
+    lines = []
+    for i, name in enumerate(table):
+        marker = mark(i) if len(table) <= most_marked else ""
+        lines += ax.plot(table.index, table[name], marker=marker, label=name, ms=4)
+    return lines
+
+
+def _draw_below_one_another(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
+    """Draw points for each column, a row of the picture for each group."""
+    places = np.arange(len(table))
+    lines = []
+    for i, name in enumerate(table):
+        lines += ax.plot(table[name], places, marker=mark(i), label=name, ls="")
+    ax.set_yticks(places, [str(name) for name in table.index])
+    ax.invert_yaxis()  # the first on top, as in the table
+    return lines
+
+
+def _show_zero(ax: Axes, table: pd.DataFrame) -> None:
+    """Let the axis of values begin at zero; where some are below it, draw a line there."""
+    by_number = pd.api.types.is_numeric_dtype(table.index)
+    smallest = np.nanmin(table.to_numpy(dtype=np.float64))
+    if smallest >= 0:
+        set_limit = ax.set_ylim if by_number else ax.set_xlim
+        set_limit(0)
+    else:
+        draw_zero = ax.axhline if by_number else ax.axvline
+        draw_zero(0, color=ink(ax), lw=0.8, zorder=1)
+
+
 def _rule_numbers(ax: Axes, groups: str) -> None:
-    """Name the groups below, with ticks where one looks for them."""
+    """Label the groups below, with ticks at usual hours and days."""
     from matplotlib.ticker import MaxNLocator
 
     ax.set_xlabel(groups)
-    if groups == _GROUPS["dayofweek"]:
-        ax.set_xticks(range(7), _DAYS)
-    elif groups == _GROUPS["hour"]:
+    if groups == _DAY_OF_WEEK:
+        ax.set_xticks(range(7), ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+    elif groups == _HOUR:
         ax.set_xticks(range(0, 24, 3))
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 4, 5, 10]))
 
 
-#: What `from_estimator` asks for if nothing is said: intervals of 50, 80 and 90 %, and the median.
-_LEVELS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
 _SHARES = {"coverage": "of the truth inside", "levels": "of the truth at or below"}
 
 
@@ -166,13 +190,16 @@ class CoverageDisplay(BacktestDisplay):
     """
 
     lines_: list[Line2D]
-    _levels = _LEVELS
+    # Intervals of 50, 80 and 90 %, and the median.
+    _levels: ClassVar[list[float] | None] = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
 
     def __init__(
         self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
     ) -> None:
         check_choice("kind", kind, _SHARES)
-        self.reached, self.kind, self.by = reached, kind, by
+        self.reached = reached
+        self.kind = kind
+        self.by = by
 
     @classmethod
     def from_predictions(
@@ -208,7 +235,7 @@ class CoverageDisplay(BacktestDisplay):
         tables = named_results(results, "actual")
         counted = [_count(name, table, kind, by) for name, table in tables.items()]
         reached = pd.concat(counted, ignore_index=True)
-        groups = None if by is None else getattr(by, "__name__", "group") if callable(by) else by
+        groups = getattr(by, "__name__", "group") if callable(by) else by
         return cls(reached, kind=kind, by=groups).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
@@ -230,19 +257,26 @@ class CoverageDisplay(BacktestDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        several = len(self.reached["result"].unique()) > 1
-        ax = self._take_axes(ax, (7, 4) if self.by else (7, 5) if several else (5, 5))
-        self.lines_ = self._draw_line(ax) if self.by is None else self._draw_groups(ax)
+        n_results = len(self.reached["result"].unique())
+        width = 7 if self.by or n_results > 1 else 5
+        ax = self._take_axes(ax, (width, 4 if self.by else 5))
+        if self.by is None:
+            self.lines_ = self._draw_shares(ax)
+        elif n_results == 1:
+            self.lines_ = self._draw_groups_of_one(ax)
+        else:
+            self.lines_ = self._draw_groups_of_several(ax)
         return self
 
-    def _draw_line(self, ax: Axes) -> list[Line2D]:
+    def _draw_shares(self, ax: Axes) -> list[Line2D]:
+        """Draw reached against nominal shares, a line for each result."""
         ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="nominal")
         lines = []
         for i, (name, part) in enumerate(self.reached.groupby("result", sort=False)):
-            points, label = (part["nominal"], part["reached"]), name or "reached"
-            lines += ax.plot(*points, marker=mark(i), ms=5, label=label)
-        for axis in (ax.xaxis, ax.yaxis):
-            show_percent(axis)
+            label = name or "reached"
+            lines += ax.plot(part["nominal"], part["reached"], marker=mark(i), ms=5, label=label)
+        show_percent(ax.xaxis)
+        show_percent(ax.yaxis)
         share = f"share {_SHARES[self.kind]}"
         ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"nominal: {share}")
         label_side(ax, f"reached: {share}")
@@ -250,28 +284,47 @@ class CoverageDisplay(BacktestDisplay):
         legend_above(ax)
         return lines
 
-    def _draw_groups(self, ax: Axes) -> list[Line2D]:
-        """Draw a line for each share of one result, or for each result of one share."""
-        names = list(self.reached["result"].unique())
-        requested = np.sort(self.reached["nominal"].unique())
-        alone = len(names) == 1
-        if not alone:  # more lines, of several shares, could not be told apart
-            requested = requested[-1:]
-        part = self.reached[self.reached["nominal"].isin(requested)]
-        lined, order = ("nominal", requested[::-1]) if alone else ("result", names)
-        table = part.pivot_table(index="group", columns=lined, values="reached")[order]
-        if alone:
-            table.columns = [f"{100 * each:.3g} % nominal" for each in order]
-        nominal = "" if alone else f"; nominal: {100 * requested[0]:.3g} %"
-        label = f"share {_SHARES[self.kind]}{nominal}"
-        lines = draw_groups(ax, table, label, group_label(self.by))
-        numbers = pd.api.types.is_numeric_dtype(table.index)
-        for i, share in enumerate(requested[::-1]):
-            colour, label = lines[i].get_color() if alone else ink(ax), "_" if i else "nominal"
-            (ax.axhline if numbers else ax.axvline)(share, color=colour, lw=1, ls="--", label=label)
-        show_percent(ax.yaxis if numbers else ax.xaxis)
-        legend_above(ax)
+    def _draw_groups_of_one(self, ax: Axes) -> list[Line2D]:
+        """Draw what one result reached by groups, a line for each share, the highest first."""
+        table = self.reached.pivot_table(index="group", columns="nominal", values="reached")
+        table = table[table.columns[::-1]]
+        shares = [float(share) for share in table.columns]
+        table.columns = [_nominal(share) + " nominal" for share in shares]
+        lines = draw_groups(ax, table, f"share {_SHARES[self.kind]}", group_label(self.by))
+        for i, share in enumerate(shares):
+            _draw_nominal(ax, table, share, lines[i].get_color(), "_" if i else "nominal")
+        _explain_shares(ax, table)
         return lines
+
+    def _draw_groups_of_several(self, ax: Axes) -> list[Line2D]:
+        """Draw the highest share alone by groups, a line for each result."""
+        share = self.reached["nominal"].max()
+        part = self.reached[self.reached["nominal"] == share]
+        names = list(self.reached["result"].unique())
+        table = part.pivot_table(index="group", columns="result", values="reached")[names]
+        label = f"share {_SHARES[self.kind]}; nominal: {_nominal(share)}"
+        lines = draw_groups(ax, table, label, group_label(self.by))
+        _draw_nominal(ax, table, share, ink(ax), "nominal")
+        _explain_shares(ax, table)
+        return lines
+
+
+def _nominal(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _draw_nominal(ax: Axes, table: pd.DataFrame, share: float, colour: Any, label: str) -> None:
+    """Draw a line at a share that was requested."""
+    by_number = pd.api.types.is_numeric_dtype(table.index)
+    draw = ax.axhline if by_number else ax.axvline
+    draw(share, color=colour, lw=1, ls="--", label=label)
+
+
+def _explain_shares(ax: Axes, table: pd.DataFrame) -> None:
+    """Show shares by groups in percent, and explain the lines."""
+    by_number = pd.api.types.is_numeric_dtype(table.index)
+    show_percent(ax.yaxis if by_number else ax.xaxis)
+    legend_above(ax)
 
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
@@ -282,28 +335,39 @@ def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
 def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
     """Count truths, by group and share that was requested."""
     known = table[table["actual"].notna()]
-    actual, columns = known["actual"], quantile_columns(known)
+    columns = quantile_columns(known)
     if not columns:
         raise ValueError(
             "results hold no quantiles. Make them by backtest(..., levels=[0.1, 0.9]) or "
             "coverage=0.8."
         )
-    below = {level: actual <= known[column] for level, column in columns.items()}
+    is_reached = _is_inside(known, columns) if kind == "coverage" else _is_below(known, columns)
+    groups = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
+    shares = pd.DataFrame(is_reached).groupby(groups).mean().rename_axis("group")
+    counted = shares.melt(var_name="nominal", value_name="reached", ignore_index=False)
+    return counted.reset_index().astype({"nominal": float}).assign(result=name)
+
+
+def _is_below(known: pd.DataFrame, columns: dict[float, str]) -> dict[float, pd.Series]:
+    """Return by level whether truths are at or below its quantile."""
+    return {level: known["actual"] <= known[column] for level, column in columns.items()}
+
+
+def _is_inside(known: pd.DataFrame, columns: dict[float, str]) -> dict[float, pd.Series]:
+    """Return by nominal coverage, ascending, whether truths are in the interval."""
     pairs = central_pairs(columns)
-    if kind == "coverage" and not pairs:
+    if not pairs:
         raise ValueError(
             f"results hold the levels {list(columns)}, of which no two make an interval. Draw "
             "kind='levels', or add levels on the other side of 0.5."
         )
-    inside = {
-        round(high - low, 9): (known[columns[low]] <= actual) & below[high]
-        for low, high in reversed(pairs)
-    }
-    counted = inside if kind == "coverage" else below
-    group = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
-    shares = pd.DataFrame(counted).groupby(group).mean().rename_axis("group")
-    tidy = shares.melt(var_name="nominal", value_name="reached", ignore_index=False)
-    return tidy.reset_index().astype({"nominal": float}).assign(result=name)
+    inside = {}
+    for low, high in reversed(pairs):
+        coverage = round(high - low, 9)
+        lower = known[columns[low]]
+        upper = known[columns[high]]
+        inside[coverage] = known["actual"].between(lower, upper)
+    return inside
 
 
 _ERRORS = {
@@ -358,7 +422,8 @@ class ErrorDisplay(BacktestDisplay):
     lines_: list[Line2D]
 
     def __init__(self, errors: pd.DataFrame, *, label: str = "mean absolute error") -> None:
-        self.errors, self.label = errors, label
+        self.errors = errors
+        self.label = label
 
     @classmethod
     def from_predictions(
@@ -395,14 +460,18 @@ class ErrorDisplay(BacktestDisplay):
         """
         check_choice("score", score, _ERRORS)
         tables = named_results(results, "time", "target", "actual", "forecast")
-        groups = {name: summary(table, by) for name, table in tables.items()}
-        for table in groups.values():
+        summaries = {name: summary(table, by) for name, table in tables.items()}
+        columns = {}
+        for name, table in summaries.items():
             check_choice("score", score, set(_ERRORS) & set(table.columns))
-        errors = pd.DataFrame({name: table[score] for name, table in groups.items()})
-        errors.index.name = next(iter(groups.values())).index.name
+            columns[name] = table[score]
+        errors = pd.DataFrame(columns)
+        errors.index.name = table.index.name
+        label = _ERRORS[score]
         targets = pd.concat([table["target"] for table in tables.values()]).unique()
-        of = f" of {targets[0]}" if len(targets) == 1 else ""
-        return cls(errors, label=with_unit(_ERRORS[score] + of, unit)).plot(ax=ax)
+        if len(targets) == 1:
+            label += f" of {targets[0]}"
+        return cls(errors, label=with_unit(label, unit)).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """

@@ -19,13 +19,10 @@ from skinformer.timeline.clock import timestamps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Lags at most: two days of hours.
-_LAGS = 48
-
 
 class ResidualDisplay(BacktestDisplay):
     """
-    Draw actual less forecast: over time, as a histogram, and how far it tells of later ones.
+    Draw actual less forecast: over time, as a histogram, and its autocorrelation.
 
     Make one by `from_predictions` or `from_estimator`; draw it again by `plot`.
 
@@ -73,7 +70,9 @@ class ResidualDisplay(BacktestDisplay):
     def __init__(
         self, residuals: pd.DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:
-        self.residuals, self.target, self.unit = residuals, target, unit
+        self.residuals = residuals
+        self.target = target
+        self.unit = unit
 
     @classmethod
     def from_predictions(
@@ -105,13 +104,15 @@ class ResidualDisplay(BacktestDisplay):
         """
         check_result(result, "time", "target", "actual", "forecast")
         target, result = cls._rows_of_target(result, target)
-        if result.duplicated([key for key in ("series", "time") if key in result]).any():
+        keys = ["series", "time"] if "series" in result else ["time"]
+        if result.duplicated(keys).any():
             raise ValueError(
                 "results hold several forecasts of a time, whose errors are no sequence. Pass "
                 "those of one distance, results[results['ahead'] == 1]."
             )
-        rest = result["actual"] - result["forecast"]
-        table = result.assign(residual=rest, series=result.get("series", ""))
+        table = result.assign(
+            residual=result["actual"] - result["forecast"], series=result.get("series", "")
+        )
         residuals = table.pivot_table("residual", "time", "series", dropna=False)
         return cls(residuals, target=target, unit=unit).plot(ax=ax)
 
@@ -136,17 +137,23 @@ class ResidualDisplay(BacktestDisplay):
         """
         plt = load_pyplot(self)
         if ax is None:
-            mosaic = plt.figure(figsize=(10, 6), layout="constrained").subplot_mosaic("tt;ha")
-            ax = list(mosaic.values())
+            figure = plt.figure(figsize=(10, 6), layout="constrained")
+            ax = list(figure.subplot_mosaic("tt;ha").values())
         self.axes_ = np.array(check_axes(ax, 3, "3 pictures"))
         over_time, histogram, memory = self.axes_
-        label = "actual less forecast" + ("" if self.target is None else f", {self.target}")
+        self.ax_ = over_time
+        self.figure_ = figure_of(over_time)
+
+        label = "actual less forecast"
+        if self.target is not None:
+            label += f", {self.target}"
         label = with_unit(label, self.unit)
+        values = self.residuals.to_numpy()
+        n_known = int(self.residuals.count().sum())
+        self.autocorrelation_ = _autocorrelation(values)
         _draw_over_time(over_time, self.residuals, label)
-        _draw_histogram(histogram, self.residuals.to_numpy().ravel(), label)
-        self.autocorrelation_ = _autocorrelation(self.residuals.to_numpy())
-        _draw_memory(memory, self.autocorrelation_, int(self.residuals.count().sum()))
-        self.ax_, self.figure_ = over_time, figure_of(over_time)
+        _draw_histogram(histogram, values.ravel(), label)
+        _draw_autocorrelation(memory, self.autocorrelation_, n_known)
         return self
 
 
@@ -162,22 +169,30 @@ def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:
 
 
 def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
+    """Draw the distribution, beside a normal one of the same mean and standard deviation."""
     values = values[~np.isnan(values)]
-    mean, spread = float(values.mean()), float(values.std())
-    ax.hist(values, bins="fd" if len(values) < 100_000 else 100, density=True, label="residuals")
+    bins: Any = "fd" if len(values) < 100_000 else 100
+    ax.hist(values, bins=bins, density=True, label="residuals")
+    mean = float(values.mean())
+    spread = float(values.std())
     if spread:
         x = np.linspace(values.min(), values.max(), 200)
-        density = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+        z = (x - mean) / spread
+        height = spread * np.sqrt(2 * np.pi)
+        density = np.exp(-0.5 * z**2) / height
         ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
     ax.set(xlabel=label, ylabel="density", yticks=[])
     legend_above(ax)
 
 
-def _draw_memory(ax: Axes, correlation: Float64Array, n: int) -> None:
+def _draw_autocorrelation(ax: Axes, correlation: Float64Array, n_known: int) -> None:
+    """Draw a bar for each lag, and lines that 95 % of cases without memory lie between."""
     lags = np.arange(1, len(correlation) + 1)
     ax.bar(lags, correlation, 0.6, label="autocorrelation")
-    for side, label in ((-1.96, "_"), (1.96, "95 % of cases without memory")):
-        ax.axhline(side / np.sqrt(n), color=ink(ax), lw=1, ls="--", label=label)
+    limit = 1.96 / np.sqrt(n_known)
+    style: dict[str, Any] = {"color": ink(ax), "lw": 1, "ls": "--"}
+    ax.axhline(-limit, label="_", **style)
+    ax.axhline(limit, label="95 % of cases without memory", **style)
     ax.axhline(0, color=ink(ax), lw=0.8)
     ax.set(xlabel="lag, in rows", ylabel="autocorrelation")
     legend_above(ax)
@@ -185,8 +200,13 @@ def _draw_memory(ax: Axes, correlation: Float64Array, n: int) -> None:
 
 def _autocorrelation(values: Float64Array) -> Float64Array:
     """Correlate residuals with those of later rows, where both are known."""
+    most_lags = 48  # two days of hours
     centred = np.nan_to_num(values - np.nanmean(values, axis=0))
     total = float((centred**2).sum()) or 1.0
-    n_lags = min(_LAGS, len(values) // 2)
-    products = [(centred[lag:] * centred[:-lag]).sum() for lag in range(1, n_lags + 1)]
-    return np.array(products) / total
+    n_lags = min(most_lags, len(values) // 2)
+    products = np.empty(n_lags)
+    for i in range(n_lags):
+        later = centred[i + 1 :]
+        earlier = centred[: -i - 1]
+        products[i] = (later * earlier).sum()
+    return products / total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-#: One a line, so that what the colour-blind, or paper, cannot tell apart still differs.
-_MARKERS = "os^DvPX*"
-#: Rows of a legend above the axes, where there is room for one column.
-_MOST_ABOVE = 3
-
 
 def mark(i: int) -> str:
-    """Return the marker of a line by its place; eight neighbours have different ones."""
-    return _MARKERS[i % len(_MARKERS)]
+    """Return the marker of a line by its place, so that lines differ on paper, too.
+
+    Eight neighbours have different ones.
+    """
+    markers = "os^DvPX*"
+    return markers[i % len(markers)]
 
 
 def ink(ax: Axes) -> Any:
@@ -40,9 +38,11 @@ def shade(ax: Axes, colour: Any, share: float) -> tuple[float, ...]:
     from matplotlib.colors import to_rgb, to_rgba
 
     ground = to_rgba(ax.get_facecolor())
-    if not ground[3]:  # transparent axes show the figure
+    is_transparent = not ground[3]
+    if is_transparent:
         ground = to_rgba(figure_of(ax).get_facecolor())
-    mixed = share * np.array(to_rgb(colour)) + (1 - share) * np.array(ground[:3])
+    own = np.array(to_rgb(colour))
+    mixed = share * own + (1 - share) * np.array(ground[:3])
     return tuple(mixed.tolist())
 
 
@@ -54,10 +54,11 @@ def is_dark(ax: Axes) -> bool:
 def colour_bar(mesh: Any, axes: Sequence[Axes], label: str, extend: str) -> None:
     """Explain colours beside axes, in the ink of the first."""
     first = axes[0]
+    colour = ink(first)
     bar = figure_of(first).colorbar(mesh, ax=list(axes), pad=0.01, extend=extend)
     label_side(bar.ax, label)
-    bar.ax.tick_params(colors=ink(first))
-    bar.ax.yaxis.label.set_color(ink(first))
+    bar.ax.tick_params(colors=colour)
+    bar.ax.yaxis.label.set_color(colour)
 
 
 def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:
@@ -65,21 +66,34 @@ def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:
 
     Many lines of narrow axes are explained beside them.
     """
+    handles: list[Any] = []
+    labels: list[str] = []
+    for each in (ax, *others):
+        own_handles, own_labels = each.get_legend_handles_labels()
+        handles += own_handles
+        labels += own_labels
+    n_columns = _legend_columns(ax, labels)
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": n_columns}
+    if n_columns == 1 and len(labels) > 3:  # more rows than there is room for above
+        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    ax.legend(handles, labels, frameon=False, labelcolor=ink(ax), **place, **options)
+
+
+def _legend_columns(ax: Axes, labels: list[str]) -> int:
+    """Return the most columns, filled one after the other, for which axes have room."""
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
-    found = [each.get_legend_handles_labels() for each in (ax, *others)]
-    handles, labels = (list(chain(*groups)) for groups in zip(*found, strict=True))
     size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
     widths = [size * (LETTER * len(label) + 5) for label in labels]  # with its line, and a space
     room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
-    n_columns = max(len(labels), 1)  # the most, filled one after the other, for which there is room
-    while n_columns > 1 and sum(map(max, np.array_split(widths, n_columns))) > room:
+    n_columns = max(len(labels), 1)
+    while n_columns > 1:
+        columns = np.array_split(widths, n_columns)
+        if sum(map(max, columns)) <= room:
+            break
         n_columns -= 1
-    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": n_columns}
-    if n_columns == 1 and len(labels) > _MOST_ABOVE:
-        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-    ax.legend(handles, labels, frameon=False, labelcolor=ink(ax), **place, **options)
+    return n_columns
 
 
 def show_percent(axis: Axis) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of a fitted estimator at an origin: the last rows of every series at once."""
+"""Forecasts of a fitted estimator from an origin: the last rows of every series at once."""
 
 from typing import Any, NoReturn
 
@@ -12,14 +12,15 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.validation.warning import first_names, warn_user
 
-_NONE = np.empty(0)
+#: A step before all others.
+_NEVER = np.iinfo(np.int64).min
 
 
 class PredictingModel:
     """Any regressor, or a function of the rows before an origin and of those to forecast.
 
-    `predict` is asked, which gives one forecast a row, or ``function(history, future)``, which
-    gives an array with a row for each of `future`.
+    `predict` gives one forecast a row; ``function(history, future)`` gives an array with a row for
+    each of `future`.
     levels: of quantiles; the estimator must have `predict_quantiles` then.
     >>> from sklearn.dummy import DummyRegressor
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
@@ -32,9 +33,10 @@ class PredictingModel:
     array([[[2.]]])
     """
 
-    def __init__(self, estimator: Any, levels: Float64Array = _NONE) -> None:
-        self.estimator, self.levels = estimator, levels
-        if len(levels) and not hasattr(estimator, "predict_quantiles"):
+    def __init__(self, estimator: Any, levels: Float64Array | None = None) -> None:
+        self.estimator = estimator
+        self.levels = np.empty(0) if levels is None else levels
+        if len(self.levels) and not hasattr(estimator, "predict_quantiles"):
             raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
@@ -55,19 +57,22 @@ class PredictingModel:
 
     def _forecast(self, shown: pd.DataFrame, ahead: BoolArray) -> Float64Array:
         if not hasattr(self.estimator, "predict"):
-            called = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
-            return called.reshape(int(ahead.sum()), -1, 1)
+            history = shown[~ahead]
+            future = shown[ahead]
+            called = np.asarray(self.estimator(history, future), dtype=np.float64)
+            return called.reshape(len(future), -1, 1)
         forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
-        points = forecast.reshape(len(shown), -1, 1)[ahead]
-        if not len(self.levels):
-            return points
-        quantiles = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
-        found = quantiles.reshape(len(shown), -1, len(self.levels))[ahead]
-        return np.concatenate([points, found], axis=2)
+        points = forecast.reshape(len(shown), -1, 1)
+        n_levels = len(self.levels)
+        if not n_levels:
+            return points[ahead]
+        forecast = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
+        quantiles = forecast.reshape(len(shown), -1, n_levels)
+        return np.concatenate([points[ahead], quantiles[ahead]], axis=2)
 
 
 class ForecastingModel:
-    """An InformerRegressor, which `forecast` asks for the steps after what it sees.
+    """An InformerRegressor, whose `forecast` gives the steps after the rows that it is shown.
 
     transformers: fitted steps of Pipelines before it.
     time, labels: X's labels of time and of series (None for one), sorted by series and time.
@@ -80,25 +85,29 @@ class ForecastingModel:
         model: Any,
         time: pd.Index,
         labels: pd.Index | None,
-        levels: Float64Array = _NONE,
+        levels: Float64Array,
     ) -> None:
-        self.transformers, self.model, self.levels = transformers, model, levels
+        self.transformers = transformers
+        self.model = model
+        self.levels = levels
         history = model.timeline_
         places = RowPlaces(history.clock, model.series_, int(history.end_step[0]), b"")
         found = places.find(None, time, labels, len(time))
-        self._series, self._steps = found.series, found.steps
-        stored = (self._series < history.n_series) & (not found.own)
-        end = history.end_step[np.minimum(self._series, history.n_series - 1)]
-        self._end = np.where(stored, end, np.iinfo(np.int64).min)
-        # As the model writes them: X's may be of another time zone.
-        time = time if found.own else history.clock.labels(self._steps)
+        self._series = found.series
+        self._steps = found.steps
+        # The step after the history of each row's series; the least of numbers for none.
+        is_stored = (found.series < history.n_series) & (not found.own)
+        known_series = np.minimum(found.series, history.n_series - 1)
+        self._end = np.where(is_stored, history.end_step[known_series], _NEVER)
+        if not found.own:  # as the model writes them: X's may be of another time zone
+            time = history.clock.labels(found.steps)
         self._index = join_series(labels, np.arange(len(time)), time)
 
     def check_origins(self, rows: IntArray) -> None:
         """Raise if the model has seen a row to be forecast, from the first origins of series on."""
-        labels = self._index.get_level_values(-1)[rows]
-        seen = labels[self._steps[rows] < self._end[rows]]
-        if len(seen):
+        is_seen = self._steps[rows] < self._end[rows]
+        if is_seen.any():
+            seen = self._index.get_level_values(-1)[rows[is_seen]]
             raise ValueError(
                 f"The first origin, {seen[0]}, lies in the training rows. Pass rows after them, or "
                 "a later start."
@@ -109,20 +118,25 @@ class ForecastingModel:
 
         observed: where rows of X have a truth.
         """
-        seen = pd.Series(observed).groupby(self._series).cumsum().to_numpy() > observed
-        known = np.asarray(seen | (self._series < self.model.timeline_.n_series))[rows]
-        if not known.all():
-            names = first_names(self._index.get_level_values(0)[rows[~known]].unique())
-            said = f"series {names} are new to the fit: no forecast before an observed row"
-            if not known.any():
-                raise ValueError(f"{said}, and none has one. Pass more rows, or a smaller step.")
-            warn_user(f"{said}. For earlier ones add their history to X, and pass start.")
-        return known
+        n_observed = pd.Series(observed).groupby(self._series).cumsum().to_numpy()
+        has_observed = n_observed > observed  # before the row
+        is_fitted = self._series < self.model.timeline_.n_series
+        has_history = np.asarray(has_observed | is_fitted)[rows]
+        if not has_history.all():
+            series = self._index.get_level_values(0)[rows[~has_history]]
+            names = first_names(series.unique())
+            text = f"series {names} are new to the fit: no forecast before an observed row"
+            if not has_history.any():
+                raise ValueError(f"{text}, and none has one. Pass more rows, or a smaller step.")
+            warn_user(f"{text}. For earlier ones add their history to X, and pass start.")
+        return has_history
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Return how many rows of each series are held: a context, and steps from first to last."""
-        n_given = self._steps[stop - 1] - self._steps[first] + 1
-        return np.asarray(n_given + self.model.sizes_.seq_len)
+        first_step = self._steps[first]
+        last_step = self._steps[stop - 1]
+        n_steps = last_step - first_step + 1
+        return np.asarray(n_steps + self.model.sizes_.seq_len)
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
         """Forecast the rows ahead, series that need equally many steps in one call.
@@ -134,36 +148,45 @@ class ForecastingModel:
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
-        one = self.model.series_ is None
-        group = np.zeros(len(rows)) if one else self._steps_to_forecast(shown, rows)
-        out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(self.levels)))
+        group = np.zeros(len(rows), dtype=np.int64)
+        if self.model.series_ is not None:
+            group = self._groups_by_steps(shown, rows)
+        levels = list(self.levels)
+        shape = (len(self.model.roles_.targets), 1 + len(levels))
+        out = np.empty((len(rows), *shape))
         for number in np.unique(group):
-            alike = group == number
-            wanted = alike & ahead
-            forecast = self.model.forecast(shown[alike], levels=list(self.levels) or None)
-            values = forecast.loc[self._index[rows[wanted]]].to_numpy()
-            out[wanted] = values.reshape(-1, *out.shape[1:])
+            in_group = group == number
+            requested = in_group & ahead
+            forecast = self.model.forecast(shown[in_group], levels=levels or None)
+            labels = self._index[rows[requested]]
+            values = forecast.loc[labels].to_numpy()
+            out[requested] = values.reshape(-1, *shape)
         return out[ahead]
 
-    def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
+    def _groups_by_steps(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """
         Separate the rows of series whose forecasts take different numbers of steps.
 
-        `forecast` gives all series of a call as many steps as the one that needs most, and asks
+        `forecast` gives all series of a call as many steps as the one that needs most, and needs
         what is known ahead at each of them.
         """
-        steps, series = self._steps[rows], self._series[rows]
-        first = np.flatnonzero(np.append(True, series[1:] != series[:-1]))
+        steps = self._steps[rows]
+        series = self._series[rows]
+        is_first = np.append(True, series[1:] != series[:-1])
+        first = np.flatnonzero(is_first)
         last = np.append(first[1:], len(rows)) - 1
-        observed = shown[list(self.model.roles_.targets)].notna().all(axis=1).to_numpy()
-        none = np.iinfo(np.int64).min
-        known = np.maximum.reduceat(np.where(observed, steps, none), first)
-        begin = np.maximum(self._end[rows[first]], np.where(known == none, none, known + 1))
-        begin = np.where(begin == none, steps[first], begin)
+        # 1. Where forecasts of each series begin: after its history and the last observed row.
+        targets = shown[list(self.model.roles_.targets)]
+        is_observed = targets.notna().all(axis=1).to_numpy()
+        after_observed = np.maximum.reduceat(np.where(is_observed, steps + 1, _NEVER), first)
+        begin = np.maximum(self._end[rows[first]], after_observed)
+        begin = np.where(begin == _NEVER, steps[first], begin)
+        # 2. How many steps that takes.
+        n_steps = steps[last] - begin
         # Without an observed row it may also begin at the first one, if that lies far ahead.
-        own = np.where(known == none, steps[last] - steps[first], 0)
-        both = np.column_stack([steps[last] - begin, own])
-        _, group = np.unique(both, axis=0, return_inverse=True)
+        n_shown = np.where(after_observed == _NEVER, steps[last] - steps[first], 0)
+        counts = np.column_stack([n_steps, n_shown])
+        _, group = np.unique(counts, axis=0, return_inverse=True)
         return np.asarray(np.repeat(group, last - first + 1))
 
 
@@ -177,24 +200,24 @@ def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
 
 def rows_for_last(estimator: Any, X: Any) -> tuple[Any, Any]:
     """Return rows as the last step of an estimator sees them, and that step."""
-    transformers, last = take_apart(estimator)
+    transformers, last = split_last_step(estimator)
     for transformer in transformers:
         X = transformer.transform(X)
     return X, last
 
 
-def take_apart(estimator: Any) -> tuple[list[Any], Any]:
+def split_last_step(estimator: Any) -> tuple[list[Any], Any]:
     """Separate a regressor from the steps before it; of a search those of its best estimator.
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> take_apart(make_pipeline(StandardScaler(), "passthrough"))
+    >>> split_last_step(make_pipeline(StandardScaler(), "passthrough"))
     ([Pipeline(steps=[('standardscaler', StandardScaler())])], 'passthrough')
     """
     if hasattr(estimator, "best_estimator_"):
-        return take_apart(estimator.best_estimator_)
+        return split_last_step(estimator.best_estimator_)
     if not isinstance(estimator, Pipeline):
         return [], estimator
     before = [estimator[:-1]] if len(estimator) > 1 else []
-    inner, last = take_apart(estimator.steps[-1][1])
+    inner, last = split_last_step(estimator.steps[-1][1])
     return before + inner, last

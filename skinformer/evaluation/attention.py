@@ -14,7 +14,7 @@ from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.network import Network
 from skinformer.ensemble.windows import Rows
 from skinformer.estimators.base import BaseInformer
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.recording import requested_forecasts
 from skinformer.model.informer import Informer
 from skinformer.model.observed import AttentionRecorder, LayerAttention
@@ -114,7 +114,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     Warns
     -----
     UserWarning
-        If the network has no share in forecasts: its attention says nothing of them.
+        If the network has no share in forecasts: its attention explains nothing of them.
 
     See Also
     --------
@@ -127,7 +127,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     weights times values are what it computes. A token is a patch of rows; distilling makes one of
     two neighbours between layers of the encoder. Its times are those of the rows that it stands
     for: from the second layer on each has looked at all others, so that a weight on a token is
-    none on its rows. The last layer of the decoder asks for forecast steps alone.
+    none on its rows. The last layer of the decoder queries forecast steps alone.
 
     Rows before the first known one count as the training mean; they have times all the same.
 
@@ -154,7 +154,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     >>> maps[0].key_times.iloc[-1].astype(str).tolist()
     ['2024-01-09 04:00:00', '2024-01-09 07:00:00']
     """
-    model = take_apart(estimator)[1]
+    model = split_last_step(estimator)[1]
     if not isinstance(model, BaseInformer):
         raise TypeError(
             f"{type(model).__name__} has no attention to show. Pass a fitted InformerRegressor or "
@@ -162,17 +162,11 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         )
     forecasts = requested_forecasts(estimator, X)
     windows, window = forecasts.record(_observe)
-    silent = sum(windows[each][0] == 0 for each in window)
-    if silent:
-        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
-        warn_user(
-            f"the network has no share in {silent} of {len(window)} forecasts{but}: others make "
-            "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
-            "it; with members=['network'] it forecasts alone."
-        )
-    series, clock = forecasts.labels.get("series"), forecasts.steps.clock
+    _warn_of_no_weight(model, [windows[each][0] for each in window])
+    series = forecasts.labels.get("series")
+    clock = forecasts.steps.clock
+    _, first = np.unique(window, return_index=True)
     maps = []
-    first = np.unique(window, return_index=True)[1]
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = int(forecasts.origins[row])
@@ -180,38 +174,61 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     return maps
 
 
+def _warn_of_no_weight(model: BaseInformer, weights: list[float]) -> None:
+    """Warn if the network has no weight in some forecasts."""
+    n_silent = weights.count(0)
+    if n_silent:
+        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
+        warn_user(
+            f"the network has no share in {n_silent} of {len(weights)} forecasts{but}: others make "
+            "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
+            "it; with members=['network'] it forecasts alone."
+        )
+
+
 def _observe(
     ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
 ) -> list[tuple[float, list[LayerAttention]]]:
     """Return the weight of the network, and the attention of each layer, of some windows."""
-    windows, members = ensemble.windows(rows, origins), ensemble.ensemble.members
+    windows = ensemble.windows(rows, origins)
+    members = ensemble.ensemble.members
     network = cast(Network, members[NETWORK])
     corrected = None if network.base is None else members[network.base].forecast(windows)
     recorder = AttentionRecorder(network.network, n_kept=len(windows))
-    replace(network, network=cast(Informer, recorder)).forecast(windows, corrected)
+    recorded = replace(network, network=cast(Informer, recorder))
+    recorded.forecast(windows, corrected)
+    layers = recorder.kept()
     weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2)).tolist()
-    kept = recorder.kept()
-    return [(weight, [layer.of_window(i) for layer in kept]) for i, weight in enumerate(weights)]
+    observed = []
+    for i, weight in enumerate(weights):
+        of_window = [layer.of_window(i) for layer in layers]
+        observed.append((weight, of_window))
+    return observed
 
 
 def _as_map(
     layer: LayerAttention, origin: int, clock: Clock, weight: float, series: Hashable
 ) -> AttentionMap:
     """Add times to a layer's attention of one window."""
-    queries, keys = (
-        pd.DataFrame({"first": clock.labels(ends[:, 0]), "last": clock.labels(ends[:, 1])})
-        for ends in (origin + layer.queries.numpy(), origin + layer.keys.numpy())
-    )
     return AttentionMap(
         where=layer.where,
         layer=layer.layer + 1,
         origin=clock.labels(np.array([origin]))[0],
         series=series,
         weight=weight,
-        query_times=queries,
-        key_times=keys,
-        **{name: getattr(layer, name).cpu().numpy() for name in ("weights", "selected", "visible")},
+        weights=layer.weights.cpu().numpy(),
+        selected=layer.selected.cpu().numpy(),
+        visible=layer.visible.cpu().numpy(),
+        query_times=_times_of_tokens(clock, origin + layer.queries.numpy()),
+        key_times=_times_of_tokens(clock, origin + layer.keys.numpy()),
     )
+
+
+def _times_of_tokens(clock: Clock, steps: IntArray) -> pd.DataFrame:
+    """Return the times of the first and the last step, (n, 2), of tokens."""
+    first = clock.labels(steps[:, 0])
+    last = clock.labels(steps[:, 1])
+    return pd.DataFrame({"first": first, "last": last})
 
 
 def list_maps(maps: Any) -> list[AttentionMap]:

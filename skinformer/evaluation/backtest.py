@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 
-from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, take_apart
+from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, split_last_step
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
 from skinformer.reading.places import sort_rows
@@ -62,9 +62,9 @@ def backtest(
         Fitted on the rows before X, but with `refit`. A function gets the rows before the origin
         and those to forecast, and gives an array of one forecast a row. An `InformerRegressor`,
         alone, as the last step of a Pipeline or as the best one of a search, forecasts from the
-        origin itself; of others `predict` is asked, whose features may reach back no less than
-        `horizon` rows
-        (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many series at once.
+        origin itself; others forecast by `predict`, and their features may reach back no less
+        than `horizon` rows (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many
+        series at once.
     X : DataFrame, Series or array-like of shape (n_samples, n_features)
         Rows that follow the training rows, of one series or of a panel, in any order. Rows
         without an index are numbered.
@@ -82,11 +82,11 @@ def backtest(
         Rows between two origins; None is `horizon`, so that each row is forecast once.
     known_future : str or list, default=()
         Columns of X whose values are known ahead, besides those that an `InformerRegressor`
-        knows by its own parameter and those that `CalendarFeatures` makes.
+        has by its own parameter and those that `CalendarFeatures` makes.
     refit : bool or int, default=False
         Whether a clone of the estimator is fitted to all rows of X before an origin: at each
-        (True), or at every so many. X then begins with the training rows, and `start` says where
-        the first origin is; `estimator` need not be fitted.
+        (True), or at every so many. X then begins with the training rows, and `start` is the
+        first origin; `estimator` need not be fitted.
     levels : sequence of float, default=None
         Quantiles to forecast, too; the estimator must have `predict_quantiles`.
     coverage : float or sequence of float, default=None
@@ -109,7 +109,7 @@ def backtest(
     Raises
     ------
     ValueError
-        If the truth, the horizon or the first origin cannot be told, or if forecasts would
+        If the truth, the horizon or the first origin is not known, or if forecasts would
         start within the training rows.
     NotFittedError
         If the estimator is not fitted.
@@ -138,23 +138,24 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    found = check_range_levels(coverage, levels)
-    requested = np.empty(0) if found is None else found
+    requested = check_range_levels(coverage, levels)
     if refit is False:
         _check_forecasts(estimator)
     check_n_jobs(n_jobs)
-    last = take_apart(estimator)[1]
+    jobs = {"n_jobs": n_jobs, "verbose": verbose}
+    last = split_last_step(estimator)[1]
     horizon = _horizon(last, horizon)
     step = check_row_count("step", horizon if step is None else step)
     if refit is False:
         rows = _read_rows(estimator, last, X, y, known_future)
-        listed = rows.origins(start, horizon, step)
-        return _forecast_all(estimator, rows, listed, requested, n_jobs=n_jobs, verbose=verbose)
+        origins = rows.origins(start, horizon, step)
+        given = np.empty(0) if requested is None else requested
+        return _forecast_all(estimator, rows, origins, given, jobs)
     every = 1 if refit is True else check_row_count("refit", refit)
     folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
-    options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": found}
+    options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": requested}
     calls = [delayed(_of_fold)(estimator, *fold, options, every) for fold in folds]
-    table = pd.concat(_shared(calls, n_jobs=n_jobs, verbose=verbose, what="fits"))
+    table = pd.concat(_shared(calls, jobs, "fits"))
     keys = [key for key in ("series", "origin", "target", "time") if key in table]
     ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
     return ordered
@@ -181,14 +182,9 @@ def _refit_folds(
             "refit needs start=, the label of the first origin: X holds the training rows before "
             "it. Pass it, such as start=X.index[1000]."
         )
-    X = checks.labelled_rows(X, 0)
-    time, labels = time_labels(X.index)
-    order = sort_rows(time, labels, len(X)).order
-    X, time = X.iloc[order], time[order]
-    if y is not None:
-        y = y.iloc[order] if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)[order]
+    X, y, time = _sorted_in_time(X, y)
     moments = time.unique().sort_values()
-    first = int(moments.get_loc(find_start(time, start)))
+    first: Any = moments.get_loc(find_start(time, start))
     if not first:
         raise ValueError(
             "start is the first label of X, so there are no rows to fit to. Pass X with the "
@@ -196,22 +192,36 @@ def _refit_folds(
         )
     folds = []
     for begin in range(first, len(moments), every * step):
-        stop = begin + (every - 1) * step + horizon
+        stop = min(begin + (every - 1) * step + horizon, len(moments))
         before = np.asarray(time < moments[begin])
-        later = ~before & np.asarray(time <= moments[min(stop, len(moments)) - 1])
-        folds.append([(X[part], None if y is None else y[part]) for part in (before, later)])
+        later = ~before & np.asarray(time <= moments[stop - 1])
+        training = (X[before], None if y is None else y[before])
+        test = (X[later], None if y is None else y[later])
+        folds.append([training, test])
     return folds
 
 
+def _sorted_in_time(X: Any, y: Any) -> tuple[pd.DataFrame, Any, pd.Index]:
+    """Return rows, series after series, each in time, their truth, None for none, and times."""
+    X = checks.labelled_rows(X, 0)
+    time, labels = time_labels(X.index)
+    order = sort_rows(time, labels, len(X)).order
+    if isinstance(y, pd.Series | pd.DataFrame):
+        y = y.iloc[order]
+    elif y is not None:
+        y = np.asarray(y)[order]
+    return X.iloc[order], y, time[order]
+
+
 def _of_fold(
-    estimator: Any, training: Any, later: Any, options: dict[str, Any], every: int
+    estimator: Any, training: Any, test: Any, options: dict[str, Any], every: int
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
-    bounds_itself = hasattr(take_apart(estimator)[1], "forecast")
+    bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
-    table = backtest(fitted, *later, **options)
+    table = backtest(fitted, *test, **options)
     origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
     place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
     return table[place <= every]
@@ -243,9 +253,36 @@ def _horizon(last: Any, horizon: int | None) -> int:
     return check_row_count("horizon", horizon)
 
 
-#: Rows that one call holds at most, unless a series has more: bounds the memory of panels.
-_ROWS_AT_ONCE = 1 << 19
 _Forecaster: TypeAlias = ForecastingModel | PredictingModel
+
+
+class _Origins(NamedTuple):
+    """Where forecasts begin.
+
+    row: first row that each forecasts.
+    n_steps: how many rows it forecasts.
+    turn: its place among the origins of its series.
+    """
+
+    row: IntArray
+    n_steps: IntArray
+    turn: IntArray
+
+    def take(self, chosen: BoolArray) -> _Origins:
+        """Return some of them."""
+        return _Origins(self.row[chosen], self.n_steps[chosen], self.turn[chosen])
+
+
+class _Forecasts(NamedTuple):
+    """Forecasts of rows.
+
+    row, origin: of each.
+    values: (n, n_targets, 1 + n_levels), points and quantiles.
+    """
+
+    row: IntArray
+    origin: IntArray
+    values: Float64Array
 
 
 @dataclass(frozen=True)
@@ -258,18 +295,21 @@ class _SortedRows:
     time: pd.Index
     labels: pd.Index | None  # the series of each row
     series: IntArray  # its number
-    ends: IntArray  # series i holds rows ends[i] … ends[i + 1] - 1
+    first_row: IntArray  # series i holds rows first_row[i] … first_row[i + 1] - 1
 
-    def origins(self, start: Any, horizon: int, step: int) -> tuple[IntArray, IntArray, IntArray]:
-        """List origins, how many rows each forecasts, and its place in its series: its turn."""
-        first, ends = self.ends[:-1], self.ends[1:]
+    def origins(self, start: Any, horizon: int, step: int) -> _Origins:
+        """List the origins of all series, every `step` rows."""
+        first = self.first_row[:-1]
+        ends = self.first_row[1:]
         if start is not None:
-            early = self.time < find_start(self.time, start)
-            first = first + np.bincount(self.series[early], minlength=len(ends))
-        counts = -((first - ends) // step)
-        turn = origins_between(np.zeros_like(counts), counts - 1)
-        origins = np.repeat(first, counts) + step * turn
-        return origins, np.minimum(horizon, ends[self.series[origins]] - origins), turn
+            is_early = self.time < find_start(self.time, start)
+            n_early = np.bincount(self.series[is_early], minlength=len(ends))
+            first = first + n_early
+        n_origins = -((first - ends) // step)
+        turn = origins_between(np.zeros_like(n_origins), n_origins - 1)
+        row = np.repeat(first, n_origins) + step * turn
+        n_left = ends[self.series[row]] - row
+        return _Origins(row, np.minimum(horizon, n_left), turn)
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
         """Return some rows; of those ahead only what is known then."""
@@ -283,10 +323,55 @@ def _read_rows(
 ) -> _SortedRows:
     """Read the rows and their truth, and bring those of each series together in time."""
     roles: Roles | None = getattr(last, "roles_", None)
+    X = checks.labelled_rows(X, _first_number(last))
+    names = list(X.columns)
+    truth = _read_truth(_known_targets(roles, estimator, X, y), X, y)
+    known = _known_ahead(names, list(truth.columns), roles, known_future)
+    hidden = [j for j, name in enumerate(names) if name not in known]
+    checks.check_some_columns(X.shape[1], "X")
+    time, labels = time_labels(X.index)
+    check_distinct(time, labels)
+    frame = X.copy()
+    for j in hidden:
+        values = checks.numeric_column(X.iloc[:, j], names[j])
+        frame.isetitem(j, values.astype(np.float64))
+    rows = sort_rows(time, labels, len(X))
+    n_series = 1 if rows.names is None else len(rows.names)
+    return _SortedRows(
+        frame=frame.iloc[rows.order],
+        hidden=hidden,
+        truth=truth.iloc[rows.order],
+        time=time[rows.order],
+        labels=None if labels is None else labels[rows.order],
+        series=rows.series,
+        first_row=runs(rows.series, n_series),
+    )
+
+
+def _first_number(last: Any) -> int:
+    """Return the number of the first row without an index, after those that a fit has counted."""
     history = getattr(last, "timeline_", None)
-    by_row = history is not None and isinstance(history.clock, RowClock)
-    X = checks.labelled_rows(X, int(last.timeline_.end_step[0]) if by_row else 0)
-    targets = _known_targets(roles, estimator, X)
+    counts_rows = history is not None and isinstance(history.clock, RowClock)
+    return int(last.timeline_.end_step[0]) if counts_rows else 0
+
+
+def _known_ahead(
+    names: list[Any], targets: list[Any], roles: Roles | None, known_future: str | Sequence[Any]
+) -> tuple[Hashable, ...]:
+    """Return the columns that are known ahead, by the user, the fit or the calendar."""
+    given = checks.check_ahead(known_future, names, targets)
+    fitted = () if roles is None else roles.known
+    return find_known(names, [*given, *fitted], targets)
+
+
+def _known_targets(roles: Roles | None, estimator: Any, X: pd.DataFrame, y: Any) -> list[Any]:
+    """Find the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others.
+
+    Raise if these are none of X, or if others have no truth.
+    """
+    targets = [] if roles is None else list(roles.targets)
+    if isinstance(estimator, SeasonalNaive):
+        targets = [X.columns[place] for place in estimator.targets_ if place < X.shape[1]]
     if roles is not None and roles.mode == "features":
         raise ValueError(
             "estimator was fitted on features alone, so the truth before an origin does not reach "
@@ -297,29 +382,7 @@ def _read_rows(
             "y=None needs an estimator that knows its target, such as InformerRegressor("
             "target='load'). Pass the truth, such as y=X['load']."
         )
-    truth = _read_truth(targets, X, y)
-    names, targets = list(X.columns), list(truth.columns)
-    fitted = () if roles is None else roles.known
-    given = [*checks.check_ahead(known_future, names, targets), *fitted]
-    known = find_known(names, given, targets)
-    hidden = [j for j, name in enumerate(names) if name not in known]
-    checks.check_some_columns(X.shape[1], "X")
-    time, labels = time_labels(X.index)
-    check_distinct(time, labels)
-    rows, frame = sort_rows(time, labels, len(X)), X.copy()
-    for j in hidden:
-        frame.isetitem(j, checks.numeric_column(X.iloc[:, j], names[j]).astype(np.float64))
-    frame, truth, time = frame.iloc[rows.order], truth.iloc[rows.order], time[rows.order]
-    labels = None if labels is None else labels[rows.order]
-    ends = runs(rows.series, 1 if rows.names is None else len(rows.names))
-    return _SortedRows(frame, hidden, truth, time, labels, rows.series, ends)
-
-
-def _known_targets(roles: Roles | None, estimator: Any, X: pd.DataFrame) -> list[Any]:
-    """Find the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
-    if isinstance(estimator, SeasonalNaive):
-        return [X.columns[place] for place in estimator.targets_ if place < X.shape[1]]
-    return [] if roles is None else list(roles.targets)
+    return targets
 
 
 def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
@@ -339,72 +402,91 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
         names = list(truth.names)
     if targets:
         check_target_count(len(targets), n_columns)
-        if names != targets and set(names) <= set(X.columns):
-            fix = f"X[{targets!r}]" if set(targets) <= set(X.columns) else "their truth"
-            raise ValueError(
-                f"y holds {list(names)!r}, but the estimator forecasts {targets!r}: they would be "
-                f"compared with one another. Pass y={fix}."
-            )
+        _check_target_names(names, targets, set(X.columns))
     return pd.DataFrame(truth.values, X.index, pd.Index(names, tupleize_cols=False))
 
 
+def _check_target_names(names: list[Any], targets: list[Any], columns: set[Any]) -> None:
+    """Raise if the truth is of other columns of X than those that are forecast."""
+    if names != targets and set(names) <= columns:
+        fix = f"X[{targets!r}]" if set(targets) <= columns else "their truth"
+        raise ValueError(
+            f"y holds {names!r}, but the estimator forecasts {targets!r}: they would be "
+            f"compared with one another. Pass y={fix}."
+        )
+
+
 def _forecast_all(
-    estimator: Any, rows: _SortedRows, at: tuple[IntArray, ...], levels: Float64Array, **jobs: Any
+    estimator: Any, rows: _SortedRows, origins: _Origins, levels: Float64Array, jobs: dict[str, Any]
 ) -> pd.DataFrame:
-    """Forecast from the origins that `rows.origins` lists."""
-    origins, lengths, turn = at
-    transformers, last = take_apart(estimator)
+    """Forecast from all origins."""
+    transformers, last = split_last_step(estimator)
     forecaster: _Forecaster
-    parts = []
+    parts: list[_Forecasts] = []
     if hasattr(last, "forecast"):
         forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
-        forecaster.check_origins(origins[turn == 0])
-        known = forecaster.after_history(origins, rows.truth.notna().any(axis=1).to_numpy())
-        origins, lengths, turn = origins[known], lengths[known], turn[known]
-        quick = None if transformers else after_updates(last, rows.frame)
-        at_once = np.zeros(len(origins), bool) if quick is None else quick.after_truth[origins]
-        if quick is not None and at_once.any():
-            start, steps = origins[at_once], lengths[at_once]
-            found = quick.forecast(start, steps, levels)
-            ahead = origins_between(start, start + steps - 1)
-            parts.append((ahead, np.repeat(start, steps), found))
-        origins, lengths, turn = origins[~at_once], lengths[~at_once], turn[~at_once]
+        forecaster.check_origins(origins.row[origins.turn == 0])
+        observed = rows.truth.notna().any(axis=1).to_numpy()
+        origins = origins.take(forecaster.after_history(origins.row, observed))
+        if not transformers:
+            parts, origins = _forecast_at_once(last, rows, origins, levels)
     else:
         forecaster = PredictingModel(estimator, levels)
-    calls = [
-        delayed(_forecast_origins)(forecaster, rows, origins[turn == now], lengths[turn == now])
-        for now in np.unique(turn)
-    ]
-    for part in _shared(calls, what="origins", **jobs):
-        parts += part
-    return _as_table(rows, levels, *map(np.concatenate, zip(*parts, strict=True)))
+    calls = []
+    for turn in np.unique(origins.turn):
+        of_turn = origins.take(origins.turn == turn)
+        calls.append(delayed(_forecast_origins)(forecaster, rows, of_turn))
+    for found in _shared(calls, jobs, "origins"):
+        parts += found
+    return _as_table(rows, levels, parts)
+
+
+def _forecast_at_once(
+    model: Any, rows: _SortedRows, origins: _Origins, levels: Float64Array
+) -> tuple[list[_Forecasts], _Origins]:
+    """Forecast at once from origins right after an observed row; return the others, too."""
+    updated = after_updates(model, rows.frame)
+    if updated is None:
+        return [], origins
+    is_after_truth = updated.after_truth[origins.row]
+    if not is_after_truth.any():
+        return [], origins
+    row, n_steps, _ = origins.take(is_after_truth)
+    values = updated.forecast(row, n_steps, levels)
+    ahead = origins_between(row, row + n_steps - 1)
+    found = _Forecasts(ahead, np.repeat(row, n_steps), values)
+    return [found], origins.take(~is_after_truth)
 
 
 def _forecast_origins(
-    forecaster: _Forecaster, rows: _SortedRows, origins: IntArray, lengths: IntArray
-) -> list[tuple[IntArray, IntArray, Float64Array]]:
-    """Forecast from one origin of each of some series: rows ahead, their origins and forecasts."""
-    first, stop = rows.ends[rows.series[origins]], origins + lengths
-    batch = np.cumsum(forecaster.sizes(first, stop)) // _ROWS_AT_ONCE
-    found = []
+    forecaster: _Forecaster, rows: _SortedRows, origins: _Origins
+) -> list[_Forecasts]:
+    """Forecast from one origin of each of some series."""
+    # Rows that one call holds at most, unless a series has more: bounds the memory of panels.
+    rows_at_once = 1 << 19
+    first = rows.first_row[rows.series[origins.row]]
+    stop = origins.row + origins.n_steps
+    batch = np.cumsum(forecaster.sizes(first, stop)) // rows_at_once
+    parts = []
     for number in np.unique(batch):
         chosen = batch == number
         shown = origins_between(first[chosen], stop[chosen] - 1)
-        start = np.repeat(origins[chosen], (stop - first)[chosen])
-        ahead = shown >= start
-        forecast = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
-        found.append((shown[ahead], start[ahead], forecast))
-    return found
+        n_shown = stop[chosen] - first[chosen]
+        origin = np.repeat(origins.row[chosen], n_shown)
+        ahead = shown >= origin
+        values = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
+        parts.append(_Forecasts(shown[ahead], origin[ahead], values))
+    return parts
 
 
-def _shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> Iterator[Any]:
-    """Make joblib's delayed calls, in several processes if asked to; results come in order.
+def _shared(calls: list[Any], jobs: dict[str, Any], what: str) -> Iterator[Any]:
+    """Make joblib's delayed calls, in several processes if n_jobs is more; results come in order.
 
-    verbose: above 0 a progress bar, where ``rich`` is installed.
+    jobs: n_jobs and verbose, above 0 a progress bar, where ``rich`` is installed.
     what: what it counts.
     """
-    results = _in_order(n_jobs)(calls)
-    if verbose and len(calls) > 1:
+    results = _in_order(jobs["n_jobs"])(calls)
+    if jobs["verbose"] and len(calls) > 1:
         try:
             from rich.progress import track
         except ImportError as error:
@@ -424,24 +506,31 @@ def _in_order(n_jobs: int | None) -> Any:
         return Parallel(n_jobs=n_jobs)
 
 
-def _as_table(
-    rows: _SortedRows, levels: Float64Array, row: IntArray, origin: IntArray, forecast: Float64Array
-) -> pd.DataFrame:
+def _as_table(rows: _SortedRows, levels: Float64Array, parts: list[_Forecasts]) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
-    n_targets = forecast.shape[1]
+    values = np.concatenate([part.values for part in parts])
+    n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    target = np.tile(np.arange(n_targets), len(row))
-    row, origin = np.repeat(row, n_targets), np.repeat(origin, n_targets)
-    order = np.lexsort((row, target, origin))
-    row, origin, target = row[order], origin[order], target[order]
-    table: dict[str, Any] = {} if rows.labels is None else {"series": rows.labels[row]}
-    table |= {
-        "origin": rows.time[origin],
-        "time": rows.time[row],
-        "ahead": row - origin + 1,
-        "target": rows.truth.columns.to_numpy(dtype=object)[target],
-        "actual": rows.truth.to_numpy()[row, target],
-    }
+    keys = _keys(parts, n_targets)
+    order = np.lexsort(keys)
+    row, target, origin = keys[:, order]
+    table: dict[str, Any] = {}
+    if rows.labels is not None:
+        table["series"] = rows.labels[row]
+    table["origin"] = rows.time[origin]
+    table["time"] = rows.time[row]
+    table["ahead"] = row - origin + 1
+    table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
+    table["actual"] = rows.truth.to_numpy()[row, target]
     names = ["forecast", *(f"q{level:g}" for level in levels)]
-    flat = forecast.reshape(-1, len(names))[order]
-    return pd.DataFrame(table | dict(zip(names, flat.T, strict=True)))
+    forecasts = values.reshape(-1, len(names))[order]
+    table |= dict(zip(names, forecasts.T, strict=True))
+    return pd.DataFrame(table)
+
+
+def _keys(parts: list[_Forecasts], n_targets: int) -> IntArray:
+    """Return row, target and origin, (3, n), of each forecast of each target."""
+    row = np.concatenate([part.row for part in parts])
+    origin = np.concatenate([part.origin for part in parts])
+    target = np.tile(np.arange(n_targets), len(row))
+    return np.stack([row.repeat(n_targets), target, origin.repeat(n_targets)])

@@ -95,18 +95,14 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         self._validate_params()
         rows = read_rows(self, X, reset=True)
         truth = None if y is None else read_truth(y)
-        targets = find_targets(self.target, rows.names, named=rows.named, truth=truth)
-        if truth is None and self.target is None:
-            known = find_known(rows.names, (), targets)
-            others = [name for name in rows.names if name not in (*targets, *known)]
-            warn_of_last_column(targets[0], others, named=rows.named)
-        self.targets_ = [rows.names.index(name) for name in targets]
+        self.targets_ = self._find_targets(rows, truth)
         self._one_dimensional = not isinstance(self.target, list)
         values = rows.values[:, self.targets_].astype(np.float64)
         if truth is not None:
             check_same_rows(X, y)
             self._one_dimensional = truth.one_dimensional
-            values = values if self.targets_ else truth.values
+            if not self.targets_:
+                values = truth.values
         check_some_truth(values)
         self.mean_ = np.nanmean(values, axis=0)
         grouped = group_rows(rows.time, rows.series, len(values))
@@ -114,6 +110,15 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         self._places = grouped.places(X, clock, steps)
         self._history = _as_rows(grouped.series, steps, values[grouped.order])
         return self
+
+    def _find_targets(self, rows: Any, truth: Any) -> list[int]:
+        """Return the positions of the targets; warn if the last column is taken unasked."""
+        targets = find_targets(self.target, rows.names, named=rows.named, truth=truth)
+        if truth is None and self.target is None:
+            known = find_known(rows.names, (), targets)
+            others = [name for name in rows.names if name not in (*targets, *known)]
+            warn_of_last_column(targets[0], others, named=rows.named)
+        return [rows.names.index(name) for name in targets]
 
     def predict(self, X: Any) -> Float64Array:
         """
@@ -132,33 +137,37 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             One-dimensional as y was; without y two-dimensional if `target` is a list.
         """
         check_fitted(self)
-        read = read_rows(self, X, reset=False)
-        values = read.values
-        found = self._places.find(X, read.time, read.series, len(values))
-        codes, steps = found.series, found.steps
-        given = np.full((len(values), len(self.mean_)), np.nan)
+        rows = read_rows(self, X, reset=False)
+        shape = (len(rows.values), len(self.mean_))
+        places = self._places.find(X, rows.time, rows.series, shape[0])
+        observed = np.full(shape, np.nan)
         if self.targets_:
-            given = values[:, self.targets_].astype(np.float64)
-        rows = _as_rows(codes, steps, given)
-        known = rows if found.own else pd.concat([self._history, rows])
+            observed = rows.values[:, self.targets_].astype(np.float64)
+        known = _as_rows(places.series, places.steps, observed)
+        if not places.own:
+            known = pd.concat([self._history, known])
         if self.targets_:
             known = known.drop_duplicates(["series", "step"], keep="last")  # X's own values win
-        seasons = [self._a_season_before(known, codes, steps, j) for j in range(len(self.mean_))]
-        forecast = np.where(np.isnan(seasons), self.mean_[:, None], seasons).T
+        forecast = np.empty(shape)
+        for j, mean in enumerate(self.mean_):
+            found = self._a_season_before(known, places.series, places.steps, j)
+            forecast[:, j] = np.where(np.isnan(found), mean, found)
         return forecast[:, 0] if self._one_dimensional else forecast
 
     def _a_season_before(
-        self, known: pd.DataFrame, codes: Any, steps: Any, target: int
+        self, known: pd.DataFrame, series: Any, steps: Any, target: int
     ) -> Float64Array:
         """Find one target's last value known a whole number of seasons before each step."""
         known = known[known[target].notna()].sort_values("step")
-        left = pd.DataFrame({"step": steps - self.season, "phase": steps % self.season})
-        left = left.assign(series=codes).reset_index().sort_values("step")
-        right = known[["series", "step", target]].assign(phase=known["step"] % self.season)
-        found = pd.merge_asof(left, right, on="step", by=["series", "phase"])
+        known = known[["series", "step", target]]
+        known = known.assign(phase=known["step"] % self.season)
+        before = pd.DataFrame({"series": series, "step": steps - self.season})
+        before["phase"] = steps % self.season
+        before = before.reset_index().sort_values("step")
+        found = pd.merge_asof(before, known, on="step", by=["series", "phase"])
         return found.set_index("index")[target].sort_index().to_numpy()
 
 
-def _as_rows(codes: Any, steps: Any, values: Float64Array) -> pd.DataFrame:
+def _as_rows(series: Any, steps: Any, values: Float64Array) -> pd.DataFrame:
     """Put series, step and the targets' values, numbered, side by side."""
-    return pd.DataFrame(values).assign(series=codes, step=steps)
+    return pd.DataFrame(values).assign(series=series, step=steps)

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from skinformer.evaluation.scores import interval_coverage, interval_width, pinball_loss
+from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_choice
 
 
@@ -50,10 +51,13 @@ def summary(
     """
     check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
-    names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
+    names: list[Any] = []
+    if isinstance(by, Sequence) and not isinstance(by, str):
+        names = list(by)
     keys = [group_key(known, each) for each in names or [by]]
     groups = known.groupby(keys if len(keys) > 1 else keys[0])
-    return pd.DataFrame([_errors(part) for _, part in groups], index=groups.size().index)
+    errors = [_errors(part) for _, part in groups]
+    return pd.DataFrame(errors, index=groups.size().index)
 
 
 def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None) -> pd.DataFrame:
@@ -106,55 +110,93 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     """
     named_results(results, "origin", "time", "actual", "forecast")
     given: Any = results
-    given = given if isinstance(given, Mapping) else {"": given}
-    first = next(iter(given)) if reference is None else reference
-    tables = aligned(given, first)
-    yardstick, rows = tables[first], {}
+    if not isinstance(given, Mapping):
+        given = {"": given}
+    if reference is None:
+        reference = next(iter(given))
+    tables = aligned(given, reference)
+    other = tables[reference]
+    other_mae = _errors(other[other["actual"].notna()])["mae"]
+    rows = {}
     for name, table in tables.items():
         errors = _errors(table[table["actual"].notna()])
-        dm, p_value = _diebold_mariano(table, yardstick)
-        base = _errors(yardstick[yardstick["actual"].notna()])["mae"]
-        skill = 1 - errors["mae"] / base if base else float("nan")
-        rows[name] = errors | {"skill": skill, "dm": dm, "p_value": p_value}
+        errors["skill"] = float("nan")
+        if other_mae:
+            errors["skill"] = 1 - errors["mae"] / other_mae
+        errors["dm"], errors["p_value"] = _diebold_mariano(table, other)
+        rows[name] = errors
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _errors(part: pd.DataFrame) -> dict[str, float]:
+    """Average the errors of rows whose truth is known."""
     error = (part["forecast"] - part["actual"]).to_numpy()
-    out = {
+    errors = {
         "n": len(part),
         "mae": float(np.abs(error).mean()),
         "rmse": float(np.sqrt((error**2).mean())),
         "bias": float(error.mean()),
     }
-    names = quantile_columns(part)
-    if names:
-        actual, levels = part["actual"].to_numpy(), list(names)
-        quantiles = part[list(names.values())].to_numpy()
-        out["pinball"] = pinball_loss(actual, quantiles, levels=levels)
-        out["coverage"] = interval_coverage(actual, quantiles[:, [0, -1]])
-        out["width"] = interval_width(actual, quantiles[:, [0, -1]])
-    return out
+    columns = quantile_columns(part)
+    if columns:
+        actual = part["actual"].to_numpy()
+        quantiles = part[list(columns.values())].to_numpy()
+        interval = quantiles[:, [0, -1]]
+        errors["pinball"] = pinball_loss(actual, quantiles, levels=list(columns))
+        errors["coverage"] = interval_coverage(actual, interval)
+        errors["width"] = interval_width(actual, interval)
+    return errors
 
 
 def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, float]:
-    """Test whether errors differ: the statistic with Harvey's correction, and its p-value."""
-    apart = (one["forecast"] - one["actual"]).abs() - (other["forecast"] - other["actual"]).abs()
-    by_origin = apart.groupby(one["origin"], sort=True).mean().dropna().to_numpy()
-    origins = np.sort(one["origin"].unique())
-    last = one.groupby("origin", sort=True)["time"].max().to_numpy()
-    overlap = int(max((origins[i:] <= end).sum() for i, end in enumerate(last)))
-    n, h = len(by_origin), overlap
+    """Test whether mean absolute errors differ: the statistic of [1]_ in `compare`, its p-value."""
+    nothing = (float("nan"), float("nan"))
+    # 1. Mean differences by origin.
+    differences = _absolute_error(one) - _absolute_error(other)
+    by_origin = differences.groupby(one["origin"], sort=True).mean().dropna().to_numpy()
+    n = len(by_origin)
+    h = _overlap(one)
     if n < 3 or h >= n or not by_origin.any():
-        return float("nan"), float("nan")
-    centred = by_origin - by_origin.mean()
-    covariance = [float(centred[k:] @ centred[: n - k]) / n for k in range(h)]
-    variance = (covariance[0] + 2 * sum(covariance[1:])) / n
-    harvey = (n + 1 - 2 * h + h * (h - 1) / n) / n
-    if variance <= 0 or harvey <= 0:
-        return float("nan"), float("nan")
-    statistic = by_origin.mean() / math.sqrt(variance) * math.sqrt(harvey)
-    return statistic, float(2 * stdtr(n - 1, -abs(statistic)))
+        return nothing
+    # 2. The variance of their mean, and Harvey's correction for few origins.
+    mean = by_origin.mean()
+    variance = _variance_of_mean(by_origin - mean, h)
+    n_pairs = h * (h - 1)
+    correction = (n + 1 - 2 * h + n_pairs / n) / n
+    if variance <= 0 or correction <= 0:
+        return nothing
+    # 3. Student's law.
+    statistic = mean / math.sqrt(variance) * math.sqrt(correction)
+    p_value = 2 * stdtr(n - 1, -abs(statistic))
+    return statistic, float(p_value)
+
+
+def _absolute_error(result: pd.DataFrame) -> pd.Series:
+    return (result["forecast"] - result["actual"]).abs()
+
+
+def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
+    """Estimate the variance of a mean of autocorrelated numbers, of which it was subtracted.
+
+    n_lags: of autocovariances, from lag 0.
+    """
+    n = len(centred)
+    total = 0.0
+    for lag in range(1, n_lags):
+        total += float(centred[lag:] @ centred[:-lag]) / n
+    variance = float(centred @ centred) / n
+    return (variance + 2 * total) / n
+
+
+def _overlap(result: pd.DataFrame) -> int:
+    """Return how many origins at most lie in the time of one forecast, its own among them."""
+    origins = np.sort(result["origin"].unique())
+    ends = result.groupby("origin", sort=True)["time"].max().to_numpy()
+    most = 0
+    for i, end in enumerate(ends):
+        n_inside = int((origins[i:] <= end).sum())
+        most = max(most, n_inside)
+    return most
 
 
 _KEYS = ["series", "origin", "time", "ahead", "target"]
@@ -162,12 +204,13 @@ _KEYS = ["series", "origin", "time", "ahead", "target"]
 
 def check_result(result: Any, *needed: str, of: str = "", advice: str = "") -> None:
     """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
-    lacking = [each for each in needed if each not in getattr(result, "columns", ())]
-    if lacking:
-        raise ValueError(
-            f"results{of} lack the column {lacking[0]!r}: this is made of what `backtest` gives. "
-            f"Pass such a frame{advice}."
-        )
+    columns = getattr(result, "columns", ())
+    for name in needed:
+        if name not in columns:
+            raise ValueError(
+                f"results{of} lack the column {name!r}: this is made of what `backtest` gives. "
+                f"Pass such a frame{advice}."
+            )
     if not result["actual"].notna().any():
         raise ValueError(
             f"results{of} hold no known truth: there is nothing to compare with. Pass backtests of "
@@ -178,12 +221,14 @@ def check_result(result: Any, *needed: str, of: str = "", advice: str = "") -> N
 def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
     """Return backtests by name, a single one by none; raise if they are none."""
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
+    if not tables:
+        raise ValueError("results={} holds no backtest. Pass one by name, {'model': frame}.")
+    named = {}
     for name, table in tables.items():
         of = f" of {name!r}" if name else ""
         check_result(table, *needed, of=of, advice=", or several of them by name, {'model': frame}")
-    if not tables:
-        raise ValueError("results={} holds no backtest. Pass one by name, {'model': frame}.")
-    return {str(name): table for name, table in tables.items()}
+        named[str(name)] = table
+    return named
 
 
 def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd.DataFrame]:
@@ -208,10 +253,10 @@ def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd
     >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
     [7.0, 5.0]
     """
-    tables = {
-        name: table.sort_values([key for key in _KEYS if key in table], ignore_index=True)
-        for name, table in results.items()
-    }
+    tables = {}
+    for name, table in results.items():
+        keys = [key for key in _KEYS if key in table]
+        tables[name] = table.sort_values(keys, ignore_index=True)
     check_choice("reference", reference, tables)
     labels = tables[reference].filter(items=_KEYS)
     for name, table in tables.items():
@@ -277,5 +322,8 @@ def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
     >>> quantile_columns(pd.DataFrame(columns=["actual", "q0.9", "q0.05"]))
     {0.05: 'q0.05', 0.9: 'q0.9'}
     """
-    names = [name for name in result if isinstance(name, str) and name.startswith("q0.")]
-    return dict(sorted((float(name[1:]), name) for name in names))
+    columns = {}
+    for name in result:
+        if isinstance(name, str) and name.startswith("q0."):
+            columns[float(name[1:])] = name
+    return dict(sorted(columns.items()))

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skinformer.ensemble.ensemble import EnsembleForecaster
+from skinformer.ensemble.windows import Rows
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.recording import (
     RequestedForecasts,
     WatchedForecaster,
     requested_forecasts,
 )
-from skinformer.evaluation.usual import UsualValues
-from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.evaluation.usual import Baseline
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.validation.arguments import check_choice, check_count
-
-#: Groups of which all orders are taken: 120.
-_ALL_ORDERS = 5
 
 
 def explain(
@@ -40,7 +39,7 @@ def explain(
     Each forecast is taken apart into a baseline, which is what the same fit forecasts for the same
     time from a usual past, and what the values that differ from the usual ones add to it. Usual is
     a column's median at this time of the longest season (a week of hours, a day of minutes, a year
-    of months) of which the history holds four. The calendar, the series and what the fit knows of
+    of months) of which the history holds four. The calendar, the series and what the fit learnt of
     them are part of the baseline.
 
     Parameters
@@ -84,7 +83,7 @@ def explain(
     interactions use the package shap on a function of windows.
 
     Missing values stay missing. No contribution is a cause: a column may be given what another
-    one, or nobody measured, did.
+    one, or one that was not measured, did.
 
     Cost: up to 32 forecasts of five groups, ``n_permutations * n_groups`` of more.
 
@@ -115,46 +114,58 @@ def explain(
     members = _members_of_groups(model.roles_, groups)
     points = _Counterfactual.of(forecasts, np.stack([*members.values()]))
     orders = list(_orders(len(members), n_permutations, random_state))
-    given = [np.zeros_like(points.own) for _ in members]
+    baseline = points(frozenset())
+    contributions = [baseline, *_shapley_values(points, orders)]
+    sources: list[Hashable] = ["baseline", *members]
+    if model.head_.level is not None:
+        sources.append("calibration")
+        contributions.append(model._points(forecasts.steps) - points.own)
+    table = forecasts.table(source=sources)
+    return table.assign(contribution=np.stack(contributions, axis=2).ravel())
+
+
+def _shapley_values(points: _Counterfactual, orders: Sequence[Sequence[int]]) -> list[Float64Array]:
+    """Average by how much each group moves forecasts, (n, n_targets), over orders of groups."""
+    values = [np.zeros_like(points.own) for _ in points.members]
     for order in orders:
         inside: frozenset[int] = frozenset()
         for group in order:
-            gain = points(inside | {group}) - points(inside)
-            given[group] += gain / len(orders)
+            before = points(inside)
             inside |= {group}
-    sources: list[Hashable] = ["baseline", *members]
-    parts = [points(frozenset()), *given]
-    if model.head_.level is not None:
-        sources.append("calibration")
-        parts.append(model._points(forecasts.steps) - points.own)
-    table = forecasts.table(source=sources)
-    return table.assign(contribution=np.stack(parts, axis=2).ravel())
+            values[group] += (points(inside) - before) / len(orders)
+    return values
 
 
 def _members_of_groups(roles: Roles, groups: Any) -> dict[Hashable, Any]:
     """Return which columns are in each group, (n_columns,); raise if one is in none, or in two."""
     columns = [*roles.targets, *roles.past, *roles.known]
-    named = {} if groups is None else {name: list(some) for name, some in groups.items()}
-    grouped = [column for some in named.values() for column in some]
+    named = {}
+    if groups is not None:
+        named = {name: list(members) for name, members in groups.items()}
+    grouped = [column for members in named.values() for column in members]
     for column in grouped:
         check_choice("groups: column", column, columns)
     alone = {column: [column] for column in columns if column not in grouped}
-    if len(set(grouped)) < len(grouped) or named.keys() & alone.keys():
+    has_duplicates = len(set(grouped)) < len(grouped)
+    if has_duplicates or named.keys() & alone.keys():
         raise ValueError(
             f"groups={groups!r} hold a column twice, or have the name of a column that is in none "
             "of them. Pass each column in one group, and other names."
         )
-    named |= alone
-    return {name: np.array([each in some for each in columns]) for name, some in named.items()}
+    masks = {}
+    for name, members in (named | alone).items():
+        masks[name] = np.array([column in members for column in columns])
+    return masks
 
 
 def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
-    """Return all orders of a few groups; else some that are drawn, each with its reverse."""
-    if n <= _ALL_ORDERS:
+    """Return all orders of up to five groups, else some that are drawn, each with its reverse."""
+    if n <= 5:
         yield from permutations(range(n))
         return
     generator = np.random.default_rng(seed)
-    for _ in range(-(-n_permutations // 2)):
+    n_pairs = -(-n_permutations // 2)
+    for _ in range(n_pairs):
         order = generator.permutation(n).tolist()
         yield order
         yield order[::-1]
@@ -178,17 +189,21 @@ class _Counterfactual:
     @classmethod
     def of(cls, forecasts: RequestedForecasts, members: Any) -> _Counterfactual:
         """Find the usual values."""
-        history, observed = forecasts.model.timeline_, forecasts.steps.observed
-        usual, given = history.values.copy(), observed.values.copy()
-        series = forecasts.steps.place.series[observed.track]
-        for each in np.unique(forecasts.steps.place.series):
-            found, own = UsualValues.of(history, each), series == each
-            given[own] = found.at(observed.steps[own], forecasts.steps.clock)
-            if each < history.n_series:
-                rows = np.arange(history.first_truth[each], history.first_row[each + 1])
-                usual[rows] = found.at(history.steps_of(rows), history.clock)
-        given[np.isnan(observed.values)] = np.nan
-        return cls(forecasts, members, usual, given, {})
+        history = forecasts.model.timeline_
+        steps = forecasts.steps
+        observed = steps.observed
+        usual = history.values.copy()
+        usual_given = observed.values.copy()
+        series_of_rows = steps.place.series[observed.track]
+        for series in np.unique(steps.place.series):
+            baseline = Baseline.of(history, series)
+            own = series_of_rows == series
+            usual_given[own] = baseline.at(observed.steps[own], steps.clock)
+            if series < history.n_series:
+                rows = np.arange(history.first_truth[series], history.first_row[series + 1])
+                usual[rows] = baseline.at(history.steps_of(rows), history.clock)
+        usual_given[np.isnan(observed.values)] = np.nan
+        return cls(forecasts, members, usual, usual_given, {})
 
     @property
     def own(self) -> Float64Array:
@@ -198,19 +213,24 @@ class _Counterfactual:
     def __call__(self, inside: frozenset[int]) -> Float64Array:
         """Forecast, (n, n_targets), with the own values of some groups."""
         if inside not in self.known:
-            self.known[inside] = self._forecast(self.members[list(inside)].any(axis=0))
+            own = self.members[list(inside)].any(axis=0)
+            self.known[inside] = self._forecast(own)
         return self.known[inside]
 
     def _forecast(self, own: Any) -> Float64Array:
-        steps, model = self.forecasts.steps, self.forecasts.model
-        history, observed = model.timeline_, steps.observed
-        given = np.where(own, observed.values, self.usual_given)
+        """Forecast with the own values of some columns, (n_columns,), and the usual ones else."""
+        steps = self.forecasts.steps
+        model = self.forecasts.model
+        history = model.timeline_
+        observed = steps.observed
+        # What is shown of the history, and of X.
         context = replace(history, values=np.where(own, history.values, self.usual))
+        given = np.where(own, observed.values, self.usual_given)
+        shown = steps._replace(observed=observed._replace(values=given))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
-        outputs, _ = forecaster.rolled(steps._replace(observed=observed._replace(values=given)))
-        points: Float64Array = model.head_.point(
-            forecaster.in_units(outputs, steps.series(history.n_series))
-        )
+        outputs, _ = forecaster.rolled(shown)
+        in_units = forecaster.in_units(outputs, steps.series(history.n_series))
+        points: Float64Array = model.head_.point(in_units)
         return points
 
 
@@ -254,12 +274,14 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     """
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration"])]
-    of = [name for name in ("target", "series") if name in reasons]
+    names = ["target", "series"] if "series" in reasons else ["target"]
     size = reasons["contribution"].abs()
-    mean = size.groupby([reasons[name] for name in [*of, "source"]], sort=False).mean()
-    shares = mean / mean.groupby(of).transform("sum")
-    found = shares.groupby("source", sort=False).mean().fillna(0.0).sort_values(ascending=False)
-    return found.rename("importance").rename_axis(None)
+    keys = [reasons[name] for name in (*names, "source")]
+    mean = size.groupby(keys, sort=False).mean()
+    shares = mean / mean.groupby(names).transform("sum")
+    found = shares.groupby("source", sort=False).mean().fillna(0.0)
+    largest_first = found.sort_values(ascending=False)
+    return largest_first.rename("importance").rename_axis(None)
 
 
 def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
@@ -307,35 +329,51 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
     forecasts = _forecasts_of(estimator, X)
-    windows, window = forecasts.record(
-        lambda ensemble, rows, origins: _split(ensemble.parts(rows, origins), len(origins))
-    )
-    names = [name for name in forecasts.model.ensemble_.members if any(name in w for w in windows)]
-    series = forecasts.steps.series(forecasts.model.timeline_.n_series)
-    scaler = forecasts.model.scaler_.with_unseen()
-    nothing = np.zeros((2, forecasts.model.sizes_.pred_len, len(forecasts.model.roles_.targets)))
-    weights, points, kept = [], [], []
+    model = forecasts.model
+    windows, window = forecasts.record(_parts_of_windows)
+    present: set[str] = set().union(*windows)
+    names = [name for name in model.ensemble_.members if name in present]
+    series = forecasts.steps.series(model.timeline_.n_series)
+    scaler = model.scaler_.with_unseen()
+    weights = []
+    points = []
+    has_weight = []
     for name in names:
-        found = np.stack([each.get(name, nothing) for each in windows])
-        weight, point = found[window, :, forecasts.ahead].swapaxes(0, 1)
+        parts = _parts_of_member(name, windows)
+        weight = parts[window, 0, forecasts.ahead]
+        point = parts[window, 1, forecasts.ahead]
         weights.append(weight)
         points.append(scaler.inverse(point, series))
-        kept.append(np.broadcast_to(found[window, 0].any(axis=(1, 2))[:, None], weight.shape))
+        in_block = parts[window, 0].any(axis=(1, 2))
+        has_weight.append(np.broadcast_to(in_block[:, None], weight.shape))
     table = forecasts.table(part=names)
     table["weight"] = np.stack(weights, axis=2).ravel()
     table["forecast"] = np.stack(points, axis=2).ravel()
-    return table[np.stack(kept, axis=2).ravel()].reset_index(drop=True)
+    rows = np.stack(has_weight, axis=2).ravel()
+    return table[rows].reset_index(drop=True)
 
 
-def _split(parts: Mapping[str, Any], n: int) -> list[dict[str, Float64Array]]:
+def _parts_of_member(name: str, windows: list[dict[str, Float64Array]]) -> Float64Array:
+    """Return weights and points, (n_windows, 2, pred_len, n_targets), zero where it has none."""
+    first = next(parts[name] for parts in windows if name in parts)
+    nothing = np.zeros(first.shape)
+    return np.stack([parts.get(name, nothing) for parts in windows])
+
+
+def _parts_of_windows(
+    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
+) -> list[dict[str, Float64Array]]:
     """Return weights and points of members, (2, pred_len, n_targets), window by window."""
-    pairs = {name: np.stack(pair) for name, pair in parts.items()}
-    return [{name: pair[:, i] for name, pair in pairs.items()} for i in range(n)]
+    windows: list[dict[str, Float64Array]] = [{} for _ in origins]
+    for name, (weights, points) in ensemble.parts(rows, origins).items():
+        for window, weight, point in zip(windows, weights, points, strict=True):
+            window[name] = np.stack([weight, point])
+    return windows
 
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:
     """Find forecasts; raise if the estimator forecasts no numbers, or by other means."""
-    model = take_apart(estimator)[1]
+    model = split_last_step(estimator)[1]
     if not isinstance(model, InformerRegressor):
         raise TypeError(
             f"{type(model).__name__} cannot be explained: contributions are read off the windows "

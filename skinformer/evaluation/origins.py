@@ -10,7 +10,7 @@ from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.timeline import Timeline, runs
+from skinformer.timeline.timeline import runs
 from skinformer.validation.arguments import check_ranges
 from skinformer.validation.rows import warn_of_held_values
 
@@ -34,18 +34,21 @@ class OriginsModel:
 
         The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
         """
-        forecaster, starts = self.forecaster, self.rows[origins]
-        head, roles, found = forecaster.head, forecaster.roles, None
+        forecaster = self.forecaster
+        head = forecaster.head
+        rows = self.rows[origins]
+        intervals = None
         if head.level is not None or len(levels):
-            found = check_ranges(self.model.intervals_)
-            forecaster = IntervalForecaster.of(forecaster, found)
-        outputs, held = forecast_origins(forecaster, starts, horizon)
-        warn_of_held_values(roles, past=held.past, known=held.known)
-        series = np.repeat(forecaster.history.series_of(starts), horizon)
-        if found is None:
-            return head.point(forecaster.in_units(outputs, series))[..., None]
+            intervals = check_ranges(self.model.intervals_)
+            forecaster = IntervalForecaster.of(forecaster, intervals)
+        outputs, held = forecast_origins(forecaster, rows, horizon)
+        warn_of_held_values(self.forecaster.roles, past=held.past, known=held.known)
+        series = np.repeat(forecaster.history.series_of(rows), horizon)
+        if intervals is None:
+            points = head.point(forecaster.in_units(outputs, series))
+            return points[..., None]
         scaler = forecaster.scaler.with_unseen()
-        return np.asarray(found.forecasts(head, outputs, levels, scaler, series))
+        return np.asarray(intervals.forecasts(head, outputs, levels, scaler, series))
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
@@ -55,26 +58,48 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     missing, or where a value below zero would change the bounds of forecasts on the way.
     """
     table = model._read_prediction(frame).without_outliers()
-    history, scaler = model.timeline_, model.scaler_
+    history = model.timeline_
     if table.clock != history.clock or (table.series >= history.n_series).any():
         return None
     order = np.lexsort((table.steps, table.series))
     table = table.take(order)
     first_row = runs(table.series, history.n_series)
-    inside = np.arange(len(order)) - first_row[table.series]
-    lacking = any(each is None or np.isnan(each).any() for each in table.columns[table.n_targets :])
-    if (table.steps != history.end_step[table.series] + inside).any() or lacking:
+    place = np.arange(len(order)) - first_row[table.series]  # of a row in its series
+    follows = table.steps == history.end_step[table.series] + place
+    if not follows.all() or _lacks_covariates(table):
         return None
-    before, after = scaler.targets, scaler.after(table.columns, first_row).targets
-    if before is not None and (before.floor != after.floor).any():
+    if _changes_bounds(model.scaler_, table.columns, first_row):
         return None
-    known, weight = np.ones(len(order), dtype=bool), None
+    known = np.ones(len(order), dtype=bool)
     if table.missing is not None:
-        known = np.asarray(~table.missing.any(axis=1))
+        known = ~table.missing.any(axis=1)
+    extended = _append(model._forecaster, table)
+    n_stored = np.diff(history.first_row)[table.series]
+    rows = np.empty_like(order)
+    rows[order] = extended.history.first_row[table.series] + n_stored + place
+    after_truth = np.empty_like(known)
+    after_truth[order] = np.append(True, known[:-1]) | (place == 0)
+    return OriginsModel(model, extended, rows, after_truth)
+
+
+def _append(forecaster: StepForecaster, table: Any) -> StepForecaster:
+    """Append rows to the history; missing truths, which are filled in, have no weight."""
+    weight = None
+    if table.missing is not None:
         weight = (~table.missing).astype(np.float64)
-    extended: Timeline = model._forecaster.appended(replace(table, weight=weight))
-    places = extended.first_row[table.series] + np.diff(history.first_row)[table.series] + inside
-    rows, after_truth = np.empty_like(order), np.empty(len(order), dtype=bool)
-    rows[order] = places
-    after_truth[order] = np.append(True, known[:-1]) | (inside == 0)
-    return OriginsModel(model, replace(model._forecaster, history=extended), rows, after_truth)
+    extended = forecaster.appended(replace(table, weight=weight))
+    return replace(forecaster, history=extended)
+
+
+def _lacks_covariates(table: Any) -> bool:
+    """Return whether a covariate is missing somewhere."""
+    covariates = table.columns[table.n_targets :]
+    return any(values is None or np.isnan(values).any() for values in covariates)
+
+
+def _changes_bounds(scaler: Any, columns: Any, first_row: IntArray) -> bool:
+    """Return whether rows would change the bounds of forecasts."""
+    if scaler.targets is None:
+        return False
+    updated = scaler.after(columns, first_row)
+    return bool((scaler.targets.floor != updated.targets.floor).any())

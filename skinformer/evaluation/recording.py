@@ -12,7 +12,7 @@ import pandas as pd
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.base import BaseInformer
-from skinformer.evaluation.ahead import rows_for_last, take_apart
+from skinformer.evaluation.ahead import rows_for_last, split_last_step
 from skinformer.rolling.blocks import RequestedSteps, Roller, block_starts
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float32Array, IntArray
@@ -39,8 +39,9 @@ class WatchedForecaster(StepForecaster):
     @classmethod
     def of(cls, forecaster: StepForecaster, **changes: Any) -> Self:
         """Copy a forecaster."""
-        parts = {field.name: getattr(forecaster, field.name) for field in fields(StepForecaster)}
-        return cls(**parts, **changes)
+        for field in fields(StepForecaster):
+            changes[field.name] = getattr(forecaster, field.name)
+        return cls(**changes)
 
     def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
         roller = super()._roller(forecast, clock)
@@ -62,7 +63,7 @@ class WatchedForecaster(StepForecaster):
 
 @dataclass(frozen=True)
 class RequestedForecasts:
-    """Forecasts that are asked for.
+    """Forecasts that are requested.
 
     steps: where they lie.
     labels: their ``time``, and ``series`` of a panel.
@@ -75,8 +76,8 @@ class RequestedForecasts:
     @property
     def origins(self) -> IntArray:
         """The step from which each is forecast."""
-        steps, pred_len = self.steps, self.model.sizes_.pred_len
-        return block_starts(steps.place, steps.track, steps.steps, pred_len)
+        pred_len = self.model.sizes_.pred_len
+        return block_starts(self.steps.place, self.steps.track, self.steps.steps, pred_len)
 
     @property
     def ahead(self) -> IntArray:
@@ -87,11 +88,14 @@ class RequestedForecasts:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
         keys = np.stack([self.steps.track, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
-        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
+        tracks, steps = windows.tolist()
+        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(tracks, steps, strict=True))
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            pairs = zip(rows.track[origins].tolist(), rows.steps[origins].tolist(), strict=True)
-            place = {pair: i for i, pair in enumerate(pairs) if pair in found}
+            own_tracks = rows.track[origins].tolist()
+            own_steps = rows.steps[origins].tolist()
+            pairs = enumerate(zip(own_tracks, own_steps, strict=True))
+            place = {pair: i for i, pair in pairs if pair in found}
             if place:
                 observed = observe(ensemble, rows, origins[list(place.values())])
                 found.update(zip(place, observed, strict=True))
@@ -114,10 +118,13 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
 
     estimator: an Informer, or a Pipeline or search that ends in one.
     """
-    model = take_apart(estimator)[1]
+    model = split_last_step(estimator)[1]
     check_fitted(model)
-    X = None if X is None else rows_for_last(estimator, X)[0]
-    steps = model._requested_ahead(None, None) if X is None else model._requested_rows(X)
+    if X is None:
+        steps = model._requested_ahead(None, None)
+    else:
+        X, _ = rows_for_last(estimator, X)
+        steps = model._requested_rows(X)
     return RequestedForecasts(model, steps, _labels_of(model, X, steps))
 
 

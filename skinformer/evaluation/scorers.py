@@ -11,7 +11,7 @@ import pandas as pd
 
 from skinformer.estimators.state import FittedState
 from skinformer.evaluation import scores
-from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, take_apart
+from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, split_last_step
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.clock import join_series
 from skinformer.validation import arguments as checks
@@ -30,9 +30,6 @@ _SCORES: dict[str, Callable[..., float]] = {
     "winkler": scores.winkler_score,
     "coverage_error": scores.interval_coverage,
 }
-_SCALED = ("mase", "rmsse")
-_QUANTILES = ("crps", "pinball", "wql")
-_INTERVALS = ("width", "winkler", "coverage", "coverage_error")
 #: Every name; what is better when it is lower is turned round, as scikit-learn does.
 _NAMES = ("coverage", *(f"neg_{name}" for name in _SCORES))
 
@@ -42,7 +39,7 @@ class ForecastScorer:
     """
     A score that cross-validation and searches take as ``scoring``.
 
-    scikit-learn's `make_scorer` knows no intervals, and no NaN in the truth; this calls the
+    scikit-learn's `make_scorer` takes no intervals, and no NaN in the truth; this calls the
     estimator itself, the last step of a Pipeline for intervals and quantiles.
 
     Parameters
@@ -50,7 +47,7 @@ class ForecastScorer:
     score : str
         "neg_mase", "neg_rmsse", "neg_wape", "neg_smape" of `predict`; "neg_pinball", "neg_wql",
         "neg_crps" of `predict_quantiles`; "neg_width", "neg_winkler", "coverage" and
-        "neg_coverage_error" (distance from the coverage asked for) of `predict_interval`.
+        "neg_coverage_error" (distance from the requested coverage) of `predict_interval`.
     levels : sequence of float, default=(0.1, 0.2, …, 0.9)
         Of quantiles.
     coverage : float, default=0.9
@@ -117,31 +114,36 @@ class ForecastScorer:
         Returns
         -------
         float
-            The higher, the better, but for "coverage", which is best where it was asked to be.
+            The higher, the better, but for "coverage", which is best as requested.
         """
         name = self.score.removeprefix("neg_")
-        truth = _truth(estimator, X, y)
+        y_true = _truth(estimator, X, y)
         options: dict[str, Any] = {"sample_weight": sample_weight}
-        if name in _SCALED:
-            options = {"y_train": self._trained(estimator, truth), "season": self.season}
-        if name in _QUANTILES:
-            rows, last = _rows_for_last(estimator, X, "predict_quantiles")
-            forecast = last.predict_quantiles(rows, self.levels)
+        if name in ("mase", "rmsse"):
+            options = {"y_train": self._trained(estimator, y_true), "season": self.season}
+        if name in ("crps", "pinball", "wql"):
             options["levels"] = self.levels
-        elif name in _INTERVALS:
-            rows, last = _rows_for_last(estimator, X, "predict_interval")
-            forecast = last.predict_interval(rows, self.coverage)
-            options |= {"coverage": self.coverage} if name == "winkler" else {}
-        else:
-            forecast = estimator.predict(X)
+        if name == "winkler":
+            options["coverage"] = self.coverage
+        y_pred = self._predict(name, estimator, X)
         if name == "coverage":
-            return scores.interval_coverage(truth, forecast, **options)
-        found = _SCORES[name](truth, forecast, **options)
+            return scores.interval_coverage(y_true, y_pred, **options)
+        found = _SCORES[name](y_true, y_pred, **options)
         return -abs(found - self.coverage) if name == "coverage_error" else -found
 
-    def _trained(self, estimator: Any, truth: Any) -> Any:
+    def _predict(self, name: str, estimator: Any, X: Any) -> Any:
+        """Forecast what a score measures: points, quantiles or an interval."""
+        if name in ("crps", "pinball", "wql"):
+            rows, last = _rows_for_last(estimator, X, "predict_quantiles")
+            return last.predict_quantiles(rows, self.levels)
+        if name in ("width", "winkler", "coverage", "coverage_error"):
+            rows, last = _rows_for_last(estimator, X, "predict_interval")
+            return last.predict_interval(rows, self.coverage)
+        return estimator.predict(X)
+
+    def _trained(self, estimator: Any, y_true: Any) -> Any:
         """Find the truth by which errors are scaled."""
-        last = take_apart(estimator)[1]
+        last = split_last_step(estimator)[1]
         if self.y_train is None and hasattr(last, "timeline_"):
             return _stored_truth(last)
         if self.y_train is None:
@@ -150,10 +152,11 @@ class ForecastScorer:
                 "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
                 "one on are left out."
             )
-        if not (hasattr(self.y_train, "index") and hasattr(truth, "index")):
+        if not (hasattr(self.y_train, "index") and hasattr(y_true, "index")):
             return self.y_train
         times = self.y_train.index.get_level_values(-1)
-        return self.y_train[times < truth.index.get_level_values(-1).min()]
+        first = y_true.index.get_level_values(-1).min()
+        return self.y_train[times < first]
 
 
 def _stored_truth(model: FittedState) -> pd.DataFrame:
@@ -165,13 +168,14 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     timeline = model.timeline_
     rows = np.arange(len(timeline.values))
     values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
-    labels = join_series(model.series_, timeline.series, timeline.clock.labels(timeline.steps))
+    times = timeline.clock.labels(timeline.steps)
+    labels = join_series(model.series_, timeline.series, times)
     return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 
 def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
     """Return rows as the last step sees them, and that step; raise if it gives no ranges."""
-    last = take_apart(estimator)[1]
+    last = split_last_step(estimator)[1]
     if not hasattr(last, method):
         raise_no_ranges(last, method)
     return rows_for_last(estimator, X)
@@ -191,4 +195,5 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
     values = np.asarray(numeric_truth(y))
     if index is None:
         return values
-    return pd.DataFrame(values, index=index) if values.ndim == 2 else pd.Series(values, index=index)
+    labelled = pd.DataFrame(values, index=index)
+    return labelled if values.ndim == 2 else labelled[0]

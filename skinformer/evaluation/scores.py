@@ -1,6 +1,6 @@
 """Scores of forecasts and of ranges: missing truths left out, targets and series weighed alike.
 
-The truth has shape (n,) or (n, n_targets); a NaN in it is a value that nobody measured, and has no
+The truth has shape (n,) or (n, n_targets); a NaN in it is a value that was not measured, and has no
 part in any score. Point forecasts have its shape; quantiles have one axis more behind it, samples
 one before it. Every score is averaged over the rows of a target, then over targets.
 """
@@ -47,8 +47,9 @@ def pinball_loss(
     >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
     0.35
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, len(check_levels(levels)))
-    return _mean(_pinball(truth, forecast, levels).mean(axis=2), sample_weight)
+    y, quantiles = _check_arrays(y_true, y_quantiles, len(check_levels(levels)))
+    losses = _pinball(y, quantiles, levels)
+    return _mean(losses.mean(axis=2), sample_weight)
 
 
 def weighted_quantile_loss(
@@ -78,9 +79,9 @@ def weighted_quantile_loss(
     >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
     0.175
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, len(check_levels(levels)))
-    loss = 2 * _pinball(truth, forecast, levels).mean(axis=2)
-    return _ratio(loss, np.abs(truth), sample_weight)
+    y, quantiles = _check_arrays(y_true, y_quantiles, len(check_levels(levels)))
+    losses = 2 * _pinball(y, quantiles, levels).mean(axis=2)
+    return _ratio(losses, np.abs(y), sample_weight)
 
 
 def crps_of_quantiles(
@@ -115,12 +116,13 @@ def crps_of_quantiles(
     1.0
     """
     levels = check_levels(levels)
-    truth, forecast = _truth_and(y_true, y_quantiles, len(levels))
+    y, quantiles = _check_arrays(y_true, y_quantiles, len(levels))
     order = np.argsort(levels)
-    between = (levels[order][1:] + levels[order][:-1]) / 2
+    ascending = levels[order]
+    between = (ascending[1:] + ascending[:-1]) / 2
     width = np.empty(len(levels))
     width[order] = np.diff(between, prepend=0.0, append=1.0)
-    return _mean(2 * _pinball(truth, forecast, levels) @ width, sample_weight)
+    return _mean(2 * _pinball(y, quantiles, levels) @ width, sample_weight)
 
 
 def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -> float:
@@ -149,10 +151,14 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     """
     samples = _forecast_array(y_samples)
     n = samples.shape[-1]
-    truth, draws = _truth_and(y_true, samples, n)
-    ordered = np.sort(draws, axis=2)
-    pairs = ordered @ (2 * np.arange(n) - n + 1.0) / max(n * (n - 1), 1)
-    return _mean(np.abs(draws - truth[..., None]).mean(axis=2) - pairs, sample_weight)
+    y, samples = _check_arrays(y_true, samples, n)
+    error = np.abs(samples - y[..., None]).mean(axis=2)
+    # Half the mean distance of pairs: in ascending order each draw counts by its place.
+    ascending = np.sort(samples, axis=2)
+    place = 2 * np.arange(n) - n + 1.0
+    n_pairs = max(n * (n - 1), 1)
+    distance = ascending @ place / n_pairs
+    return _mean(error - distance, sample_weight)
 
 
 def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
@@ -178,9 +184,11 @@ def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None
     >>> interval_coverage([1.0, 2.0, float("nan")], [[0, 1], [0, 1], [0, 1]])
     0.5
     """
-    truth, bounds = _truth_and(y_true, y_interval, 2)
-    inside = (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
-    return _mean(np.where(np.isnan(truth), np.nan, inside), sample_weight)
+    y, bounds = _check_arrays(y_true, y_interval, 2)
+    low = bounds[..., 0]
+    high = bounds[..., 1]
+    inside = (low <= y) & (y <= high)
+    return _mean(np.where(np.isnan(y), np.nan, inside), sample_weight)
 
 
 def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
@@ -206,9 +214,9 @@ def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -
     >>> interval_width([1.0, 2.0], [[0, 1], [0, 2]])
     1.5
     """
-    truth, bounds = _truth_and(y_true, y_interval, 2)
+    y, bounds = _check_arrays(y_true, y_interval, 2)
     width = bounds[..., 1] - bounds[..., 0]
-    return _mean(np.where(np.isnan(truth), np.nan, width), sample_weight)
+    return _mean(np.where(np.isnan(y), np.nan, width), sample_weight)
 
 
 def winkler_score(
@@ -240,10 +248,13 @@ def winkler_score(
     7.0
     """
     check_coverage(coverage)
-    truth, bounds = _truth_and(y_true, y_interval, 2)
-    low, high = bounds[..., 0], bounds[..., 1]
-    outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
-    return _mean(high - low + 2 / (1 - coverage) * outside, sample_weight)
+    y, bounds = _check_arrays(y_true, y_interval, 2)
+    low = bounds[..., 0]
+    high = bounds[..., 1]
+    below = np.maximum(low - y, 0)
+    above = np.maximum(y - high, 0)
+    penalty = 2 / (1 - coverage) * (below + above)
+    return _mean(high - low + penalty, sample_weight)
 
 
 def wape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -269,8 +280,8 @@ def wape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     >>> wape([1.0, 3.0, float("nan")], [2.0, 3.0, 9.0])
     0.25
     """
-    truth, forecast = _truth_and(y_true, y_pred)
-    return _ratio(np.abs(forecast - truth), np.abs(truth), sample_weight)
+    y, y_pred = _check_arrays(y_true, y_pred)
+    return _ratio(np.abs(y_pred - y), np.abs(y), sample_weight)
 
 
 def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -296,9 +307,11 @@ def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     >>> smape([1.0, 0.0], [3.0, 0.0])
     50.0
     """
-    truth, forecast = _truth_and(y_true, y_pred)
-    size = np.abs(forecast) + np.abs(truth)
-    return _mean(200 * np.abs(forecast - truth) / np.where(size == 0, 1, size), sample_weight)
+    y, y_pred = _check_arrays(y_true, y_pred)
+    size = np.abs(y_pred) + np.abs(y)
+    size[size == 0] = 1
+    percent = 200 * np.abs(y_pred - y) / size
+    return _mean(percent, sample_weight)
 
 
 def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
@@ -327,8 +340,8 @@ def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> mase([5.0, 6.0], [5.0, 7.0], y_train=[1.0, 2.0, 3.0, 4.0])
     0.5
     """
-    truth, forecast = _truth_and(y_true, y_pred)
-    return _scaled(y_true, np.abs(forecast - truth), y_train, season, power=1)
+    y, y_pred = _check_arrays(y_true, y_pred)
+    return _scaled(y_true, np.abs(y_pred - y), y_train, season, power=1)
 
 
 def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
@@ -357,8 +370,8 @@ def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> rmsse([5.0, 6.0], [7.0, 8.0], y_train=[1.0, 2.0, 3.0, 4.0])
     2.0
     """
-    truth, forecast = _truth_and(y_true, y_pred)
-    return _scaled(y_true, (forecast - truth) ** 2, y_train, season, power=2)
+    y, y_pred = _check_arrays(y_true, y_pred)
+    return _scaled(y_true, (y_pred - y) ** 2, y_train, season, power=2)
 
 
 def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float:
@@ -386,34 +399,44 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
     """
     rows = np.asarray(rows)  # a column of pandas would be lagged by its labels
     lag = season if len(rows) > season else 1
-    change = np.abs(rows[lag:] - rows[:-lag]) ** power
-    change = change[~np.isnan(change)]
-    return float(change.mean()) if len(change) and change.any() else float("nan")
+    later = rows[lag:]
+    earlier = rows[:-lag]
+    changes = np.abs(later - earlier) ** power
+    known = changes[~np.isnan(changes)]
+    return float(known.mean()) if known.any() else float("nan")
 
 
-def _truth_and(y_true: Any, forecast: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
+def _check_arrays(y_true: Any, y_pred: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
     """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
-    truth, forecast = checks.numeric_truth(y_true), _forecast_array(forecast)
-    shape = truth.shape
+    y = checks.numeric_truth(y_true)
+    y_pred = _forecast_array(y_pred)
+    shape = y.shape
     columns = shape if len(shape) > 1 else (*shape, 1)
-    fitting = [(*shape, *behind), (*columns, *behind)]
+    needed = (*shape, *behind)
+    fits = y_pred.shape in (needed, (*columns, *behind))
     if columns[1] == 1 and not behind:
-        fitting.append(shape[:1])
-    if forecast.shape not in fitting:
+        fits = fits or y_pred.shape == shape[:1]
+    if not fits:
         raise ValueError(
-            f"forecasts of shape {forecast.shape} do not fit a truth of shape {shape}: they need "
-            f"shape {fitting[0]}."
+            f"forecasts of shape {y_pred.shape} do not fit a truth of shape {shape}: they need "
+            f"shape {needed}."
         )
-    truth, forecast = truth.reshape(columns), forecast.reshape(*columns, *behind)
-    known = ~np.isnan(truth)
+    y = y.reshape(columns)
+    y_pred = y_pred.reshape(*columns, *behind)
+    _check_all_forecast(y, y_pred)
+    return y, y_pred
+
+
+def _check_all_forecast(y: Float64Array, y_pred: Float64Array) -> None:
+    """Raise if no truth is known, or if a known one has no forecast."""
+    known = ~np.isnan(y)
     checks.check_any_truth(int(known.sum()))
-    missing = int(np.isnan(forecast[known]).sum())
-    if missing:
+    n_missing = int(np.isnan(y_pred[known]).sum())
+    if n_missing:
         raise ValueError(
-            f"forecasts hold {missing} NaN where the truth is known: a score of the other rows "
+            f"forecasts hold {n_missing} NaN where the truth is known: a score of the other rows "
             "would favour whoever forecasts only the easy ones. Forecast them all."
         )
-    return truth, forecast
 
 
 def _forecast_array(forecast: Any) -> Float64Array:
@@ -430,25 +453,33 @@ def _forecast_array(forecast: Any) -> Float64Array:
     return values
 
 
-def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
-    apart, level = truth[..., None] - forecast, np.asarray(levels)
-    return np.asarray(np.maximum(level * apart, (level - 1) * apart))
+def _pinball(y: Float64Array, quantiles: Float64Array, levels: npt.ArrayLike) -> Float64Array:
+    """Return the loss of each quantile: (n, n_targets, n_levels)."""
+    residuals = y[..., None] - quantiles
+    level = np.asarray(levels)
+    below = level * residuals
+    above = (level - 1) * residuals
+    return np.asarray(np.maximum(below, above))
 
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:
     """Average over the rows that are known, then over the targets that have any."""
-    return _ratio(errors, np.where(np.isnan(errors), np.nan, 1.0), sample_weight)
+    sizes = np.where(np.isnan(errors), np.nan, 1.0)
+    return _ratio(errors, sizes, sample_weight)
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
-    weight = checks.score_weight(sample_weight, len(errors))
-    weight = np.ones(len(errors)) if weight is None else weight
+    """Divide sums over the rows that are known, then average over the targets that have any."""
+    weights = checks.score_weight(sample_weight, len(errors))
+    if weights is None:
+        weights = np.ones(len(errors))
     known = ~np.isnan(errors)
-    total = weight @ np.where(known, errors, 0.0)
-    size = weight @ np.where(known, sizes, 0.0)
-    some = known.any(axis=0)
+    total = weights @ np.where(known, errors, 0.0)
+    size = weights @ np.where(known, sizes, 0.0)
+    is_scored = known.any(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float((total[some] / size[some]).mean())
+        ratios = total[is_scored] / size[is_scored]
+    return float(ratios.mean())
 
 
 def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
@@ -457,10 +488,11 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
     trained = checks.numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
     checks.check_target_count(errors.shape[1], trained.shape[1])
-    error = pd.DataFrame(errors).groupby(_series_of(y_true, len(errors))).mean()
-    rows = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
-    scale = rows.agg(seasonal_change, season=season, power=power)
-    scores = error.to_numpy() / scale.reindex(error.index).to_numpy()
+    by_series = pd.DataFrame(errors).groupby(_series_of(y_true, len(errors)))
+    error = by_series.mean()
+    history = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
+    scale = history.agg(seasonal_change, season=season, power=power).reindex(error.index)
+    scores = error.to_numpy() / scale.to_numpy()
     if not np.isfinite(scores).any():
         raise ValueError(
             "no series of y_true changes in y_train, or none has the same name there, so errors "
@@ -532,11 +564,13 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         float
             What the metric gives.
         """
-        truth, forecast = checks.numeric_truth(y_true), np.asarray(y_pred)
-        check_consistent_length(truth, forecast)
-        known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
+        y = checks.numeric_truth(y_true)
+        y_pred = np.asarray(y_pred)
+        check_consistent_length(y, y_pred)
+        is_missing = np.isnan(y.reshape(len(y), -1)).any(axis=1)
+        known = ~is_missing
         checks.check_any_truth(int(known.sum()))
-        weight = checks.score_weight(sample_weight, len(truth))
+        weight = checks.score_weight(sample_weight, len(y))
         if weight is not None:
             options["sample_weight"] = weight[known]
-        return self.metric(truth[known], forecast[known], **options)
+        return self.metric(y[known], y_pred[known], **options)

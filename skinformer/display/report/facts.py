@@ -14,8 +14,6 @@ from skinformer.evaluation.comparison import compare, group_key, quantile_column
 from skinformer.evaluation.scores import wape
 from skinformer.timeline.clock import is_dated, timestamps
 
-_HOUR, _DAY = pd.Timedelta(hours=1), pd.Timedelta(days=1)
-
 
 @dataclass(frozen=True)
 class TargetFacts:
@@ -71,14 +69,23 @@ class TargetFacts:
         if not is_dated(times) or len(times) < 3:
             return None
         step: Any = timestamps(times).to_series().diff().median()
-        field = "hour" if step <= 12 * _HOUR else "day_of_week" if step <= _DAY else "month"
-        return field if len(group_key(self.main, field).unique()) > 1 else None
+        field = "month"
+        if step <= pd.Timedelta(hours=12):
+            field = "hour"
+        elif step <= pd.Timedelta(days=1):
+            field = "day_of_week"
+        n_groups = len(group_key(self.main, field).unique())
+        return field if n_groups > 1 else None
 
     @property
     def groups(self) -> list[str]:
         """What errors are shown by: steps ahead and the cycle, where there are several of them."""
-        ahead = "ahead" if self.main["ahead"].max() > 1 else None
-        return [field for field in (ahead, self.cycle) if field is not None]
+        groups = []
+        if self.main["ahead"].max() > 1:
+            groups.append("ahead")
+        if self.cycle is not None:
+            groups.append(self.cycle)
+        return groups
 
     @cached_property
     def series(self) -> pd.DataFrame | None:
@@ -93,13 +100,15 @@ class TargetFacts:
     @cached_property
     def nearest(self) -> pd.DataFrame:
         """The forecast of each time and series that was made last, in the order of time."""
-        keys = [key for key in ("series", "time") if key in self.main]
-        once = self.main.sort_values("ahead", kind="stable").drop_duplicates(keys)
-        return once.sort_values("time", kind="stable")
+        keys = ["series", "time"] if "series" in self.main else ["time"]
+        by_distance = self.main.sort_values("ahead", kind="stable")
+        nearest = by_distance.drop_duplicates(keys)
+        return nearest.sort_values("time", kind="stable")
 
     def with_unit(self, value: float) -> str:
         """Write a value with the unit of the target."""
-        return as_number(value) if self.unit is None else f"{as_number(value)} {self.unit}"
+        text = as_number(value)
+        return text if self.unit is None else f"{text} {self.unit}"
 
 
 def _share(rows: pd.DataFrame) -> float:
@@ -114,14 +123,15 @@ def split_targets(
     The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
-    needed = [first["actual"], *(table["forecast"] for table in results.values())]
-    known = pd.concat(needed, axis=1).notna().all(axis=1)
-    found = []
+    known = first["actual"].notna()
+    for table in results.values():
+        known &= table["forecast"].notna()
+    targets = []
     for target, rows in known[known].groupby(first["target"], sort=False, observed=True):
         tables = {name: table.loc[rows.index] for name, table in results.items()}
-        of = unit.get(target) if isinstance(unit, Mapping) else unit
-        found.append(TargetFacts(target, of, tables, reference))
-    return found
+        own_unit = unit.get(target) if isinstance(unit, Mapping) else unit
+        targets.append(TargetFacts(target, own_unit, tables, reference))
+    return targets
 
 
 def as_number(value: Any) -> str:
@@ -130,10 +140,10 @@ def as_number(value: Any) -> str:
     >>> as_number(0.012345), as_number(1234567.8), as_number(-3.0), as_number(float("nan"))
     ('0.0123', '1,234,568', '−3', '–')
     """
-    value = float(value) + 0.0  # no sign of zero
-    if not math.isfinite(value):
+    number = float(value) + 0.0  # no sign of zero
+    if not math.isfinite(number):
         return "–"
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    text = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
     return text.replace("-", "−")
 
 

@@ -20,10 +20,8 @@ from skinformer.timeline.clock import short_label
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Rows of the picture of latest forecasts, and of residuals, at most; and series of either.
-_LATEST, _RESIDUALS, _SERIES = 168, 1500, 6
-#: Letters of a name at most: longer ones leave a picture no room.
-_LETTERS = 24
+#: Series at most of which residuals are drawn.
+_N_WORST = 6
 #: Dollar signs are dollars; ids are the same in each run.
 _STYLE = {
     "font.size": 11,
@@ -37,7 +35,7 @@ _STYLE = {
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn on an empty figure (size in inches), and a sentence that tells what is seen."""
+    """What is drawn on an empty figure (size in inches), and a sentence that describes it."""
 
     title: str
     text: str
@@ -81,26 +79,31 @@ def pictures(facts: TargetFacts) -> Iterator[Picture]:
 
 
 def _latest(facts: TargetFacts) -> Picture:
-    rows, text = facts.nearest, "The truth and what was forecast."
+    """Draw the last rows, of several series those of the median one."""
+    most_rows = 168
+    rows = facts.nearest
+    text = "The truth and what was forecast."
     if facts.series is not None:
-        usual = facts.series.index[len(facts.series) // 2]
-        rows = rows[rows["series"] == usual]
-        text = f"{usual}, the series whose WAPE is the median of all."
-    shown = rows.tail(_LATEST)
-    return Picture("The latest forecasts", text, _forecast(facts, shown))
+        median = facts.series.index[len(facts.series) // 2]
+        rows = rows[rows["series"] == median]
+        text = f"{median}, the series whose WAPE is the median of all."
+    return Picture("The latest forecasts", text, _forecast(facts, rows.tail(most_rows)))
 
 
 def _worst(facts: TargetFacts) -> Picture:
     """Draw the forecast from the origin, of one series, whose mean error is the largest."""
-    rows = facts.main if facts.series is not None else facts.main.assign(series="")
+    rows = facts.main
+    if facts.series is None:
+        rows = rows.assign(series="")
     error = (rows["forecast"] - rows["actual"]).abs()
     groups = rows.assign(error=error).groupby(["origin", "series"])
     mean: Any = groups["error"].mean()
     origin, series = mean.idxmax()
     shown = groups.get_group((origin, series))
-    of = f", of {series}" if series else ""
-    text = f"Mean error {as_number(mean.max())} from {short_label(origin)} on{of}."
-    return Picture("The worst forecast", text, _forecast(facts, shown))
+    text = f"Mean error {as_number(mean.max())} from {short_label(origin)} on"
+    if series:
+        text += f", of {series}"
+    return Picture("The worst forecast", f"{text}.", _forecast(facts, shown))
 
 
 def _forecast(facts: TargetFacts, shown: pd.DataFrame) -> Callable[[Figure], Any]:
@@ -134,37 +137,46 @@ def _calibration(facts: TargetFacts) -> Picture:
 
 
 def _residuals(facts: TargetFacts) -> Picture:
+    """Draw the residuals of the last rows, of many series those of the worst ones."""
+    most_rows = 1500
     rows = facts.nearest
     if facts.series is not None:
-        rows = rows[rows["series"].isin(facts.series.index[:_SERIES])]
+        worst = facts.series.index[:_N_WORST]
+        rows = rows[rows["series"].isin(worst)]
+    shown = rows.tail(most_rows)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplot_mosaic("tt;ha")
+        ResidualDisplay.from_predictions(shown, ax=list(axes.values()))
+
     text = "Actual less forecast: over time, their distribution, and how alike neighbours are; of "
-    text += f"many series the worst {_SERIES}."
-    return Picture(
-        "Residuals",
-        text,
-        lambda figure: ResidualDisplay.from_predictions(
-            rows.tail(_RESIDUALS), ax=list(figure.subplot_mosaic("tt;ha").values())
-        ),
-        (11.0, 5.0),
-    )
+    text += f"many series the worst {_N_WORST}."
+    return Picture("Residuals", text, draw, (11.0, 5.0))
 
 
 def _with_short_names(facts: TargetFacts) -> TargetFacts:
     """Cut names of targets, series and forecasters that are too long to be drawn."""
     names = _shortened(facts.tables)
     target = _shortened([facts.target])[facts.target]
-    tables = {names[name]: table.assign(target=target) for name, table in facts.tables.items()}
+    series = None
     if "series" in facts.main:
         series = _shortened(facts.main["series"].unique())
-        for table in tables.values():
+    tables = {}
+    for name, table in facts.tables.items():
+        table = table.assign(target=target)
+        if series is not None:
             table["series"] = table["series"].map(series)
+        tables[names[name]] = table
     return replace(facts, target=target, tables=tables)
 
 
 def _shortened(names: Iterable[Any]) -> dict[Any, str]:
-    """Cut long names, and number them."""
+    """Cut names that would leave a picture no room, and number them."""
+    most_letters = 24
     short = {}
     for number, name in enumerate(names, 1):
         text = str(name)
-        short[name] = text if len(text) <= _LETTERS else f"{text[:_LETTERS]}… ({number})"
+        if len(text) > most_letters:
+            text = f"{text[:most_letters]}… ({number})"
+        short[name] = text
     return short

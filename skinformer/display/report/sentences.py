@@ -8,11 +8,6 @@ from typing import Any
 from skinformer.display.report.facts import TargetFacts, as_percent
 from skinformer.evaluation.comparison import summary
 
-#: From here on a difference may be chance.
-_CHANCE = 0.05
-#: A coverage so far from what was requested is as requested.
-_CLOSE = 0.02
-
 
 def describe_backtest(facts: TargetFacts, span: str, n_missing: int) -> str:
     """Describe what was forecast, and how many forecasts have no part in the report."""
@@ -46,36 +41,46 @@ def _error(facts: TargetFacts) -> str:
 
 
 def _skill(facts: TargetFacts) -> str:
+    """Write how much smaller errors are than those of the reference, and whether by chance."""
     if facts.reference is None:
         return (
             "Nothing was given to compare with. Whether that is good shows beside a simple "
             "forecast, such as the last season repeated."
         )
-    row, other = facts.comparison.loc[[facts.name, facts.reference]].to_dict("records")
-    if math.isnan(row["skill"]):
+    row: Any = facts.comparison.loc[facts.name]
+    other: Any = facts.comparison.loc[facts.reference]
+    skill = row["skill"]
+    if math.isnan(skill):
         return f"{facts.reference} makes no errors to compare with."
-    word = "smaller" if row["skill"] >= 0 else "larger"
-    text = f"Its errors are {as_percent(abs(row['skill']))} {word} than those of {facts.reference},"
-    text += f" which is off by {facts.with_unit(other['mae'])}. "
-    p_value = row["p_value"]
+    word = "smaller" if skill >= 0 else "larger"
+    return (
+        f"Its errors are {as_percent(abs(skill))} {word} than those of {facts.reference}, which "
+        f"is off by {facts.with_unit(other['mae'])}. {_significance(row['p_value'])}"
+    )
+
+
+def _significance(p_value: float) -> str:
     if math.isnan(p_value):
-        return f"{text}There are too few origins, or they overlap too much, to test that."
-    verdict = "may be" if p_value >= _CHANCE else "is more than"
+        return "There are too few origins, or they overlap too much, to test that."
+    verdict = "may be" if p_value >= 0.05 else "is more than"
     share = "fewer than 0.1 %" if p_value < 0.001 else as_percent(p_value)
     return (
-        f"{text}That {verdict} chance: without a true difference, so large a one comes in {share} "
+        f"That {verdict} chance: without a true difference, so large a one comes in {share} "
         "of such backtests."
     )
 
 
 def _coverage(facts: TargetFacts) -> str:
+    """Write whether the widest range holds the share that it is meant to."""
+    close = 0.02  # a coverage so far from what was requested is as requested
     row: Any = facts.comparison.loc[facts.name]
     off = row["coverage"] - facts.requested
     by_origin: Any = summary(facts.main, "origin")["coverage"]
+    chance = 2 * by_origin.sem()  # truths of one origin fail together
     verdict = "too narrow" if off < 0 else "wider than needed"
-    if abs(off) <= _CLOSE:
+    if abs(off) <= close:
         verdict = "as promised"
-    elif not abs(off) > 2 * by_origin.sem():  # truths of one origin fail together
+    elif not abs(off) > chance:
         verdict += ", but by no more than chance may bring"
     return (
         f"The range that is to hold {as_percent(facts.requested)} of the truth held "

@@ -6,6 +6,8 @@ pandas writes them, and escapes what they hold.
 from __future__ import annotations
 
 from calendar import day_name
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 
@@ -27,7 +29,6 @@ _HEADS = {
     "coverage": "coverage",
     "width": "width",
 }
-_SHARES = ("wape", "skill", "coverage")
 
 
 def write_table(table: pd.DataFrame, corner: str) -> str:
@@ -82,9 +83,10 @@ def _write_errors(table: pd.DataFrame, corner: str) -> str:
     """Write errors as text, with a head for each."""
     texts = {}
     for name in table:
+        write: Callable[[Any], str] = as_number
         if name == "n":
-            texts["forecasts"] = table["n"].map("{:,}".format)
-        else:
-            write = as_percent if name in _SHARES else as_number
-            texts[_HEADS[str(name)]] = table[name].map(write)
+            write = "{:,}".format
+        elif name in ("wape", "skill", "coverage"):
+            write = as_percent
+        texts[_HEADS[str(name)]] = table[name].map(write)
     return write_table(pd.DataFrame(texts, index=table.index), corner)

@@ -24,9 +24,8 @@ from skinformer.evaluation.comparison import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
 
-#: Targets of which pictures and tables are shown; the summary tells of all.
+#: Targets of which pictures and tables are shown; the summary is of all.
 _DETAILED = 8
-_PACKAGES = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
 
 
 def write_report(
@@ -76,7 +75,7 @@ def write_report(
 
     Notes
     -----
-    The file holds no script and asks the network for nothing; names of columns and series are
+    The file holds no script and loads nothing from the network; names of columns and series are
     shown as text, whatever they are. The same results, settings and versions give the same bytes.
     Rows whose truth, or one of whose forecasts, is missing have no part.
 
@@ -98,26 +97,33 @@ def write_report(
     load_pyplot("write_report")
     columns = ("origin", "time", "ahead", "target", "actual", "forecast")
     tables = named_results(results, *columns)
-    estimators = _by_name(estimator, next(iter(tables)))
+    first = next(iter(tables))
+    estimators = _by_name(estimator, first)
     if "" in tables:
-        tables = {next(iter(estimators), "The model"): tables[""]}
-    reference = list(tables)[-1] if reference is None and len(tables) > 1 else reference
-    tables = aligned(tables, next(iter(tables)) if reference is None else reference)
+        first = next(iter(estimators), "The model")
+        tables = {first: tables[""]}
+    if reference is None and len(tables) > 1:
+        reference = list(tables)[-1]
+    tables = aligned(tables, first if reference is None else reference)
     targets = split_targets(tables, unit, reference)
     if not targets:
         raise ValueError(
             "results hold no row whose truth and whose forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
         )
-    result = next(iter(tables.values()))
-    parts = [_summary(targets, result)]
+    parts = [_summary(targets, tables[first])]
     parts += [_details(facts) for facts in targets[:_DETAILED]]
-    parts.append(_settings(result, estimators))
-    frame = files("skinformer.display.report").joinpath("page.html").read_text(encoding="utf-8")
-    page = Template(frame).substitute(title=escape(title), body="\n".join(parts))
+    parts.append(_settings(tables[first], estimators))
+    page = _page(title, "\n".join(parts))
     with replacing(path) as file:
         file.write(page.encode())
     return Path(path)
+
+
+def _page(title: str, body: str) -> str:
+    """Write a page around a body."""
+    frame = files("skinformer.display.report").joinpath("page.html").read_text(encoding="utf-8")
+    return Template(frame).substitute(title=escape(title), body=body)
 
 
 def _element(name: str, text: Any) -> str:
@@ -139,8 +145,11 @@ def _span(times: pd.Series) -> str:
 
 
 def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
-    n_missing = len(result) - sum(len(facts.main) for facts in targets)
-    parts = [_element("p", describe_backtest(targets[0], _span(result["time"]), n_missing))]
+    """Write what was forecast, and how good the forecasts of each target are."""
+    n_reported = sum(len(facts.main) for facts in targets)
+    span = _span(result["time"])
+    text = describe_backtest(targets[0], span, len(result) - n_reported)
+    parts = [_element("p", text)]
     for facts in targets:
         if len(targets) > 1:
             parts.append(_element("h3", facts.target))
@@ -152,30 +161,36 @@ def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
 
 
 def _details(facts: TargetFacts) -> str:
-    heading = str(facts.target) if facts.unit is None else f"{facts.target} (in {facts.unit})"
+    """Write the tables and pictures of a target."""
+    heading = str(facts.target)
+    if facts.unit is not None:
+        heading += f" (in {facts.unit})"
     parts = [_element("h2", heading), comparison_table(facts), '<div class="grid">']
     parts += [embed(picture) for picture in pictures(facts)]
     parts.append("</div>")
     for group in facts.groups:
-        parts += [_element("h3", f"By {group_label(group)}"), group_table(facts, group)]
+        parts.append(_element("h3", f"By {group_label(group)}"))
+        parts.append(group_table(facts, group))
     if facts.series is not None:
-        parts += [_element("h3", "By series"), series_table(facts, facts.series)]
+        parts.append(_element("h3", "By series"))
+        parts.append(series_table(facts, facts.series))
     return "\n".join(parts)
 
 
 def _settings(result: pd.DataFrame, estimators: dict[str, Any]) -> str:
-    versions = [f"Python {platform.python_version()}"]
-    versions += [f"{name} {version(name)}" for name in _PACKAGES]
+    """Write a table of what was forecast, from which versions and settings."""
+    packages = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
+    versions = [f"{name} {version(name)}" for name in packages]
     values = {
         "times": _span(result["time"]),
         "origins": f"{result['origin'].nunique():,}, {_span(result['origin'])}",
         "horizon": f"{result['ahead'].max():,}",
-        "versions": ", ".join(versions),
+        "versions": ", ".join([f"Python {platform.python_version()}", *versions]),
     }
-    values |= {name: repr(each) for name, each in estimators.items()}
-    rows = [
-        f"<tr>{_element('th', name)}{_element('td', value)}</tr>" for name, value in values.items()
-    ]
-    return (
-        f'{_element("h2", "Settings")}<div class="table words"><table>{"".join(rows)}</table></div>'
-    )
+    for name, estimator in estimators.items():
+        values[name] = repr(estimator)
+    rows = ""
+    for name, value in values.items():
+        rows += f"<tr>{_element('th', name)}{_element('td', value)}</tr>"
+    heading = _element("h2", "Settings")
+    return f'{heading}<div class="table words"><table>{rows}</table></div>'
