@@ -84,14 +84,15 @@ def choose_runs(
     last = (high[some][:, None] - shift).ravel()
     length = np.maximum((last - first) // distance + 1, 0)
     # 2. Parts of these, of which as many are kept as windows are wanted.
-    stop, size = _cut_runs(last, length, distance)
-    mean_size = float(size.mean()) if len(size) else 1.0
-    kept = spread_places(len(size), max(1, int(n_most / mean_size)))
+    part_last, part_length = _cut_runs(last, length, distance)
+    mean_length = float(part_length.mean()) if len(part_length) else 1.0
+    kept = spread_places(len(part_length), max(1, int(n_most / mean_length)))
     # 3. The windows of each.
-    run = np.repeat(np.arange(len(kept)), size[kept])
-    first = stop - distance * (size - 1)
-    place = origins_between(np.zeros_like(kept), size[kept] - 1)
-    origins = first[kept][run] + distance * place
+    length = part_length[kept]
+    first = part_last[kept] - distance * (length - 1)
+    run = np.repeat(np.arange(len(kept)), length)
+    place = origins_between(np.zeros_like(length), length - 1)
+    origins = first[run] + distance * place
     return origins, run, min(n_apart, len(origins))
 
 
@@ -105,8 +106,8 @@ def _cut_runs(last: IntArray, length: IntArray, distance: int) -> tuple[IntArray
     run = np.repeat(np.arange(len(last)), n_parts)
     part = origins_between(np.zeros_like(n_parts), n_parts - 1)
     n_behind = part * longest
-    stop = last[run] - n_behind * distance
-    return stop, np.minimum(length[run] - n_behind, longest)
+    part_last = last[run] - n_behind * distance
+    return part_last, np.minimum(length[run] - n_behind, longest)
 
 
 def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
