@@ -183,7 +183,7 @@ CAUSALITY = [
     Mutant(
         "origins see their own truth",
         "rolling/origins.py",
-        "_forecast_some",
+        "_request",
         "rows >= origins[track]",
         "rows > origins[track]",
         (
@@ -201,9 +201,9 @@ CAUSALITY = [
     Mutant(
         "windows of the history see means before the first truth",
         "rolling/blocks.py",
-        "Roller._paint",
-        "(stored >= 0) & (stored < history.first_truth[history.series_of(stored)])",
-        "np.zeros_like(stored, dtype=bool)",
+        "RecursiveForecaster._has_begun",
+        "(stored < 0) | (stored >= first_truth)",
+        "np.ones_like(stored, dtype=bool)",
         ("estimators/test_panels.py::test_a_late_series_rises_on",),
     ),
     Mutant(

@@ -207,7 +207,9 @@ class _Counterfactual:
         given = np.where(own, observed.values, self.usual_given)
         context = replace(history, values=np.where(own, history.values, self.usual))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
-        outputs, _ = forecaster.rolled(steps._replace(observed=observed._replace(values=given)))
+        outputs, _ = forecaster.standardised_and_held(
+            steps._replace(observed=observed._replace(values=given))
+        )
         points: Float64Array = model.head_.point(
             forecaster.in_units(outputs, steps.series(history.n_series))
         )

@@ -13,7 +13,7 @@ from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import rows_for_last, take_apart
-from skinformer.rolling.blocks import RequestedSteps, Roller, block_starts
+from skinformer.rolling.blocks import RecursiveForecaster, RequestedSteps, block_starts
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.clock import Clock
@@ -42,9 +42,9 @@ class WatchedForecaster(StepForecaster):
         parts = {field.name: getattr(forecaster, field.name) for field in fields(StepForecaster)}
         return cls(**parts, **changes)
 
-    def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
-        roller = super()._roller(forecast, clock)
-        return roller if self.context is None else replace(roller, history=self.context)
+    def _recursive_forecaster(self, forecast: Forecaster, clock: Clock) -> RecursiveForecaster:
+        recursive = super()._recursive_forecaster(forecast, clock)
+        return recursive if self.context is None else replace(recursive, history=self.context)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         ensemble = self.ensemble_forecaster(requested.place.series, requested.clock)

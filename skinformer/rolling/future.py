@@ -1,4 +1,4 @@
-"""What the rows of X say of the steps to forecast: where these begin, how many, what is known."""
+"""Steps to forecast, by the rows of X: where they begin, how many there are, what is known."""
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,12 @@ def nothing_observed(history: Timeline) -> Observed:
 
 
 def without_early(table: Table, observed: Observed, history: Timeline) -> tuple[Table, Observed]:
-    """Forget rows before the stored history of series that X has later rows of."""
+    """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
     later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
     kept = ~early | ~later[table.series]
-    values, track, steps = observed
-    return table.take(kept), Observed(values[kept], track[kept], steps[kept])
+    of_kept = Observed(observed.values[kept], observed.track[kept], observed.steps[kept])
+    return table.take(kept), of_kept
 
 
 def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
@@ -51,9 +51,11 @@ def steps_of_rows(observed: Observed, place: Placement, otherwise: int) -> IntAr
     A track that has no row after its origin is forecast as far as the one that goes farthest, and
     `otherwise` where none has any.
     """
-    ahead = np.zeros_like(place.anchor)
-    np.maximum.at(ahead, observed.track, observed.steps - place.anchor[observed.track] + 1)
-    return np.where(ahead > 0, ahead, max(ahead.max(initial=0), 0) or otherwise)
+    n_ahead = np.zeros_like(place.anchor)
+    ahead = observed.steps - place.anchor[observed.track]
+    np.maximum.at(n_ahead, observed.track, ahead + 1)
+    farthest = int(n_ahead.max(initial=0))
+    return np.where(n_ahead > 0, n_ahead, farthest or otherwise)
 
 
 def check_known_ahead(

@@ -56,7 +56,8 @@ def place_rows(
     """
     early = find_early(table, timeline)
     keys, track = np.unique(table.series * 2 + early, return_inverse=True)
-    series, early = keys // 2, keys % 2 == 1
+    series = keys // 2
+    early = keys % 2 == 1
     first = np.full(len(keys), np.iinfo(np.int64).max)
     np.minimum.at(first, track, table.steps)
     known = series < timeline.n_series

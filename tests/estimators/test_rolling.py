@@ -1,4 +1,4 @@
-"""`Roller` against a naive loop: one row at a time, one value at a time, with a fake forecaster."""
+"""`RecursiveForecaster` against a naive loop of rows and values, with a fake forecaster."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import PointHead
-from skinformer.rolling.blocks import Observed, RequestedSteps, Roller
+from skinformer.rolling.blocks import Observed, RecursiveForecaster, RequestedSteps
 from skinformer.rolling.placement import Placement
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
@@ -32,7 +32,7 @@ def fake_window(context, known, step):
 
 
 def fake_forecaster(rows, origins):
-    """Forecast windows of a canvas, and check that they are complete and of one series."""
+    """Forecast windows of rows, and check that they are complete and of one series."""
     values, row_series, row_steps = rows[:3]
     out = []
     for origin in origins:
@@ -179,16 +179,16 @@ def make_case(seed):
     return observed, observed.track[wanted], observed.steps[wanted], history, place
 
 
-def roller(history, *, n_static=0, forecast=fake_forecaster):
-    """Make what rolls forecasts of points on from a history."""
+def recursive(history, *, n_static=0, forecast=fake_forecaster):
+    """Make a recursive forecaster of points from a history."""
     n_known = N_COLUMNS - N_TARGETS - N_PAST
     sizes = ModelSizes(N_TARGETS, N_PAST, n_known, n_static, 0, (), SEQ, PRED, 1)
-    return Roller(history, sizes, (), PointHead("mse").point, forecast)
+    return RecursiveForecaster(history, sizes, (), PointHead("mse").point, forecast)
 
 
 def run(observed, series, steps, history, place, **options):
     requested = RequestedSteps(observed, series, steps, place, RowClock())
-    return roller(history, **options).roll(requested)
+    return recursive(history, **options).predict(requested)
 
 
 def counting(calls):
@@ -310,7 +310,7 @@ def test_fillers_are_the_naive_loop(seed):
     targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     place = Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
     observed = Observed(values, track, steps)
-    got = roller(history).filled(observed)
+    got = recursive(history).filled(observed)
     naive = Naive(observed, history, place)
     wanted = [
         [naive.value(int(s), int(t), c) for c in range(N_TARGETS)]
