@@ -44,7 +44,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader
-from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
+from skinformer.reading.prediction import read_prediction, read_update, read_y_true
 from skinformer.reading.training import read_training
 from skinformer.rolling import future
 from skinformer.rolling.blocks import RequestedSteps
@@ -237,7 +237,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """
         check_fitted(self)
         values = self._points(self._requested_rows(X))
-        return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
+        return self.reader_.decode(values, one_dimensional=self.roles_.one_dimensional)
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         """Return the values that are forecast, (n, n_targets)."""
@@ -257,8 +257,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
-        rows = self.reader_.rows(X)
-        table = self.reader_.spread(read_prediction(self, rows, fitted_rows(self)))
+        rows = self.reader_.encode_rows(X)
+        table = self.reader_.one_hot(read_prediction(self, rows, fitted_rows(self)))
         return self._judged(*self._usual_.judge(table, self.timeline_, self.scaler_))
 
     def _judged(self, table: Table, usual: Usual, outliers: list[Outlier]) -> Table:
@@ -341,8 +341,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         check_fitted(self)
         check_same_index(X, sample_weight, "sample_weight")
         reader = self.reader_
-        rows = X if y is not None else reader.rows(X, unseen=-1.0)
-        truth = read_truth_of(self, rows, reader.truth(y, unseen=-1.0), self.roles_)
+        rows = X if y is not None else reader.encode_rows(X, unseen=-1.0)
+        truth = read_y_true(self, rows, reader.encode_y(y, unseen=-1.0), self.roles_)
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         checks.check_any_truth(int(present.sum()))
@@ -373,8 +373,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """
         check_fitted(self)
         reader = self.reader_
-        table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
-        judged = self._usual_.judge(reader.spread(table), self.timeline_, self.scaler_)
+        table = read_update(self, reader.encode_rows(X), reader.encode_y(y), fitted_rows(self))
+        judged = self._usual_.judge(reader.one_hot(table), self.timeline_, self.scaler_)
         table = self._judged(*judged).without_outliers()
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
@@ -440,15 +440,15 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         settings = read_settings(self, self.head_, requested=device)
         rows = read_training(
             self,
-            self.reader_.rows(X),
-            self.reader_.truth(y),
+            self.reader_.encode_rows(X),
+            self.reader_.encode_y(y),
             sample_weight,
             reading_settings(self, whole=not settings.classical),
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
         known_range = settings.target_transform not in (None, "auto")  # the user knows it
         targets = self.head_.in_units and not known_range
-        table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
+        table, changes = in_last_unit(self.reader_.one_hot(table), targets=targets)
         for change in changes[:1]:
             checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
         found = find_usual(table, targets=targets)
@@ -459,7 +459,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         alone = settings.classical and not settings.linear_path  # they part the rows themselves
         split = None if alone else find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)
-        self.scaler_ = self.reader_.scaled(comparable(scaler, table, split))
+        self.scaler_ = self.reader_.adapt_scaler(comparable(scaler, table, split))
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         warn_of_closed(Closed.of(self.timeline_))
@@ -606,12 +606,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
         if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}
-        truth = read_truth_of(self, self.reader_.rows(X), None, self.roles_)
+        truth = read_y_true(self, self.reader_.encode_rows(X), None, self.roles_)
         present = ~np.isnan(truth).any(axis=1)
         if hasattr(X, "loc") and weights is None and not present.all():
             X, truth = X.loc[present], truth[present]  # scorers take no missing truth
         return {
             "X": X,
-            "y": self.reader_.given(truth, one_dimensional=self.roles_.one_dimensional),
+            "y": self.reader_.decode(truth, one_dimensional=self.roles_.one_dimensional),
             "metadata": weights,
         }

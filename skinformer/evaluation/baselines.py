@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from skinformer.reading.columns import read_rows
 from skinformer.reading.pickling import PlainPickles
 from skinformer.reading.places import group_rows
-from skinformer.reading.targets import find_known, find_targets, read_truth
+from skinformer.reading.targets import find_known, find_targets, read_targets
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import check_same_rows
@@ -94,8 +94,8 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         rows = read_rows(self, X, reset=True)
-        truth = None if y is None else read_truth(y)
-        targets = find_targets(self.target, rows.names, named=rows.named, truth=truth)
+        truth = None if y is None else read_targets(y)
+        targets = find_targets(self.target, rows.names, named=rows.named, y=truth)
         if truth is None and self.target is None:
             known = find_known(rows.names, (), targets)
             others = [name for name in rows.names if name not in (*targets, *known)]
