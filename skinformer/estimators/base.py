@@ -253,7 +253,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.outliers)
-        return RequestedSteps(observed, observed.track, table.steps, place, table.clock)
+        return RequestedSteps(observed, observed.segment, table.steps, place, table.clock)
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
@@ -308,17 +308,17 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             place, observed = forecaster.place(table, observed)
             place = future.after_observed(place, observed, sizes.n_targets)
             observed = future.without_later(observed.without(table.outliers), place, sizes)
-            clock, names, wanted = table.clock, table.names, np.unique(observed.track)
+            clock, names, wanted = table.clock, table.names, np.unique(observed.segment)
         lengths = future.steps_of_rows(observed, place, sizes.pred_len)
         asked = np.zeros_like(lengths)
         asked[wanted] = lengths[wanted] if horizon is None else int(horizon)
         future.check_known_ahead(
             observed, place, asked, clock=clock, roles=self.roles_, sizes=sizes, names=names
         )
-        track = np.repeat(np.arange(len(asked)), asked)
+        segment = np.repeat(np.arange(len(asked)), asked)
         steps = origins_between(place.anchor, place.anchor + asked - 1)
-        labels = join_series(names, place.series[track], clock.labels(steps))
-        return RequestedSteps(observed, track, steps, place, clock, labels)
+        labels = join_series(names, place.series[segment], clock.labels(steps))
+        return RequestedSteps(observed, segment, steps, place, clock, labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """

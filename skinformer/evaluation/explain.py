@@ -180,7 +180,7 @@ class _Counterfactual:
         """Find the usual values."""
         history, observed = forecasts.model.timeline_, forecasts.steps.observed
         usual, given = history.values.copy(), observed.values.copy()
-        series = forecasts.steps.place.series[observed.track]
+        series = forecasts.steps.place.series[observed.segment]
         for each in np.unique(forecasts.steps.place.series):
             found, own = UsualValues.of(history, each), series == each
             given[own] = found.at(observed.steps[own], forecasts.steps.clock)

@@ -76,7 +76,7 @@ class RequestedForecasts:
     def origins(self) -> IntArray:
         """The step from which each is forecast."""
         steps, pred_len = self.steps, self.model.sizes_.pred_len
-        return block_starts(steps.place, steps.track, steps.steps, pred_len)
+        return block_starts(steps.place, steps.segment, steps.steps, pred_len)
 
     @property
     def ahead(self) -> IntArray:
@@ -85,7 +85,7 @@ class RequestedForecasts:
 
     def record(self, observe: Observer) -> tuple[list[Any], IntArray]:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
-        keys = np.stack([self.steps.track, self.origins])
+        keys = np.stack([self.steps.segment, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
         found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
 

@@ -79,7 +79,7 @@ class Calibration:
     def intervals(self, forecaster: StepForecaster) -> Intervals | None:
         """Calibrate intervals of a fit, whatever rows `update` has brought since.
 
-        It is None where no window has a truth. Cost: forecasts of some 1,500 windows; where
+        It is None where no window has an observed target. Cost: forecasts of some 1,500 windows; where
         classical forecasters take part, a fit of them to 256 series at most.
         """
         history = forecaster.history
@@ -152,7 +152,7 @@ def _mean_error(held_out: HeldOut) -> float:
 def calibrate(
     forecaster: StepForecaster, held_out: HeldOut | None, *, split: IntArray | None = None
 ) -> Intervals | None:
-    """Estimate the errors of forecasts; None where no window has a truth.
+    """Estimate the errors of forecasts; None where no window has an observed target.
 
     held_out: what was not fitted to some windows; None where there is none.
     split: rows before these may have been memorised: their errors are not representative.
@@ -383,11 +383,11 @@ def _forecast_errors(
     outputs = outputs.reshape(len(origins), horizon, *outputs.shape[1:])
     steps = window_rows(timeline.steps_of(origins), horizon)
     rows = timeline.find(timeline.series_of(origins)[:, None], steps)
-    truth = timeline.values[rows, : forecaster.sizes.n_targets].astype(np.float64)
-    truth[rows < 0] = np.nan
+    y = timeline.values[rows, : forecaster.sizes.n_targets].astype(np.float64)
+    y[rows < 0] = np.nan
     if timeline.weight is not None:
-        truth[timeline.weight[rows] == 0] = np.nan
-    return outputs, truth - forecaster.point(outputs)
+        y[timeline.weight[rows] == 0] = np.nan
+    return outputs, y - forecaster.point(outputs)
 
 
 def _optimism(forecaster: StepForecaster, held_out: HeldOut | None) -> Float64Array:

@@ -1,8 +1,8 @@
 """Sizes of errors where no errors of earlier forecasts are known.
 
 Of series that were never forecast before it is known how far they move in a row; their errors are
-taken to grow as those of a random walk do. Of a series without a truth not even that is known, and
-it may be as large as any of the others.
+taken to grow as those of a random walk do. Of a series without any observed target not even that is
+known, and it may be as large as any of the others.
 """
 
 from dataclasses import replace
@@ -69,7 +69,7 @@ def _walk_errors(errors: Float32Array) -> tuple[Float64Array, Float32Array]:
 
 
 def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Array:
-    """Compute logs of mean errors of series without a truth, (n_series, n_targets); else NaN.
+    """Compute logs of mean errors of series never observed, (n_series, n_targets); else NaN.
 
     Such a series is forecast at the mean of the others in the same units, and may have the level
     of any of them.

@@ -63,7 +63,7 @@ class Intervals:
     def quantiles(
         self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
-        """Return quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
+        """Return quantiles of rows, (n, n_targets, n_levels), in y's units, ascending.
 
         outputs: (n, n_targets, 3), from `IntervalForecaster.standardised`.
         scaler: of the fit, and of series that it did not hold.
@@ -107,7 +107,7 @@ class Intervals:
         scaler: Scaler,
         series: IntArray,
     ) -> Float64Array:
-        """Return paths, (n, n_targets, n_paths), in the truth's units.
+        """Return paths, (n, n_targets, n_paths), in y's units.
 
         levels: (n, n_paths, pred_len, n_targets), from `draw_levels`; all else is as for
         `forecasts`. Where the forecast is a mean, that of many paths is the same.
@@ -149,7 +149,7 @@ class IntervalForecaster(StepForecaster):
     """A forecaster whose outputs hold the sizes of errors.
 
     There are three of each step and target: the forecast, the log of its error's size by what is
-    known, and the steps since the last truth. They have no units: `standardised` returns them, and
+    known, and the steps since the last observed target. They have no units: `standardised` returns them, and
     `Intervals` transforms them.
     """
 
@@ -282,11 +282,11 @@ class _SizedWindows:
         return mean_of_known(relative, axis=1), unmoved(errors, changes)
 
     def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
-        """Make errors of series without any truth as large as the levels of all others vary."""
+        """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
-        track = rows.track[origins]
-        series = self.requested.place.series[track]
-        first_row = np.searchsorted(rows.track, track)
+        segment = rows.track[origins]
+        series = self.requested.place.series[segment]
+        first_row = np.searchsorted(rows.track, segment)
         blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
         if not blank.any():
             return
@@ -325,8 +325,8 @@ class _SizedWindows:
         fit = self.forecaster
         known = np.asarray(self.known)
         ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), len(known) - 1)
-        truth = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
-        errors = np.where(known[ahead][..., None], truth - point, np.nan)
+        y = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
+        errors = np.where(known[ahead][..., None], y - point, np.nan)
         if self.requested.clock == fit.history.clock:
             until = fit.intervals.fitted_until
             series = self.requested.place.series[rows.track[origins]]
@@ -354,8 +354,8 @@ def _known_rows(
         seen &= ~requested.filled
     first_row = np.searchsorted(rows.track, np.arange(len(place.series) + 1))
     first_step = rows.steps[np.minimum(first_row[:-1], len(rows.steps) - 1)]
-    tracks = Timeline(rows.values, None, first_row, first_step, requested.clock)
-    row = tracks.find(observed.track[seen], observed.steps[seen])
+    segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
+    row = segments.find(observed.segment[seen], observed.steps[seen])
     known[row[row >= 0]] = True
     # 3. The last of them before each row.
     after_known = np.where(known, np.arange(1, len(known) + 1), 0)

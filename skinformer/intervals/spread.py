@@ -140,7 +140,7 @@ def _fit_target(
     prior: windows that stand for no effect.
     """
     n_rounds = 6
-    n_steps = 8  # slopes are fitted at so many: the steps between them tell the same
+    n_steps = 8  # slopes are fitted at so many: those of the steps between are alike
     pred_len = errors.shape[1]
     chosen = np.unique(np.linspace(0, pred_len - 1, n_steps).astype(int))
     known = ~np.isnan(errors)

@@ -57,7 +57,7 @@ class Labels:
 
     classes: sorted, as scikit-learn sorts them.
     dtype: of the column they came in, if that was a categorical: its order is not the sorted one.
-    weight: (n_classes,), of each class's truths; None weighs all alike.
+    weight: (n_classes,), of each class's rows; None weighs all alike.
     """
 
     classes: AnyArray

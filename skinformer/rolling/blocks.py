@@ -31,10 +31,10 @@ from skinformer.timeline.timeline import Timeline, fill_forward, first_known
 
 
 class Observed(NamedTuple):
-    """Rows of X at prediction: standardised values (NaN = not given), tracks and steps."""
+    """Rows of X at prediction: standardised values (NaN = not given), segments and steps."""
 
     values: Float32Array
-    track: IntArray
+    segment: IntArray
     steps: IntArray
 
     def without(self, outliers: BoolArray | None) -> Observed:
@@ -50,14 +50,14 @@ class RequestedSteps(NamedTuple):
     """Steps to forecast, in their places.
 
     observed: the rows of X.
-    track, steps: (n,), the steps.
+    segment, steps: (n,), the steps.
     clock: what the steps count.
     labels: of rows after the history; None for rows of X.
     filled: rows of `observed` whose targets are forecasts; None where none is.
     """
 
     observed: Observed
-    track: IntArray
+    segment: IntArray
     steps: IntArray
     place: Placement
     clock: Clock
@@ -66,7 +66,7 @@ class RequestedSteps(NamedTuple):
 
     def series(self, n_fitted: int) -> IntArray:
         """Return the series of each step; one number stands for all that the fit did not hold."""
-        return np.minimum(self.place.series[self.track], n_fitted)
+        return np.minimum(self.place.series[self.segment], n_fitted)
 
 
 class HeldValues(NamedTuple):
@@ -80,13 +80,13 @@ class HeldValues(NamedTuple):
 class _RowBuffer:
     """Rows that forecasts are written into.
 
-    tracks: the rows of each track, as a timeline.
+    segments: the rows of each segment, as a timeline.
     rows: the same, as forecasters see them.
     missing: (n_rows, n_targets), where a forecast has to stand in.
-    until: (n_tracks,), the step from which on none is needed.
+    until: (n_segments,), the step from which on none is needed.
     """
 
-    tracks: Timeline
+    segments: Timeline
     rows: Rows
     missing: BoolArray
     until: IntArray
@@ -114,22 +114,22 @@ class RecursiveForecaster:
     closed: Closed | None = None
 
     def predict(self, requested: RequestedSteps) -> tuple[Float32Array, HeldValues]:
-        """Forecast steps of tracks, in any order, each from an origin before its block.
+        """Forecast steps of segments, in any order, each from an origin before its block.
 
         Outputs have shape (n, n_targets, *shape); beside them stands what had to be held. One pass
         for a rolling origin, as many as there are blocks for a recursion: unknown targets are
         filled first, those that need no other all together, and so on.
         """
-        track = requested.track
+        segment = requested.segment
         steps = requested.steps
         place = requested.place
-        start = block_starts(place, track, steps, self.sizes.pred_len)
+        start = block_starts(place, segment, steps, self.sizes.pred_len)
         buffer = self._build_buffer(
-            requested.observed, place, track, start, filled=requested.filled
+            requested.observed, place, segment, start, filled=requested.filled
         )
-        last = _ends(track, steps, len(place.anchor))[1]
+        last = _ends(segment, steps, len(place.anchor))[1]
         held = self._hold(buffer, until=last)
-        origins, of_request = np.unique(buffer.tracks.find(track, start), return_inverse=True)
+        origins, of_request = np.unique(buffer.segments.find(segment, start), return_inverse=True)
         runs = self._missing_runs(buffer, None).needed(origins, seq_len=self.sizes.seq_len)
         outputs = self._forecast_all(buffer, runs, origins)
         return outputs[of_request, steps - start], held
@@ -143,13 +143,13 @@ class RecursiveForecaster:
         """
         targets = observed.values[:, : self.sizes.n_targets].copy()
         lacking = np.isnan(targets).any(axis=1)
-        track = observed.track[lacking]
+        segment = observed.segment[lacking]
         steps = observed.steps[lacking]
-        buffer = self._build_buffer(observed, after_history(self.history), track, steps + 1)
+        buffer = self._build_buffer(observed, after_history(self.history), segment, steps + 1)
         self._hold(buffer, until=buffer.until)
         runs = self._missing_runs(buffer, LONGEST_CHAIN)
         self._forecast_all(buffer, runs, np.empty(0, dtype=np.int64))
-        rows = buffer.tracks.find(track, steps)
+        rows = buffer.segments.find(segment, steps)
         targets[lacking] = buffer.rows.values[rows, : self.sizes.n_targets]
         return targets
 
@@ -157,21 +157,21 @@ class RecursiveForecaster:
         self,
         observed: Observed,
         place: Placement,
-        track: IntArray,
+        segment: IntArray,
         start: IntArray,
         filled: BoolArray | None = None,
     ) -> _RowBuffer:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
-        low, high, until = _extent(place, self.sizes, track, start)
+        low, high, until = _extent(place, self.sizes, segment, start)
         first_row = np.concatenate([[0], np.cumsum(high - low)])
         values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
-        tracks = Timeline(values, None, first_row, low, self.history.clock)
+        segments = Timeline(values, None, first_row, low, self.history.clock)
         # 1. Put in what is known.
-        rows = tracks.find(observed.track, observed.steps)
+        rows = segments.find(observed.segment, observed.steps)
         is_inside = rows >= 0
         rows = rows[is_inside]
         given = observed.values[is_inside]
-        stored = self._put_in(tracks, place, rows, given)
+        stored = self._put_in(segments, place, rows, given)
         # 2. Find the targets that are known.
         targets = values[:, : self.sizes.n_targets]
         missing = np.isnan(targets)
@@ -187,21 +187,21 @@ class RecursiveForecaster:
         if missing.any():
             missing &= _after_first(~missing, first_row)
             fill_forward(targets, first_row)
-        laid_out = Rows(values, tracks.series, tracks.steps, begin, known)
-        return _RowBuffer(tracks, laid_out, missing, until)
+        laid_out = Rows(values, segments.series, segments.steps, begin, known)
+        return _RowBuffer(segments, laid_out, missing, until)
 
     def _put_in(
-        self, tracks: Timeline, place: Placement, rows: IntArray, given: Float32Array
+        self, segments: Timeline, place: Placement, rows: IntArray, given: Float32Array
     ) -> IntArray:
         """Put in rows of the history, and over them those of X; return the former, -1 for none."""
-        values = tracks.values
-        track = tracks.series
-        steps = tracks.steps
-        is_early = steps < place.begin[track]
+        values = segments.values
+        segment = segments.series
+        steps = segments.steps
+        is_early = steps < place.begin[segment]
         is_early[rows] = False  # what a row of X lacks is missing, also before the origin
         values[is_early, self.sizes.n_targets :] = 0.0  # training mean
-        stored = self.history.find(place.series[track], steps)
-        stored = np.where(place.stored[track], stored, -1)
+        stored = self.history.find(place.series[segment], steps)
+        stored = np.where(place.stored[segment], stored, -1)
         is_stored = stored >= 0
         values[is_stored] = self.history.values[stored[is_stored]]
         values[rows] = np.where(np.isnan(given), values[rows], given)
@@ -224,7 +224,7 @@ class RecursiveForecaster:
         lacks_known = lacks[:, sizes.n_past : lacks.shape[1] - sizes.n_static].any(axis=1)
         lacks_past &= rows.steps < buffer.until[rows.track]
         lacks_known &= rows.steps <= until[rows.track]
-        fill_forward(covariates, buffer.tracks.first_row)
+        fill_forward(covariates, buffer.segments.first_row)
         return HeldValues(int(lacks_past.sum()), int(lacks_known.sum()))
 
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
@@ -264,27 +264,27 @@ class RecursiveForecaster:
         return out
 
 
-def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: int) -> IntArray:
-    """Find the origin, as a step, of the block that each step of a track is in."""
-    anchor = place.anchor[track]
+def block_starts(place: Placement, segment: IntArray, steps: IntArray, pred_len: int) -> IntArray:
+    """Find the origin, as a step, of the block that each step of a segment is in."""
+    anchor = place.anchor[segment]
     return anchor + (steps - anchor) // pred_len * pred_len
 
 
-def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
-    """Find each track's first and last step; the last is the smaller one where it has none."""
+def _ends(segment: IntArray, steps: IntArray, n_segments: int) -> tuple[IntArray, IntArray]:
+    """Find each segment's first and last step; the last is the smaller one where it has none."""
     limits = np.iinfo(np.int64)
-    first = np.full(n_tracks, limits.max)
-    last = np.full(n_tracks, limits.min)
-    np.minimum.at(first, track, steps)
-    np.maximum.at(last, track, steps)
+    first = np.full(n_segments, limits.max)
+    last = np.full(n_segments, limits.min)
+    np.minimum.at(first, segment, steps)
+    np.maximum.at(last, segment, steps)
     return first, last
 
 
 def _extent(
-    place: Placement, sizes: ModelSizes, track: IntArray, start: IntArray
+    place: Placement, sizes: ModelSizes, segment: IntArray, start: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Find the first step of each track's rows, the one after the last, and the last start."""
-    first, last = _ends(track, start, len(place.anchor))
+    """Find the first step of each segment's rows, the one after the last, and the last start."""
+    first, last = _ends(segment, start, len(place.anchor))
     is_idle = first > last
     base = np.where(last > place.begin, np.minimum(first, place.begin), first)
     low = np.where(is_idle, 0, base - sizes.seq_len)
@@ -293,11 +293,11 @@ def _extent(
 
 
 def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
-    """Return where something was known before, of the same track."""
+    """Return where something was known before, of the same segment."""
     none = np.zeros_like(known[:1], dtype=np.int64)
     count = np.cumsum(np.concatenate([none, known]), axis=0)
-    count_before_track = np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
-    return count[:-1] > count_before_track
+    count_before_segment = np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
+    return count[:-1] > count_before_segment
 
 
 def _cells_to_fill(

@@ -60,7 +60,7 @@ class StepForecaster:
         return self.head.point(outputs)
 
     def observe(self, table: Table) -> Observed:
-        """Standardise rows at prediction; series stand for tracks as yet."""
+        """Standardise rows at prediction; series stand for segments as yet."""
         n_fitted = self.history.n_series
         scaler = self.scaler
         if (table.series >= n_fitted).any():
@@ -73,17 +73,17 @@ class StepForecaster:
         return Observed(values, table.series, table.steps)
 
     def place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
-        """Find the tracks of X's rows; raise or warn where the history cannot be their context.
+        """Find the segments of X's rows; raise or warn where the history cannot be their context.
 
-        observed: the rows of the table, standardised; they come back with their tracks.
+        observed: the rows of the table, standardised; they come back with their segments.
         """
         missing = np.isnan(observed.values[:, : self.sizes.n_targets])
         has_target = np.asarray(~missing.all(axis=1))
         reach = LONGEST_CHAIN * self.sizes.pred_len
-        place, track = place_rows(table, self.history, observed=has_target, reach=reach)
+        place, segment = place_rows(table, self.history, observed=has_target, reach=reach)
         checks.check_placement(
             place,
-            track,
+            segment,
             table,
             self.history,
             has_target=has_target,
@@ -91,15 +91,15 @@ class StepForecaster:
             sizes=self.sizes,
             reach=reach,
         )
-        return place, observed._replace(track=track)
+        return place, observed._replace(segment=segment)
 
     def forecast(self, requested: RequestedSteps) -> Float64Array:
-        """Forecast steps in the truth's units: (n, n_targets, *head.outputs)."""
+        """Forecast steps in y's units: (n, n_targets, *head.outputs)."""
         series = requested.series(self.history.n_series)
         return self.in_units(self.standardised(requested), series)
 
     def in_units(self, outputs: Float64Array, series: IntArray) -> Float64Array:
-        """Put outputs of steps of these series into the truth's units."""
+        """Put outputs of steps of these series into y's units."""
         return self.head.to_units(outputs, self.scaler.with_unseen(), series)
 
     def standardised(self, requested: RequestedSteps) -> Float64Array:
@@ -197,11 +197,11 @@ class StepForecaster:
         return RecursiveForecaster(self.history, sizes, self.shape, self.point, forecast, closed)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
-        """Make the function that forecasts windows of the tracks that are asked for."""
+        """Make the function that forecasts windows of the segments that are asked for."""
         return self.ensemble_forecaster(requested.place.series, requested.clock)
 
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
-        """Make the forecaster of windows of tracks of these series."""
+        """Make the forecaster of windows of segments of these series."""
         limits = self.scaler.with_unseen().limits
         # The head of a classifier forecasts no values.
         reach = None

@@ -14,8 +14,8 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 
-#: Forecasts that are made one after the other, each for the next one's context, where nobody
-#: asked for them. One takes about 8 ms, whatever the length of the series.
+#: Forecasts that are made one after the other, each for the next one's context, where they
+#: are not asked for. One takes about 8 ms, whatever the length of the series.
 LONGEST_CHAIN = 500
 
 
@@ -58,7 +58,7 @@ def find_missing_runs(
 ) -> MissingRuns:
     """Find the forecasts that fill unknown rows, in one pass over the rows.
 
-    unknown: rows that lack a truth. Rows of one series follow each other, and between two series
+    unknown: rows that lack a target. Rows of one series follow each other, and between two series
     lie `seq_len` known rows.
     longest: forecasts within one gap, at most; the rest of it stays as it is. None for no limit.
 

@@ -39,25 +39,25 @@ def forecast_origins(
 
 
 def _request(forecaster: StepForecaster, origins: IntArray, horizon: IntArray) -> RequestedSteps:
-    """Lay out a track for each origin, with its context and what is known ahead.
+    """Lay out a segment for each origin, with its context and what is known ahead.
 
     Behind the last row of a series its values are held.
     """
     history = forecaster.history
     sizes = forecaster.sizes
     series = history.series_of(origins)
-    # 1. The rows of each track.
+    # 1. The rows of each segment.
     first = np.maximum(origins - forecaster.look_back, history.first_row[series])
     end = origins + horizon
     rows = origins_between(first, end - 1)
-    track = np.repeat(np.arange(len(origins)), end - first)
+    segment = np.repeat(np.arange(len(origins)), end - first)
     offset = (history.first_step - history.first_row[:-1])[series]
-    steps = rows + offset[track]
+    steps = rows + offset[segment]
     # 2. Their values, without those that are not known at the origin.
-    held = np.minimum(rows, history.first_row[series + 1][track] - 1)
+    held = np.minimum(rows, history.first_row[series + 1][segment] - 1)
     values = history.values[held]
-    values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
-    values[rows < history.first_truth[series][track], : sizes.n_targets] = np.nan
+    values[rows >= origins[segment], : sizes.n_targets + sizes.n_past] = np.nan
+    values[rows < history.first_truth[series][segment], : sizes.n_targets] = np.nan
     filled = None
     if history.weight is not None:
         filled = (history.weight[held] == 0).any(axis=1)
@@ -65,7 +65,7 @@ def _request(forecaster: StepForecaster, origins: IntArray, horizon: IntArray) -
     start = origins + offset
     place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
     return RequestedSteps(
-        Observed(values, track, steps),
+        Observed(values, segment, steps),
         np.repeat(np.arange(len(origins)), horizon),
         origins_between(start, start + horizon - 1),
         place,
