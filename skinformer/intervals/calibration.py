@@ -15,7 +15,7 @@ import numpy as np
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
 from skinformer.intervals.changes import by_changes
-from skinformer.intervals.features import QUIET, STILL, features_of, unmoved, volatility
+from skinformer.intervals.features import STILL, features_of, least_volatility, unmoved, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.spread import Spread, fit_spread, mean_of_known
@@ -79,8 +79,8 @@ class Calibration:
     def intervals(self, forecaster: StepForecaster) -> Intervals | None:
         """Calibrate intervals of a fit, whatever rows `update` has brought since.
 
-        It is None where no window has an observed target. Cost: forecasts of some 1,500 windows; where
-        classical forecasters take part, a fit of them to 256 series at most.
+        It is None where no window has an observed target. Cost: forecasts of some 1,500 windows;
+        where classical forecasters take part, a fit of them to 256 series at most.
         """
         history = forecaster.history
         if (np.diff(history.first_row) != self.n_rows).any():
@@ -174,10 +174,10 @@ def calibrate(
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    targets = timeline.values[:, : errors.shape[2]]
     series = timeline.series_of(windows.origins)
+    targets = timeline.values[:, : errors.shape[2]]
     changes = volatility(targets, timeline.first_row[series], windows.origins)
-    quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
+    quiet = least_volatility(changes)
     features = features_of(
         outputs, changes, series, head=forecaster.head, quiet=quiet, scaler=forecaster.scaler
     )
@@ -210,8 +210,7 @@ def _fit_sizes(
 ) -> tuple[Spread, Residuals]:
     """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes."""
     most_values = 2_000_000
-    n, pred_len, n_targets = errors.shape
-    steps = window_rows(timeline.steps_of(windows.origins), pred_len)
+    steps = window_rows(timeline.steps_of(windows.origins), errors.shape[1])
     spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=windows.n_apart)
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     mean_sizes = mean_of_known(np.abs(relative), axis=1)
@@ -220,7 +219,7 @@ def _fit_sizes(
         n_independent: float = windows.n_moments
     else:
         n_independent = independent_errors(relative, windows.n_apart)
-    kept = spread_places(n, max(1, most_values // (pred_len * n_targets)))
+    kept = spread_places(len(relative), max(1, most_values // relative[0].size))
     origins = windows.origins[kept]
     residuals = Residuals(
         relative[kept].astype(np.float32),
@@ -333,7 +332,7 @@ def _choose(forecaster: StepForecaster, distance: int, split: IntArray | None) -
     low, end = _extent(forecaster, pred_len, distance, split)
     for last in (end - pred_len, end - 1):
         last = _at_same_steps(forecaster.history, low, last, distance)
-        n_each = np.maximum((last - low) // distance + 1, 0)
+        n_each = runs.count_windows(low, last, distance)
         n_wanted = min(n_most, overlap * int(n_each.sum()))
         origins, run, n_apart = runs.choose_runs(low, last, distance=distance, n_most=n_wanted)
         if n_apart:

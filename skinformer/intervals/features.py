@@ -10,8 +10,6 @@ from skinformer.timeline.windows import window_rows
 
 #: Rows before an origin over which volatility is averaged.
 WIDTH = 48
-#: Share of the usual volatility that is added to it, since that of a constant has no logarithm.
-QUIET = 0.1
 #: Standardised change, or error, below which there is none.
 STILL = 1e-6
 
@@ -60,6 +58,12 @@ def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64
     past = targets[np.maximum(places, 0)].astype(np.float64)
     past[places < begin[:, None]] = np.nan
     return mean_of_known(np.abs(np.diff(past, axis=1)), axis=1)
+
+
+def least_volatility(changes: Float64Array) -> Float64Array:
+    """Return what is added to the volatility of windows, (n_targets,), since 0 has no logarithm."""
+    share = 0.1  # of the usual one
+    return share * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
 
 
 def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:

@@ -124,7 +124,7 @@ class Intervals:
 
         table = np.clip(self.residuals.quantiles(_TABLE), -most_error, most_error)
         errors = _interpolate(table, levels, ahead)
-        paths = np.stack([restore(error) for error in np.moveaxis(errors, 2, 0)], axis=2)
+        paths = np.stack([restore(error) for error in errors], axis=2)
         if not head.of_mean:
             return paths
         targets = np.arange(point.shape[1])
@@ -149,8 +149,8 @@ class IntervalForecaster(StepForecaster):
     """A forecaster whose outputs hold the sizes of errors.
 
     There are three of each step and target: the forecast, the log of its error's size by what is
-    known, and the steps since the last observed target. They have no units: `standardised` returns them, and
-    `Intervals` transforms them.
+    known, and the steps since the last observed target. They have no units: `standardised` returns
+    them, and `Intervals` transforms them.
     """
 
     intervals: Intervals
@@ -357,10 +357,14 @@ def _known_rows(
     segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
     row = segments.find(observed.segment[seen], observed.steps[seen])
     known[row[row >= 0]] = True
-    # 3. The last of them before each row.
+    return known, _known_until(known, first_row[rows.track])
+
+
+def _known_until(known: BoolArray, first_row: IntArray) -> IntArray:
+    """Return for each row the one after the last known before it, from its segment's first on."""
     after_known = np.where(known, np.arange(1, len(known) + 1), 0)
     until = np.maximum.accumulate(np.append(0, after_known[:-1]))
-    return known, np.maximum(until, first_row[rows.track])
+    return np.maximum(until, first_row)
 
 
 def _recent_sizes(
@@ -387,17 +391,18 @@ def _recent_sizes(
 
 
 def _interpolate(table: Float64Array, levels: Float32Array, ahead: IntArray) -> Float64Array:
-    """Interpolate the errors of levels, (n, n_targets, n_paths), in those of equal shares.
+    """Interpolate the errors of levels, (n_paths, n, n_targets), in those of equal shares.
 
     table: (n_shares, pred_len, n_targets).
     levels: (n, n_paths, pred_len, n_targets).
     ahead: (n, n_targets), the step of each row.
     """
-    errors = np.empty((*ahead.shape, levels.shape[1]))
+    errors = np.empty((levels.shape[1], *ahead.shape))
     for step in range(table.shape[1]):
         for j in range(table.shape[2]):
-            rows = ahead[:, j] == step
-            errors[rows, j] = np.interp(levels[rows, :, step, j], _TABLE, table[:, step, j])
+            rows = np.flatnonzero(ahead[:, j] == step)
+            of_rows = levels[rows, :, step, j].T
+            errors[:, rows, j] = np.interp(of_rows, _TABLE, table[:, step, j])
     return errors
 
 

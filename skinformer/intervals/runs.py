@@ -74,17 +74,14 @@ def choose_runs(
     n_most: windows wanted; where there are more, runs are left out, where there are fewer, later
     runs begin between the windows of others.
     """
+    n_apart = int(count_windows(low, high, distance).sum())
     # 1. Runs of all series; where windows are few, several runs of each, shifted.
-    count = np.maximum((high - low) // distance + 1, 0)
-    n_apart = int(count.sum())
     n_shifts = int(np.clip(n_most // max(n_apart, 1), 1, distance))
     shift = np.arange(n_shifts) * distance // n_shifts
-    some = np.flatnonzero(count)
-    first = np.repeat(low[some], n_shifts)
-    last = (high[some][:, None] - shift).ravel()
-    length = np.maximum((last - first) // distance + 1, 0)
+    first = np.repeat(low, n_shifts)
+    last = (high[:, None] - shift).ravel()
     # 2. Parts of these, of which as many are kept as windows are wanted.
-    part_last, part_length = _cut_runs(last, length, distance)
+    part_last, part_length = _cut_runs(last, count_windows(first, last, distance), distance)
     mean_length = float(part_length.mean()) if len(part_length) else 1.0
     kept = spread_places(len(part_length), max(1, int(n_most / mean_length)))
     # 3. The windows of each.
@@ -94,6 +91,11 @@ def choose_runs(
     place = origins_between(np.zeros_like(length), length - 1)
     origins = first[run] + distance * place
     return origins, run, min(n_apart, len(origins))
+
+
+def count_windows(low: IntArray, high: IntArray, distance: int) -> IntArray:
+    """Count windows so many rows apart from low to high, both included."""
+    return np.asarray(np.maximum((high - low) // distance + 1, 0))
 
 
 def _cut_runs(last: IntArray, length: IntArray, distance: int) -> tuple[IntArray, IntArray]:

@@ -258,11 +258,18 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     weights = checks.check_class_weights(class_weight, len(columns))
     targets = tuple(map(_find_classes, columns, where, weights))
     if y is not None:
-        for column, labels, name in zip(x_columns, targets, names, strict=False):
-            is_other = labels.encode(column) == -1
-            if is_other.any():
-                checks.raise_other_labels(name, column[is_other].iloc[0])
+        _check_same_labels(x_columns, targets, names)
     return LabelReader(targets, names, by_name)
+
+
+def _check_same_labels(
+    columns: Sequence[pd.Series], targets: Sequence[Labels], names: Sequence[Hashable]
+) -> None:
+    """Raise if a column of X holds labels that y does not."""
+    for column, labels, name in zip(columns, targets, names, strict=False):
+        is_other = labels.encode(column) == -1
+        if is_other.any():
+            checks.raise_other_labels(name, column[is_other].iloc[0])
 
 
 def _table(X: Any) -> pd.DataFrame:

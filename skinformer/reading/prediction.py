@@ -40,20 +40,8 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     lie on the fitted grid. Series that training did not hold are numbered after the fitted ones.
     """
     roles = fitted.roles
-    # 1. Columns in the order of their roles.
     columns = _read_fitted_columns(estimator, X, roles)
-    for name in roles.known:
-        may_miss = fitted.may_miss or name in roles.static
-        checks.check_finite(columns.values[name], name, may_miss=may_miss)
-    for name in roles.past:
-        checks.check_finite(columns.values[name], name)
-    ordered: list[AnyArray | None] = [None] * len(roles.targets)
-    if roles.mode != "features":
-        for name in roles.targets:
-            checks.check_finite(columns.values[name], name)
-        ordered = [*_histories(columns, roles)]
-    ordered += [columns.values[name] for name in (*roles.past, *roles.known)]
-    # 2. Rows in their places.
+    ordered = _order_columns(columns, fitted)
     time = None
     labels = None
     clock = fitted.places.clock
@@ -65,6 +53,22 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
         warn_of_assumed_steps(clock, fitted.places.end, n_rows)
     n_targets = len(roles.targets)
     return Table(ordered, n_targets, found.series, found.steps, found.clock, names=found.names)
+
+
+def _order_columns(columns: Columns, fitted: FittedRows) -> list[AnyArray | None]:
+    """Check the values of columns by their roles, and return them in the order of these."""
+    roles = fitted.roles
+    for name in roles.known:
+        may_miss = fitted.may_miss or name in roles.static
+        checks.check_finite(columns.values[name], name, may_miss=may_miss)
+    for name in roles.past:
+        checks.check_finite(columns.values[name], name)
+    ordered: list[AnyArray | None] = [None] * len(roles.targets)
+    if roles.mode != "features":
+        for name in roles.targets:
+            checks.check_finite(columns.values[name], name)
+        ordered = [*_histories(columns, roles)]
+    return ordered + [columns.values[name] for name in (*roles.past, *roles.known)]
 
 
 def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
@@ -85,12 +89,18 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     if y is not None:
         values = read_targets(y).values
         check_consistent_length(table.series, values)
-        check_target_count(table.n_targets, values.shape[1])
-        for j, given in enumerate(targets):
-            own = values[:, j]
-            targets[j] = own if given is None else np.where(np.isnan(own), given, own)
+        targets = _prefer_y(values, targets)
     observed = ~np.isnan(np.column_stack(targets))
     return replace(table, columns=targets + covariates, weight=truth_weight(None, observed))
+
+
+def _prefer_y(y: Float64Array, histories: list[Any]) -> list[AnyArray]:
+    """Return y column by column; where it is missing, what X holds of the targets, if anything."""
+    check_target_count(len(histories), y.shape[1])
+    targets = []
+    for own, history in zip(y.T, histories, strict=True):
+        targets.append(own if history is None else np.where(np.isnan(own), history, own))
+    return targets
 
 
 def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:

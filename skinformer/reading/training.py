@@ -226,15 +226,16 @@ def _combine_targets(
         observed = ~np.isnan(np.column_stack(histories))
         checks.check_some_truth(np.where(observed, 0.0, np.nan))
         return roles, histories, observed
-    checks.check_target_count(len(roles.targets), y_targets.values.shape[1])
+    values = y_targets.values
+    checks.check_target_count(len(histories), values.shape[1])
     links = []
     targets = []
-    for name, history, values in zip(roles.targets, histories, y_targets.values.T, strict=True):
-        slope, intercept = checks.check_affine(affine_link(history, values), name)
+    for name, history, y in zip(roles.targets, histories, values.T, strict=True):
+        slope, intercept = checks.check_affine(affine_link(history, y), name)
         links.append((slope, intercept))
         in_units_of_y = slope * history + intercept
-        targets.append(np.where(np.isnan(values), in_units_of_y, values))
-    return replace(roles, links=tuple(links)), targets, ~np.isnan(y_targets.values)
+        targets.append(np.where(np.isnan(y), in_units_of_y, y))
+    return replace(roles, links=tuple(links)), targets, ~np.isnan(values)
 
 
 def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple[Table, Roles]:
