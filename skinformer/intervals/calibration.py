@@ -14,7 +14,7 @@ import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
-from skinformer.intervals.changes import by_changes
+from skinformer.intervals.changes import with_random_walk
 from skinformer.intervals.features import STILL, features_of, least_volatility, unmoved, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals, independent_errors
@@ -108,7 +108,6 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     in a panel it is replaced by the choice without the series' own errors if that is better.
     """
     n_most_series = 256  # of a panel, by the cost of the members
-    n_most_windows = 256 // forecaster.ensemble.cost
     timeline = forecaster.history
     sizes = forecaster.sizes
     if split is None:
@@ -128,6 +127,7 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     ensemble = forecaster.ensemble.before_split(chosen, before, sizes, scaler)
     earlier = replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
     # 3. Windows after the split.
+    n_most_windows = 256 // ensemble.cost
     origins = Origins(split, end - sizes.pred_len).thinned(n_most_windows)
     place = np.searchsorted(chosen, timeline.series_of(origins))
     held_out = HeldOut(earlier, origins, origins + (own_first - first)[place])
@@ -186,7 +186,7 @@ def calibrate(
     # 3. What the windows do not hold: other targets, unseen rows, later steps.
     few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
     if few.any():
-        spread, residuals = by_changes(spread, residuals, timeline, few)
+        spread, residuals = with_random_walk(spread, residuals, timeline, few)
     found = Intervals(
         spread=spread,
         residuals=residuals,

@@ -20,7 +20,7 @@ from skinformer.timeline.timeline import Timeline
 _MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
-def by_changes(
+def with_random_walk(
     spread: Spread, residuals: Residuals, timeline: Timeline, few: BoolArray
 ) -> tuple[Spread, Residuals]:
     """Replace sizes and errors of targets of which too few errors are known by a random walk's.
@@ -31,7 +31,8 @@ def by_changes(
     typical = np.where(few, _walk_sizes(timeline, *spread.typical.shape), spread.typical)
     slope = np.where(few[:, None], 0.0, spread.slope)
     profile = np.where(few, 0.0, spread.profile)
-    errors = np.where(few, *_walk_errors(residuals.errors)).astype(np.float32)
+    walks, errors = _walk_errors(residuals.errors)
+    errors = np.where(few, walks, errors).astype(np.float32)
     residuals = replace(
         residuals,
         errors=errors,

@@ -32,7 +32,7 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
 #: Levels of the quantiles that paths are made of: the middles of equal shares.
-_TABLE = (np.arange(99) + 0.5) / 99
+_PATH_LEVELS = (np.arange(99) + 0.5) / 99
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Intervals:
             values = point + np.clip(size * errors, -limit, limit)
             return scaler.restored(values, series)
 
-        table = np.clip(self.residuals.quantiles(_TABLE), -most_error, most_error)
+        table = np.clip(self.residuals.quantiles(_PATH_LEVELS), -most_error, most_error)
         errors = _interpolate(table, levels, ahead)
         paths = np.stack([restore(error) for error in errors], axis=2)
         if not head.of_mean:
@@ -169,7 +169,7 @@ class IntervalForecaster(StepForecaster):
         """Return the forecast, the first of them."""
         return outputs[..., 0]
 
-    def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+    def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value in the place of some outputs, without an error."""
         log_of_no_size = -100.0
         outputs[where, 0] = value[where]
@@ -402,7 +402,7 @@ def _interpolate(table: Float64Array, levels: Float32Array, ahead: IntArray) -> 
         for j in range(table.shape[2]):
             rows = np.flatnonzero(ahead[:, j] == step)
             of_rows = levels[rows, :, step, j].T
-            errors[:, rows, j] = np.interp(of_rows, _TABLE, table[:, step, j])
+            errors[:, rows, j] = np.interp(of_rows, _PATH_LEVELS, table[:, step, j])
     return errors
 
 

@@ -34,22 +34,32 @@ def draw_levels(residuals: Residuals, series: IntArray, n_paths: int, random: An
     shared = random.normal(size=(n_paths, len(times)))
     levels = np.empty((len(series), n_paths, *scores.shape[1:]), dtype=np.float32)
     for place, (windows, is_own) in enumerate(_windows(residuals.series, series, random)):
-        own_scores = scores[windows]
         weights = shared[:, time[windows]]
         if is_own:
-            total = _weighted(weights, own_scores)
-            squares = (own_scores**2).sum(axis=0)
+            total = np.tensordot(weights, scores[windows], axes=1)
+            variance = (scores[windows] ** 2).sum(axis=0)
         else:
             in_common = common[time[windows]]
-            own_scores = own_scores - in_common
-            own_weights = random.normal(size=weights.shape)
-            total = _weighted(weights, in_common) + _weighted(own_weights, own_scores)
-            squares = (in_common**2 + own_scores**2).sum(axis=0)
+            total, variance = _draw_apart(scores[windows], in_common, weights, random)
         # Where all errors are the usual one, nothing is known of what goes together.
         independent = random.normal(size=(n_paths, 1, 1))
-        size = np.sqrt(np.where(squares > 0, squares, 1.0))
-        levels[place] = ndtr(np.where(squares > 0, total / size, independent))
+        deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
+        levels[place] = ndtr(np.where(variance > 0, total / deviation, independent))
     return levels
+
+
+def _draw_apart(
+    scores: Float64Array, in_common: Float64Array, weights: Float64Array, random: Any
+) -> tuple[Float64Array, Float64Array]:
+    """Draw sums of scores with weights shared by all series in what these have in common alone.
+
+    Return the sums, (n_paths, pred_len, n_targets), and their variance, (pred_len, n_targets).
+    """
+    apart = scores - in_common
+    own_weights = random.normal(size=weights.shape)
+    total = np.tensordot(weights, in_common, axes=1)
+    total += np.tensordot(own_weights, apart, axes=1)
+    return total, (in_common**2 + apart**2).sum(axis=0)
 
 
 def normal_scores(residuals: Residuals) -> Float64Array:
@@ -105,7 +115,3 @@ def _windows(owner: IntArray, series: IntArray, random: Any) -> Iterator[tuple[I
     place[~own] = random.randint(len(known), size=n_new)
     for number, is_own in zip(place, own, strict=True):
         yield parts[number], bool(is_own)
-
-
-def _weighted(weights: Float64Array, scores: Float64Array) -> Float64Array:
-    return np.tensordot(weights, scores, axes=1)

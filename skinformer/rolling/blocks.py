@@ -252,10 +252,10 @@ class RecursiveForecaster:
         shape = (len(origins), pred_len, self.sizes.n_targets, *self.shape)
         out = np.empty(shape, dtype=np.float32)
         for turn in range(len(turn_edges) - 1):
-            some = slice(*turn_edges[turn : turn + 2])
+            some = slice(turn_edges[turn], turn_edges[turn + 1])
             outputs = self.forecast(buffer.rows, runs.origins[some])
             out[place[some][is_requested[some]]] = outputs[is_requested[some]]
-            filled = slice(*cell_edges[turn : turn + 2])
+            filled = slice(cell_edges[turn], cell_edges[turn + 1])
             values[cells[filled]] = self.point(outputs).reshape(-1)[fillers[filled]]
         rest = np.ones(len(origins), dtype=bool)
         rest[place[is_requested]] = False

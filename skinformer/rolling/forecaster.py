@@ -115,17 +115,17 @@ class StepForecaster:
             recursive = self._recursive_forecaster(forecast, requested.clock)
             outputs, held = recursive.predict(requested)
         if self.head.in_units and requested.clock == self.history.clock:
-            self._still_where_dark(outputs, requested)
+            self._set_dark_to_zero(outputs, requested)
         return outputs.astype(np.float64), held
 
-    def _still_where_dark(self, outputs: Float32Array, requested: RequestedSteps) -> None:
+    def _set_dark_to_zero(self, outputs: Float32Array, requested: RequestedSteps) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
         dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
         if dark.places:
             series = requested.series(self.history.n_series)
-            self.still(outputs, dark.at(series, requested.steps), dark.zero[series])
+            self.set_constant(outputs, dark.at(series, requested.steps), dark.zero[series])
 
-    def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+    def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
         outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
 
