@@ -137,44 +137,27 @@ def _assign_roles(
     """Choose the mode, and each column's role in it."""
     names = tuple(columns.values)
     targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
-    if y_targets is None:
-        check_known_future(settings.known_future, names, targets)
-        one_dimensional = not isinstance(settings.target, list)
-        return _frame_roles("frame", columns, targets, settings, one_dimensional)
-    is_copy = False
-    if not targets:
-        targets = find_copies(columns.values, y_targets, classifies=classifies)
-        is_copy = bool(targets)
+    mode: Literal["frame", "both"] = "frame"
+    one_dimensional = not isinstance(settings.target, list)
+    labels: tuple[Hashable, ...] = ()
+    if y_targets is not None:
+        mode = "both"
+        one_dimensional = y_targets.one_dimensional
+        if not targets:
+            targets = find_copies(columns.values, y_targets, classifies=classifies)
+            labels = y_targets.names if targets and y_targets.named else ()
     check_known_future(settings.known_future, names, targets)
-    if not targets:
+    if y_targets is not None and not targets:
         return Roles(
-            "features",
-            y_targets.names,
-            past=(),
-            known=names,
-            one_dimensional=y_targets.one_dimensional,
-            columns=names,
-            by_name=columns.named,
+            "features", y_targets.names, (), names, one_dimensional, names, by_name=columns.named
         )
-    roles = _frame_roles("both", columns, targets, settings, y_targets.one_dimensional)
-    if is_copy and y_targets.named:
-        checks.warn_of_copy(targets[0], roles.past)
-        roles = replace(roles, labels=y_targets.names)
-    return roles
-
-
-def _frame_roles(
-    mode: Literal["frame", "both"],
-    columns: Columns,
-    targets: tuple[Hashable, ...],
-    settings: ReadingSettings,
-    one_dimensional: bool,
-) -> Roles:
-    """Return the roles of columns that hold the targets."""
-    names = tuple(columns.values)
     known = find_known(names, settings.known_future, targets)
     past = tuple(name for name in names if name not in targets and name not in known)
-    return Roles(mode, targets, past, known, one_dimensional, names, by_name=columns.named)
+    if labels:
+        checks.warn_of_copy(targets[0], past)
+    return Roles(
+        mode, targets, past, known, one_dimensional, names, by_name=columns.named, labels=labels
+    )
 
 
 def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:
