@@ -46,7 +46,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader
-from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
+from skinformer.reading.prediction import read_prediction, read_update, read_y_true
 from skinformer.reading.training import read_training
 from skinformer.rolling import future
 from skinformer.rolling.blocks import RequestedSteps
@@ -237,7 +237,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """
         check_fitted(self)
         values = self._points(self._requested_rows(X))
-        return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
+        return self.reader_.decode(values, one_dimensional=self.roles_.one_dimensional)
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         """Return the values that are forecast, (n, n_targets)."""
@@ -253,12 +253,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.outliers)
-        return RequestedSteps(observed, observed.track, table.steps, place, table.clock)
+        return RequestedSteps(observed, observed.segment, table.steps, place, table.clock)
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
-        rows = self.reader_.rows(X)
-        table = self.reader_.spread(read_prediction(self, rows, fitted_rows(self)))
+        rows = self.reader_.encode_rows(X)
+        table = self.reader_.one_hot(read_prediction(self, rows, fitted_rows(self)))
         cleaned = self._outlier_bounds_.clean(table, self.timeline_)
         return self._warn_of_outliers(*cleaned)
 
@@ -311,17 +311,17 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             place, observed = forecaster.place(table, observed)
             place = future.after_observed(place, observed, sizes.n_targets)
             observed = future.without_later(observed.without(table.outliers), place, sizes)
-            clock, names, wanted = table.clock, table.names, np.unique(observed.track)
+            clock, names, wanted = table.clock, table.names, np.unique(observed.segment)
         lengths = future.steps_of_rows(observed, place, sizes.pred_len)
         asked = np.zeros_like(lengths)
         asked[wanted] = lengths[wanted] if horizon is None else int(horizon)
         future.check_known_ahead(
             observed, place, asked, clock=clock, roles=self.roles_, sizes=sizes, names=names
         )
-        track = np.repeat(np.arange(len(asked)), asked)
+        segment = np.repeat(np.arange(len(asked)), asked)
         steps = origins_between(place.anchor, place.anchor + asked - 1)
-        labels = join_series(names, place.series[track], clock.labels(steps))
-        return RequestedSteps(observed, track, steps, place, clock, labels)
+        labels = join_series(names, place.series[segment], clock.labels(steps))
+        return RequestedSteps(observed, segment, steps, place, clock, labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -344,8 +344,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         check_fitted(self)
         check_same_index(X, sample_weight, "sample_weight")
         reader = self.reader_
-        rows = X if y is not None else reader.rows(X, unseen=-1.0)
-        truth = read_truth_of(self, rows, reader.truth(y, unseen=-1.0), self.roles_)
+        rows = X if y is not None else reader.encode_rows(X, unseen=-1.0)
+        truth = read_y_true(self, rows, reader.encode_y(y, unseen=-1.0), self.roles_)
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         checks.check_any_truth(int(present.sum()))
@@ -376,8 +376,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """
         check_fitted(self)
         reader = self.reader_
-        table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
-        cleaned = self._outlier_bounds_.clean(reader.spread(table), self.timeline_)
+        table = read_update(self, reader.encode_rows(X), reader.encode_y(y), fitted_rows(self))
+        cleaned = self._outlier_bounds_.clean(reader.one_hot(table), self.timeline_)
         table = self._warn_of_outliers(*cleaned).without_outliers()
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
@@ -443,15 +443,15 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         settings = read_settings(self, self.head_, requested=device)
         rows = read_training(
             self,
-            self.reader_.rows(X),
-            self.reader_.truth(y),
+            self.reader_.encode_rows(X),
+            self.reader_.encode_y(y),
             sample_weight,
             reading_settings(self, whole=not settings.classical),
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
         known_range = settings.target_transform is not None  # the user knows it
         targets = self.head_.in_units and not known_range
-        table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
+        table, changes = in_last_unit(self.reader_.one_hot(table), targets=targets)
         for change in changes[:1]:
             checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
         table, self._outlier_bounds_, outliers = find_outliers(table, targets=targets)
@@ -462,7 +462,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         alone = settings.classical and not settings.linear_path  # they part the rows themselves
         split = None if alone else find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)
-        self.scaler_ = self.reader_.scaled(rescale_by_volatility(scaler, table, split))
+        self.scaler_ = self.reader_.adapt_scaler(rescale_by_volatility(scaler, table, split))
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         warn_of_closed(Closed.of(self.timeline_))
@@ -609,12 +609,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
         if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}
-        truth = read_truth_of(self, self.reader_.rows(X), None, self.roles_)
+        truth = read_y_true(self, self.reader_.encode_rows(X), None, self.roles_)
         present = ~np.isnan(truth).any(axis=1)
         if hasattr(X, "loc") and weights is None and not present.all():
             X, truth = X.loc[present], truth[present]  # scorers take no missing truth
         return {
             "X": X,
-            "y": self.reader_.given(truth, one_dimensional=self.roles_.one_dimensional),
+            "y": self.reader_.decode(truth, one_dimensional=self.roles_.one_dimensional),
             "metadata": weights,
         }

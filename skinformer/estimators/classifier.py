@@ -358,7 +358,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             If a column known ahead lacks a value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
-        return self.reader_.frame(self.head_.likeliest(values), index, self.roles_.target_labels)
+        return self.reader_.decode_frame(
+            self.head_.likeliest(values), index, self.roles_.target_labels
+        )
 
     @with_horizon
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:

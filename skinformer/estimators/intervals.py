@@ -215,13 +215,15 @@ class IntervalsMixin(FittedState):
         requested = self._requested_ahead(X, horizon)
         found, outputs = self._sized(requested)
         random = check_random_state(random_state)
-        block = (requested.steps - requested.place.anchor[requested.track]) // self.sizes_.pred_len
+        block = (
+            requested.steps - requested.place.anchor[requested.segment]
+        ) // self.sizes_.pred_len
         scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
         table = np.empty((len(outputs), self.sizes_.n_targets, n))
         for number in np.unique(block):
             rows = block == number
             levels = draw_levels(found.residuals, requested.place.series, n, random)
-            of_rows = levels[requested.track[rows]]
+            of_rows = levels[requested.segment[rows]]
             table[rows] = found.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:

@@ -16,7 +16,7 @@ from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, split
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
 from skinformer.reading.places import sort_rows
-from skinformer.reading.targets import find_known, read_truth
+from skinformer.reading.targets import find_known, read_targets
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import RowClock
@@ -394,7 +394,7 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
         y = X[targets]
     elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
         y = y[targets]  # of X itself, say
-    truth = read_truth(y)
+    truth = read_targets(y)
     check_same_rows(X, y)
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from skinformer.reading.columns import read_rows
 from skinformer.reading.pickling import PlainPickles
 from skinformer.reading.places import group_rows
-from skinformer.reading.targets import find_known, find_targets, read_truth
+from skinformer.reading.targets import find_known, find_targets, read_targets
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import check_same_rows
@@ -94,7 +94,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         rows = read_rows(self, X, reset=True)
-        truth = None if y is None else read_truth(y)
+        truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)
         self._one_dimensional = not isinstance(self.target, list)
         values = rows.values[:, self.targets_].astype(np.float64)
@@ -113,7 +113,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
 
     def _find_targets(self, rows: Any, truth: Any) -> list[int]:
         """Return the positions of the targets; warn if the last column is taken unasked."""
-        targets = find_targets(self.target, rows.names, named=rows.named, truth=truth)
+        targets = find_targets(self.target, rows.names, named=rows.named, y=truth)
         if truth is None and self.target is None:
             known = find_known(rows.names, (), targets)
             others = [name for name in rows.names if name not in (*targets, *known)]

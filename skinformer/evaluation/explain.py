@@ -194,7 +194,7 @@ class _Counterfactual:
         observed = steps.observed
         usual = history.values.copy()
         usual_given = observed.values.copy()
-        series_of_rows = steps.place.series[observed.track]
+        series_of_rows = steps.place.series[observed.segment]
         for series in np.unique(steps.place.series):
             baseline = Baseline.of(history, series)
             own = series_of_rows == series
@@ -228,7 +228,7 @@ class _Counterfactual:
         given = np.where(own, observed.values, self.usual_given)
         shown = steps._replace(observed=observed._replace(values=given))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
-        outputs, _ = forecaster.rolled(shown)
+        outputs, _ = forecaster.standardised_and_held(shown)
         in_units = forecaster.in_units(outputs, steps.series(history.n_series))
         points: Float64Array = model.head_.point(in_units)
         return points

@@ -1,4 +1,4 @@
-"""All origins of a backtest at once: each a track of its own, at a cost linear in the origins."""
+"""All origins of a backtest at once: each a segment of its own, at a cost linear in the origins."""
 
 from dataclasses import dataclass, replace
 from typing import Any

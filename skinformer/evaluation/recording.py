@@ -13,7 +13,7 @@ from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import rows_for_last, split_last_step
-from skinformer.rolling.blocks import RequestedSteps, Roller, block_starts
+from skinformer.rolling.blocks import RecursiveForecaster, RequestedSteps, block_starts
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.clock import Clock
@@ -43,9 +43,9 @@ class WatchedForecaster(StepForecaster):
             changes[field.name] = getattr(forecaster, field.name)
         return cls(**changes)
 
-    def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
-        roller = super()._roller(forecast, clock)
-        return roller if self.context is None else replace(roller, history=self.context)
+    def _recursive_forecaster(self, forecast: Forecaster, clock: Clock) -> RecursiveForecaster:
+        recursive = super()._recursive_forecaster(forecast, clock)
+        return recursive if self.context is None else replace(recursive, history=self.context)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         ensemble = self.ensemble_forecaster(requested.place.series, requested.clock)
@@ -77,7 +77,7 @@ class RequestedForecasts:
     def origins(self) -> IntArray:
         """The step from which each is forecast."""
         pred_len = self.model.sizes_.pred_len
-        return block_starts(self.steps.place, self.steps.track, self.steps.steps, pred_len)
+        return block_starts(self.steps.place, self.steps.segment, self.steps.steps, pred_len)
 
     @property
     def ahead(self) -> IntArray:
@@ -86,7 +86,7 @@ class RequestedForecasts:
 
     def record(self, observe: Observer) -> tuple[list[Any], IntArray]:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
-        keys = np.stack([self.steps.track, self.origins])
+        keys = np.stack([self.steps.segment, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
         tracks, steps = windows.tolist()
         found: dict[tuple[int, int], Any] = dict.fromkeys(zip(tracks, steps, strict=True))

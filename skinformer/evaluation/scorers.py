@@ -12,7 +12,7 @@ import pandas as pd
 from skinformer.estimators.state import FittedState
 from skinformer.evaluation import scores
 from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, split_last_step
-from skinformer.reading.prediction import read_truth_of
+from skinformer.reading.prediction import read_y_true
 from skinformer.timeline.clock import join_series
 from skinformer.validation import arguments as checks
 from skinformer.validation.truth import numeric_truth
@@ -190,7 +190,7 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
                 f"y=None needs an InformerRegressor, which knows its target; {type(last).__name__} "
                 "does not. Pass the truth, such as y=X['load']."
             )
-        y = read_truth_of(last, X, None, last.roles_)
+        y = read_y_true(last, X, None, last.roles_)
     index = getattr(y, "index", getattr(X, "index", None))
     values = np.asarray(numeric_truth(y))
     if index is None:

@@ -1,1 +1,1 @@
-"""Prediction intervals: the size of errors as an origin tells it, and their quantiles."""
+"""Prediction intervals: the size of errors by what is known at an origin, and their quantiles."""

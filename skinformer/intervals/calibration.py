@@ -14,11 +14,11 @@ import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
-from skinformer.intervals.changes import by_changes
-from skinformer.intervals.features import QUIET, STILL, features_of, unmoved, volatility
+from skinformer.intervals.changes import with_random_walk
+from skinformer.intervals.features import STILL, features_of, least_volatility, unmoved, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals, independent_errors
-from skinformer.intervals.spread import fit_spread, mean_of_known
+from skinformer.intervals.spread import Spread, fit_spread, mean_of_known
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.selection import shrinkage
@@ -27,24 +27,8 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places, window_rows
 
-#: Windows by which intervals are found, and by which the forecaster's optimism is.
-_N_WINDOWS, _N_TAIL = 1024, 256
-#: The latter are fewer by the cost of the members; of the former it is half: from a quarter, steps
-#: ahead cover 5 points more or less than asked.
-#: Series of a panel by which the latter is.
-_N_SERIES = 256
-#: Held-out windows by which they are believed half.
-_PRIOR = 30.0
-#: Windows that are forecast far ahead, and how many times `pred_len` that is.
-_N_FAR, _N_BLOCKS = 96, 4
-#: Windows that share a row, at most, where they are few.
-_OVERLAP = 4
-#: Numbers in the sample of errors, and errors' optimism, at most.
-_MOST_VALUES, _MOST_OPTIMISM = 2_000_000, 4.0
-#: Rows of a season beyond which it has no profile: those of a week of quarters of an hour.
-_LONGEST_SEASON = 700
-#: Power by which sizes grow at most: that of a random walk.
-_MOST_GROWTH = 0.5
+#: Errors' optimism, at most.
+_MOST_OPTIMISM = 4.0
 
 
 class HeldOut(NamedTuple):
@@ -59,12 +43,26 @@ class HeldOut(NamedTuple):
     own_origins: IntArray
 
 
+class _Windows(NamedTuple):
+    """Windows of the history by which intervals are found.
+
+    origins, run: (n,), their first forecast rows, and the run of windows that each is in.
+    n_apart: how many of them share no row.
+    n_moments: the same of the series that has most, since series of a panel are alike.
+    """
+
+    origins: IntArray
+    run: IntArray
+    n_apart: int
+    n_moments: int
+
+
 @dataclass(frozen=True)
 class Calibration:
-    """What a fit keeps to find out, once somebody asks, how far its forecasts are off.
+    """What a fit keeps to calibrate intervals when they are first asked for.
 
     split: the row at which each series' validation split begins.
-    alone: whether the network forecasts alone: it may know rows before the split by heart.
+    alone: whether the network forecasts alone: it may have memorised rows before the split.
     n_rows: of each series that the fit saw.
     """
 
@@ -74,15 +72,15 @@ class Calibration:
 
     @classmethod
     def of(cls, timeline: Timeline, split: IntArray | None, settings: FitSettings) -> Calibration:
-        """Keep what the ensemble does not say; the split is the row where each series' begins."""
+        """Keep what the ensemble does not hold; the split is the row where each series' begins."""
         alone = settings.train_network and not settings.linear_path
         return cls(split, alone, np.diff(timeline.first_row))
 
     def intervals(self, forecaster: StepForecaster) -> Intervals | None:
-        """Find how far a fit's forecasts are off, whatever `update` has brought since.
+        """Calibrate intervals of a fit, whatever rows `update` has brought since.
 
-        It is None where no window has a truth. Cost: forecasts of some 1,500 windows; where
-        classical forecasters take part, a fit of them to 256 series at most.
+        It is None where no window has an observed target. Cost: forecasts of some 1,500 windows;
+        where classical forecasters take part, a fit of them to 256 series at most.
         """
         history = forecaster.history
         if (np.diff(history.first_row) != self.n_rows).any():
@@ -105,180 +103,242 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     forecaster: the final one, whose weights are kept.
     split: the row at which each series' validation split begins; None for the last `pred_len` rows.
 
-    Classical forecasters compete anew, before the split, on some of the series: it is by the choice
-    among them that they know their last rows. Where these were half of all that they learnt from,
-    that is another forecaster: in a panel nobody is worse than the choice that the others' errors
-    make, without the series' own.
+    Classical forecasters are chosen anew, before the split, on some of the series, since the final
+    choice was made by the last rows. Where these are half of all rows, the choice is another one:
+    in a panel it is replaced by the choice without the series' own errors if that is better.
     """
-    timeline, sizes = forecaster.history, forecaster.sizes
-    first, end = timeline.first_row[:-1], timeline.first_row[1:]
+    n_most_series = 256  # of a panel, by the cost of the members
+    timeline = forecaster.history
+    sizes = forecaster.sizes
     if split is None:
-        split = np.maximum(end - sizes.pred_len, first + (end - first) // 2)
+        split = _last_forecast(timeline, sizes.pred_len)
+    # 1. The series, and their rows before the split.
     chosen = np.arange(timeline.n_series)
-    if _fits_again(forecaster) and not sizes.n_series:  # vectors of series have their places
-        chosen = spread_places(timeline.n_series, _N_SERIES)
-    some, scaler = timeline.of_series(chosen), forecaster.scaler.of_series(chosen)
-    begin = some.first_row[:-1] - first[chosen]
-    head = some.head((split - first)[chosen] + some.first_row[:-1])
-    ensemble = forecaster.ensemble.before_split(chosen, head, sizes, scaler)
-    other = replace(forecaster, history=some, scaler=scaler, ensemble=ensemble)
-    n_most = _N_TAIL // ensemble.cost
-    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(n_most)
-    owner = np.searchsorted(chosen, timeline.series_of(origins))
-    held_out = HeldOut(other, origins, origins + begin[owner])
+    if _fits_again(forecaster) and not sizes.n_series:  # embedded series keep their numbers
+        chosen = spread_places(timeline.n_series, n_most_series)
+    first = timeline.first_row[:-1][chosen]
+    end = timeline.first_row[1:][chosen]
+    split = split[chosen]
+    history = timeline.of_series(chosen)
+    scaler = forecaster.scaler.of_series(chosen)
+    own_first = history.first_row[:-1]
+    before = history.head(own_first + split - first)
+    # 2. The forecaster that knew these alone.
+    ensemble = forecaster.ensemble.before_split(chosen, before, sizes, scaler)
+    earlier = replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
+    # 3. Windows after the split.
+    n_most_windows = 256 // ensemble.cost
+    origins = Origins(split, end - sizes.pred_len).thinned(n_most_windows)
+    place = np.searchsorted(chosen, timeline.series_of(origins))
+    held_out = HeldOut(earlier, origins, origins + (own_first - first)[place])
     if not _fits_again(forecaster) or timeline.n_series < runs.FEWEST or not len(origins):
         return held_out
-    shared = replace(other, ensemble=ensemble.knowing(forecaster.ensemble))
+    shared = replace(earlier, ensemble=ensemble.knowing(forecaster.ensemble))
     return min(held_out, held_out._replace(forecaster=shared), key=_mean_error)
 
 
+def _last_forecast(timeline: Timeline, pred_len: int) -> IntArray:
+    """Return where the last `pred_len` rows of each series begin, or the later half of its rows."""
+    first = timeline.first_row[:-1]
+    end = timeline.first_row[1:]
+    return np.maximum(end - pred_len, first + (end - first) // 2)
+
+
 def _mean_error(held_out: HeldOut) -> float:
-    sizes = np.abs(_errors(held_out.forecaster, held_out.own_origins)[1])
-    return float(np.nan_to_num(mean_of_known(sizes, axis=(0, 1))).sum())
+    errors = _forecast_errors(held_out.forecaster, held_out.own_origins)[1]
+    return float(np.nan_to_num(mean_of_known(np.abs(errors), axis=(0, 1))).sum())
 
 
 def calibrate(
     forecaster: StepForecaster, held_out: HeldOut | None, *, split: IntArray | None = None
 ) -> Intervals | None:
-    """Find how far forecasts are off; None where no window has a truth.
+    """Estimate the errors of forecasts; None where no window has an observed target.
 
     held_out: what was not fitted to some windows; None where there is none.
-    split: rows before these were learnt by heart: their errors say nothing.
+    split: rows before these may have been memorised: their errors are not representative.
 
     Cost: forecasts of some 1,500 windows, and those of `held_out`.
     """
-    timeline, sizes = forecaster.history, forecaster.sizes
+    timeline = forecaster.history
     seasons = _seasons(timeline)
     # A run meets all hours of the day; those of the week are met by several runs.
-    distance = runs.run_distance(sizes.pred_len, max(seasons[:-1] or seasons, default=1))
-    n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
-    origins, run, n_windows, n_moments = _choose(forecaster, n_most, distance, split)
-    if not len(origins):
+    season = max(seasons[:-1] or seasons, default=1)
+    distance = runs.run_distance(forecaster.sizes.pred_len, season)
+    # 1. Errors of windows of the history, as if it had not been fitted to.
+    windows = _choose(forecaster, distance, split)
+    if not len(windows.origins):
         return None
-    outputs, errors = _errors(forecaster, origins)
+    outputs, errors = _forecast_errors(forecaster, windows.origins)
     optimism = _optimism(forecaster, held_out)
     errors *= optimism
     if np.isnan(errors).all():
         return None
-    series, head, scaler = timeline.series_of(origins), forecaster.head, forecaster.scaler
-    targets = timeline.values[:, : sizes.n_targets]
-    changes = volatility(targets, timeline.first_row[series], origins)
-    errors = _telling(errors, changes, timeline, series)
-    quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
-    features = features_of(outputs, changes, series, head=head, quiet=quiet, scaler=scaler)
-    steps = window_rows(timeline.steps_of(origins), sizes.pred_len)
-    spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=n_windows)
-    relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
-    relative /= _recent(mean_of_known(np.abs(relative), axis=1), run)[:, None]
-    # At one time the series of a panel go through the same.
-    panel = timeline.n_series > 1
-    n_alike = n_moments if panel else independent_errors(relative, n_windows)
-    kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
-    residuals = Residuals(relative[kept].astype(np.float32), n_alike, series[kept], steps[kept, 0])
+    # 2. Their sizes, and the residuals in these.
+    series = timeline.series_of(windows.origins)
+    targets = timeline.values[:, : errors.shape[2]]
+    changes = volatility(targets, timeline.first_row[series], windows.origins)
+    quiet = least_volatility(changes)
+    features = features_of(
+        outputs, changes, series, head=forecaster.head, quiet=quiet, scaler=forecaster.scaler
+    )
+    errors = _without_standstill(errors, changes, timeline, series)
+    spread, residuals = _fit_sizes(errors, features, windows, timeline, seasons)
+    # 3. What the windows do not hold: other targets, unseen rows, later steps.
     few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
     if few.any():
-        spread, residuals = by_changes(spread, residuals, timeline, few)
+        spread, residuals = with_random_walk(spread, residuals, timeline, few)
     found = Intervals(
         spread=spread,
         residuals=residuals,
         quiet=quiet,
-        far=np.empty((0, sizes.n_targets)),
+        far=np.empty((0, len(quiet))),
         growth=_growth(spread.typical),
         optimism=optimism,
         distance=distance,
         fitted_until=timeline.end_step,
     )
-    found = found if held_out is None else _recalibrated(found, held_out)
+    found = _recalibrated(found, held_out)
     return replace(found, far=_far_sizes(forecaster, found, split))
+
+
+def _fit_sizes(
+    errors: Float64Array,
+    features: Float64Array,
+    windows: _Windows,
+    timeline: Timeline,
+    seasons: tuple[int, ...],
+) -> tuple[Spread, Residuals]:
+    """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes."""
+    most_values = 2_000_000
+    steps = window_rows(timeline.steps_of(windows.origins), errors.shape[1])
+    spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=windows.n_apart)
+    relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
+    mean_sizes = mean_of_known(np.abs(relative), axis=1)
+    relative /= _trailing_sizes(mean_sizes, windows.run)[:, None]
+    if timeline.n_series > 1:
+        n_independent: float = windows.n_moments
+    else:
+        n_independent = independent_errors(relative, windows.n_apart)
+    kept = spread_places(len(relative), max(1, most_values // relative[0].size))
+    origins = windows.origins[kept]
+    residuals = Residuals(
+        relative[kept].astype(np.float32),
+        n_independent,
+        timeline.series_of(origins),
+        timeline.steps_of(origins),
+    )
+    return spread, residuals
 
 
 def _seasons(timeline: Timeline) -> tuple[int, ...]:
     """Return the seasons whose phases have sizes of errors of their own, the shortest first."""
+    longest = 700  # rows: a week of quarters of an hour has a profile, and a year has none
     found: list[int] = []
     for season in likely_seasons(timeline.clock):
-        if season <= _LONGEST_SEASON and season % max(found, default=1) == 0:
+        if season <= longest and season % max(found, default=1) == 0:
             found.append(season)
-    return tuple(found) if timeline.clock.dated else tuple(found[:1])  # which is a guess
+    if not timeline.clock.dated:
+        found = found[:1]  # which is a guess
+    return tuple(found)
 
 
-def _telling(
+def _without_standstill(
     errors: Float64Array, changes: Float64Array, timeline: Timeline, series: IntArray
 ) -> Float64Array:
     """Leave out errors of windows in which series stood still that have moved since."""
     targets = timeline.values[:, : errors.shape[2]]
-    woken = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:]) >= STILL
-    out = np.where((unmoved(errors, changes) & woken[series])[:, None], np.nan, errors)
-    out[np.abs(out) < STILL] = 0.0  # rounding is no error to one side
-    return out
+    latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
+    moves_now = latest[series] >= STILL
+    left_out = unmoved(errors, changes) & moves_now
+    kept = np.where(left_out[:, None], np.nan, errors)
+    kept[np.abs(kept) < STILL] = 0.0  # rounding is no error to one side
+    return kept
 
 
 def _far_sizes(
     forecaster: StepForecaster, found: Intervals, split: IntArray | None
 ) -> Float64Array:
-    """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
-    sizes, typical = forecaster.sizes, found.spread.typical
-    n_far = _N_FAR // forecaster.ensemble.cost
-    for n_blocks in range(_N_BLOCKS, 1, -1):
-        horizon = n_blocks * sizes.pred_len
-        low, end = _extent(forecaster, horizon, found.distance, split)
-        last = end - horizon
-        origins, _, count = runs.choose_runs(low, last, distance=found.distance, n_most=n_far)
-        if count >= runs.FEWEST:
-            break
-    else:
-        return np.empty((0, sizes.n_targets))
-    mean = mean_of_known(np.abs(_errors(forecaster, origins, horizon)[1]), axis=0)
+    """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
+    pred_len = forecaster.sizes.pred_len
+    typical = found.spread.typical
+    origins, horizon = _choose_far(forecaster, found.distance, split)
+    if not len(origins):
+        return np.empty((0, typical.shape[1]))
+    errors = _forecast_errors(forecaster, origins, horizon)[1]
+    mean = mean_of_known(np.abs(errors), axis=0)
     logs = np.log(np.maximum(np.nan_to_num(mean), 1e-12))
-    near = slice(sizes.pred_len * 3 // 4, sizes.pred_len)
+    # These windows are few: their last near steps are made as large as those of all windows.
+    near = slice(pred_len * 3 // 4, pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
-    first, width = sizes.pred_len, sizes.pred_len // 2
-    around = (slice(max(at - width, first), at + width + 1) for at in range(first, horizon))
-    far = [logs[steps].mean(axis=0) for steps in around]
+    width = pred_len // 2
+    far = np.empty((horizon - pred_len, typical.shape[1]))
+    for step in range(pred_len, horizon):
+        around = slice(max(step - width, pred_len), step + width + 1)
+        far[step - pred_len] = logs[around].mean(axis=0)
     return np.asarray(np.maximum(far, typical.mean(axis=0)))
 
 
-def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
-    """Let the windows that were held out say how large errors are, as far as they are many."""
-    forecaster, origins = held_out.forecaster, held_out.own_origins
-    timeline = forecaster.history
-    if not len(origins):
+def _choose_far(
+    forecaster: StepForecaster, distance: int, split: IntArray | None
+) -> tuple[IntArray, int]:
+    """Choose windows several times as long as `pred_len`, as long as there are some; and length."""
+    n_most = 96 // forecaster.ensemble.cost
+    for n_blocks in (4, 3, 2):
+        horizon = n_blocks * forecaster.sizes.pred_len
+        low, end = _extent(forecaster, horizon, distance, split)
+        origins, _, n_apart = runs.choose_runs(low, end - horizon, distance=distance, n_most=n_most)
+        if n_apart >= runs.FEWEST:
+            return origins, horizon
+    return np.empty(0, dtype=np.int64), 0
+
+
+def _recalibrated(found: Intervals, held_out: HeldOut | None) -> Intervals:
+    """Correct the level of sizes by windows that were held out, as far as these are many."""
+    prior = 30.0  # windows that stand for no correction
+    if held_out is None or not len(held_out.origins):
         return found
-    first = timeline.end_step.copy()
-    np.minimum.at(first, timeline.series_of(origins), timeline.steps_of(origins))
-    fitted = replace(found, fitted_until=first)
-    other = IntervalForecaster.of(forecaster, fitted)
-    outputs, errors = _errors(other, origins)
-    relative = errors * np.exp(-outputs[..., 1] - found.spread.typical)
-    before = found.residuals.errors.astype(np.float64)
-    share = shrinkage(_independent(origins, found.distance), _PRIOR)
-    shift = share * np.log(_ratio(relative, before))
-    spread = replace(found.spread, typical=found.spread.typical + shift)
-    return replace(found, spread=spread)
+    forecaster, _, own_origins = held_out
+    timeline = forecaster.history
+    fitted_until = timeline.end_step.copy()
+    series = timeline.series_of(own_origins)
+    np.minimum.at(fitted_until, series, timeline.steps_of(own_origins))
+    before = replace(found, fitted_until=fitted_until)
+    outputs, errors = _forecast_errors(IntervalForecaster.of(forecaster, before), own_origins)
+    log_size = outputs[..., 1] + found.spread.typical
+    ratio = _ratio(errors * np.exp(-log_size), found.residuals.errors.astype(np.float64))
+    share = shrinkage(_count_apart(own_origins, found.distance), prior)
+    typical = found.spread.typical + share * np.log(ratio)
+    return replace(found, spread=replace(found.spread, typical=typical))
 
 
-def _independent(origins: IntArray, distance: int) -> int:
+def _count_apart(origins: IntArray, distance: int) -> int:
     """Count windows that share no row, at most."""
-    origins, count, last = np.sort(origins), 0, -distance
-    for origin in origins:
+    count = 0
+    last = -distance
+    for origin in np.sort(origins):
         if origin >= last + distance:
-            count, last = count + 1, origin
+            count += 1
+            last = origin
     return count
 
 
-def _choose(
-    forecaster: StepForecaster, n_windows_most: int, distance: int, split: IntArray | None
-) -> tuple[IntArray, IntArray, int, int]:
-    """Choose the windows, whole ones if there are any, in runs; tell how many are independent."""
+def _choose(forecaster: StepForecaster, distance: int, split: IntArray | None) -> _Windows:
+    """Choose windows in runs, whole ones if there are any, else those that the history cuts off."""
+    # Half as many where members are costly: from a quarter, steps ahead cover 5 points more or less
+    # than asked.
+    n_most = 1024 if forecaster.ensemble.cost == 1 else 512
+    overlap = 4  # windows that share a row, at most, where they are few
     pred_len = forecaster.sizes.pred_len
     low, end = _extent(forecaster, pred_len, distance, split)
     for last in (end - pred_len, end - 1):
         last = _at_same_steps(forecaster.history, low, last, distance)
-        each = np.maximum((last - low) // distance + 1, 0)
-        n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
-        origins, run, n_windows = runs.choose_runs(low, last, distance=distance, n_most=n_most)
-        if n_windows:
+        n_each = runs.count_windows(low, last, distance)
+        n_wanted = min(n_most, overlap * int(n_each.sum()))
+        origins, run, n_apart = runs.choose_runs(low, last, distance=distance, n_most=n_wanted)
+        if n_apart:
             break
-    return origins, run, n_windows, min(n_windows, max(int(each.max()), runs.FEWEST))
+    n_moments = max(int(n_each.max()), runs.FEWEST)
+    return _Windows(origins, run, n_apart, min(n_apart, n_moments))
 
 
 def _at_same_steps(timeline: Timeline, low: IntArray, last: IntArray, distance: int) -> IntArray:
@@ -295,8 +355,9 @@ def _at_same_steps(timeline: Timeline, low: IntArray, last: IntArray, distance: 
 def _extent(
     forecaster: StepForecaster, horizon: int, distance: int, split: IntArray | None
 ) -> tuple[IntArray, IntArray]:
-    """Return the first row of each series whose forecasts show errors, and where it ends."""
-    begin, end = forecaster.history.first_row[:-1], forecaster.history.first_row[1:]
+    """Return the first representative origin of each series, and the row after its last one."""
+    begin = forecaster.history.first_row[:-1]
+    end = forecaster.history.first_row[1:]
     low = runs.earliest_origins(
         begin,
         end,
@@ -305,55 +366,63 @@ def _extent(
         fewest=forecaster.ensemble.fewest_rows,
         spare=runs.spare_rows(len(begin), distance),
     )
-    return low if split is None else np.maximum(low, split), end
+    if split is not None:
+        low = np.maximum(low, split)
+    return low, end
 
 
-def _errors(
+def _forecast_errors(
     forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
 ) -> tuple[Float64Array, Float64Array]:
-    """Forecast windows of the history: outputs, and how far off they are; NaN is unknown."""
-    timeline, sizes = forecaster.history, forecaster.sizes
-    horizon = horizon or sizes.pred_len
-    outputs = forecast_origins(forecaster, origins, np.full(len(origins), horizon))[0]
+    """Forecast windows of the history: outputs, and their errors, of which NaN is unknown."""
+    timeline = forecaster.history
+    horizon = horizon or forecaster.sizes.pred_len
+    horizons = np.full(len(origins), horizon)
+    outputs = forecast_origins(forecaster, origins, horizons)[0]
     outputs = outputs.reshape(len(origins), horizon, *outputs.shape[1:])
     steps = window_rows(timeline.steps_of(origins), horizon)
     rows = timeline.find(timeline.series_of(origins)[:, None], steps)
-    truth = timeline.values[rows, : sizes.n_targets].astype(np.float64)
-    truth[rows < 0] = np.nan
+    y = timeline.values[rows, : forecaster.sizes.n_targets].astype(np.float64)
+    y[rows < 0] = np.nan
     if timeline.weight is not None:
-        truth[timeline.weight[rows] == 0] = np.nan
-    return outputs, truth - forecaster.point(outputs)
+        y[timeline.weight[rows] == 0] = np.nan
+    return outputs, y - forecaster.point(outputs)
 
 
 def _optimism(forecaster: StepForecaster, held_out: HeldOut | None) -> Float64Array:
-    """Compare errors of the same windows before and after they were fitted to."""
+    """Divide errors of windows before they were fitted to by those after it."""
     if held_out is None or not len(held_out.origins):
         return np.ones(forecaster.sizes.n_targets)
-    before = _errors(held_out.forecaster, held_out.own_origins)[1]
-    after = _errors(forecaster, held_out.origins)[1]
+    before = _forecast_errors(held_out.forecaster, held_out.own_origins)[1]
+    after = _forecast_errors(forecaster, held_out.origins)[1]
     return np.clip(_ratio(before, after), 1.0, _MOST_OPTIMISM)
 
 
 def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
-    """Return how many times as large errors of targets are as others; 1 where there are none."""
-    size, other = (mean_of_known(np.abs(part), axis=(0, 1)) for part in (errors, others))
-    return np.divide(size, other, out=np.ones_like(size), where=(size > 0) & (other > 0))
+    """Divide mean sizes of errors of targets by those of others; 1 where there are none."""
+    size = mean_of_known(np.abs(errors), axis=(0, 1))
+    other = mean_of_known(np.abs(others), axis=(0, 1))
+    is_known = (size > 0) & (other > 0)
+    return np.divide(size, other, out=np.ones_like(size), where=is_known)
 
 
-def _recent(sizes: Float64Array, run: IntArray) -> Float64Array:
+def _trailing_sizes(sizes: Float64Array, run: IntArray) -> Float64Array:
     """Average the sizes of the windows before each, of its run."""
-    earlier = np.arange(len(run))[:, None] - np.arange(1, runs.N_TRAILING + 1)
+    age = np.arange(1, runs.N_TRAILING + 1)
+    earlier = np.arange(len(run))[:, None] - age
     place = np.maximum(earlier, 0)
-    same = (earlier >= 0) & (run[place] == run[:, None])
-    return runs.trailing_sizes(np.where(same[..., None], sizes[place], np.nan))
+    is_same_run = (earlier >= 0) & (run[place] == run[:, None])
+    return runs.trailing_sizes(np.where(is_same_run[..., None], sizes[place], np.nan))
 
 
 def _growth(typical: Float64Array) -> Float64Array:
-    """Return the power of the step by which sizes grew over the later steps."""
-    first = len(typical) // 4
-    if len(typical) - first < 3:
-        return np.full(typical.shape[1], _MOST_GROWTH / 2)
-    logs = np.log(np.arange(first + 1.0, len(typical) + 1))
-    logs -= logs.mean()
-    slope: Float64Array = logs @ typical[first:] / (logs @ logs)
-    return np.clip(slope, 0.0, _MOST_GROWTH)
+    """Estimate the power of the step by which sizes grew over the later steps."""
+    most = 0.5  # that of a random walk
+    pred_len, n_targets = typical.shape
+    first = pred_len // 4
+    if pred_len - first < 3:
+        return np.full(n_targets, most / 2)
+    log_step = np.log(np.arange(first + 1.0, pred_len + 1))
+    log_step -= log_step.mean()
+    slope: Float64Array = log_step @ typical[first:] / (log_step @ log_step)
+    return np.clip(slope, 0.0, most)

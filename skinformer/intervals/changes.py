@@ -1,8 +1,8 @@
-"""Sizes of errors where no earlier forecast tells of them.
+"""Sizes of errors where no errors of earlier forecasts are known.
 
-What is known of series that were never forecast before is how far they move in a row; their errors
-are taken to grow as those of a random walk do. Of a series without a truth not even that is known,
-and it may be as large as any of the others.
+Of series that were never forecast before it is known how far they move in a row; their errors are
+taken to grow as those of a random walk do. Of a series without any observed target not even that is
+known, and it may be as large as any of the others.
 """
 
 from dataclasses import replace
@@ -12,70 +12,81 @@ from scipy.special import ndtri
 
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import Spread, mean_of_known
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
-#: Paths that stand for a normal law, each as far off at all of its steps: a walk stays where it is.
-_N_PATHS = 99
 #: Mean size of an error in deviations of a normal law.
 _MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
-def by_changes(
+def with_random_walk(
     spread: Spread, residuals: Residuals, timeline: Timeline, few: BoolArray
 ) -> tuple[Spread, Residuals]:
-    """Return sizes and errors of targets of which too few errors are known, and all others' as is.
+    """Replace sizes and errors of targets of which too few errors are known by a random walk's.
 
     timeline: the rows of the fit.
     few: (n_targets,), which targets these are.
     """
-    pred_len, k = spread.typical.shape
-    rows = np.arange(len(timeline.values))
-    values = timeline.values[:, :k].astype(np.float64)
+    typical = np.where(few, _walk_sizes(timeline, *spread.typical.shape), spread.typical)
+    slope = np.where(few[:, None], 0.0, spread.slope)
+    profile = np.where(few, 0.0, spread.profile)
+    walks, errors = _walk_errors(residuals.errors)
+    errors = np.where(few, walks, errors).astype(np.float32)
+    residuals = replace(
+        residuals,
+        errors=errors,
+        series=np.resize(residuals.series, len(errors)),
+        origins=np.arange(len(errors)),  # none of these happened at the time of another
+    )
+    return replace(spread, typical=typical, slope=slope, profile=profile), residuals
+
+
+def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Array:
+    """Compute logs of mean errors of a random walk with the changes of each target."""
+    values = timeline.values[:, :n_targets].astype(np.float64)
     if timeline.weight is not None:
-        values[timeline.weight[rows] == 0] = np.nan
+        values[timeline.weight == 0] = np.nan
     changes = np.diff(values, axis=0)
     changes[timeline.first_row[1:-1] - 1] = np.nan
     # Squares: what moved once in many rows will move by as much as it did.
     deviation = np.sqrt(np.nan_to_num(mean_of_known(changes**2, axis=0)))
     step = np.arange(1.0, pred_len + 1)[:, None]
-    typical = np.log(np.maximum(_MEAN_SIZE * deviation * np.sqrt(step), 1e-12))
-    levels = np.arange(1, _N_PATHS + 1) / (_N_PATHS + 1)
-    walk = (ndtri(levels) / _MEAN_SIZE)[:, None, None]
-    errors = np.resize(residuals.errors, (max(_N_PATHS, len(residuals.errors)), pred_len, k))
-    walks = np.resize(np.broadcast_to(walk, (_N_PATHS, pred_len, k)), errors.shape)
-    return (
-        replace(
-            spread,
-            typical=np.where(few, typical, spread.typical),
-            slope=np.where(few[:, None], 0.0, spread.slope),
-            profile=np.where(few, 0.0, spread.profile),
-        ),
-        replace(
-            residuals,
-            errors=np.where(few, walks, errors).astype(np.float32),
-            series=np.resize(residuals.series, len(errors)),
-            origins=np.arange(len(errors)),  # none of these happened at the time of another
-        ),
-    )
+    mean_error = _MEAN_SIZE * deviation * np.sqrt(step)
+    return np.asarray(np.log(np.maximum(mean_error, 1e-12)))
+
+
+def _walk_errors(errors: Float32Array) -> tuple[Float64Array, Float32Array]:
+    """Return errors of a normal law, each the same at all steps, and the given ones, as many.
+
+    A random walk that is off stays off.
+    """
+    n_paths = 99
+    levels = np.arange(1, n_paths + 1) / (n_paths + 1)
+    walk = ndtri(levels) / _MEAN_SIZE
+    shape = (max(n_paths, len(errors)), *errors.shape[1:])
+    walks = np.broadcast_to(walk[:, None, None], (n_paths, *errors.shape[1:]))
+    return np.resize(walks, shape), np.resize(errors, shape)
 
 
 def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Array:
-    """Return logs of mean errors of series without a truth, (n_series, n_targets); NaN for others.
+    """Compute logs of mean errors of series never observed, (n_series, n_targets); else NaN.
 
     Such a series is forecast at the mean of the others in the same units, and may have the level
     of any of them.
     """
-    known = np.ones((len(timeline.values), n_targets), dtype=bool)
-    if timeline.weight is not None:
-        known = timeline.weight[:, :n_targets] > 0
+    if timeline.weight is None:
+        return np.full((timeline.n_series, n_targets), np.nan)
+    known = timeline.weight[:, :n_targets] > 0
     seen = np.logical_or.reduceat(known, timeline.first_row[:-1], axis=0)
-    out = np.full(seen.shape, np.nan)
-    logs = np.zeros(seen.shape, dtype=bool) if scaler.targets is None else scaler.targets.logs
+    is_log = np.zeros(seen.shape, dtype=bool)
+    if scaler.targets is not None:
+        is_log = scaler.targets.logs
+    sizes = np.full(seen.shape, np.nan)
     for series, j in np.argwhere(~seen):
-        like = seen[:, j] & (logs[:, j] == logs[series, j])
-        level, scale = scaler.mean[like, j], scaler.scale[series, j]
+        same_units = seen[:, j] & (is_log[:, j] == is_log[series, j])
+        level = scaler.mean[same_units, j]
         if len(level) > 1:
-            out[series, j] = np.log(_MEAN_SIZE * np.hypot(level.std(ddof=1) / scale, 1.0))
-    return out
+            deviation = level.std(ddof=1) / scaler.scale[series, j]
+            sizes[series, j] = np.log(_MEAN_SIZE * np.hypot(deviation, 1.0))
+    return sizes

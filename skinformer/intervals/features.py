@@ -1,4 +1,4 @@
-"""What the size of errors may go by: volatility, level, and how far outputs lie apart."""
+"""Features of windows that predict the size of errors: volatility, level, distance of outputs."""
 
 import numpy as np
 
@@ -8,14 +8,10 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
-#: Rows by which volatility is told, and share of the usual one that is added: none has none.
-WIDTH, QUIET = 48, 0.1
-#: Standardised, below which nothing has moved, and nothing was off.
+#: Rows before an origin over which volatility is averaged.
+WIDTH = 48
+#: Standardised change, or error, below which there is none.
 STILL = 1e-6
-#: Level, in means of the series, that is added: an error at level zero is not zero.
-_LOW_LEVEL = 0.05
-#: Distance of quantiles, standardised, below which the network has said nothing.
-_LEAST_APART = 1e-6
 
 
 def features_of(
@@ -27,7 +23,7 @@ def features_of(
     quiet: Float64Array,
     scaler: Scaler,
 ) -> Float64Array:
-    """Return what sizes of errors may depend on: (n, pred_len, n_targets, n_features).
+    """Compute features that sizes of errors depend on: (n, pred_len, n_targets, n_features).
 
     outputs: (n, pred_len, n_targets, *head.outputs), forecasts, standardised.
     changes: (n, n_targets), the volatility before each window.
@@ -38,17 +34,18 @@ def features_of(
     Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
     there is none.
     """
+    least_apart = 1e-6  # below this distance of quantiles the network has learnt nothing
     points = head.point(outputs)
-    found = [np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)]
-    found.append(_levels(points, scaler, series))
+    log_volatility = np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)
+    features = [log_volatility, _log_levels(points, scaler, series)]
     if head.middle is not None:
         apart = np.abs(outputs - points[..., None]).mean(axis=-1)
-        found.append(np.log(np.where(apart > _LEAST_APART, apart, np.nan)))
-    return np.stack(found, axis=-1)
+        features.append(np.log(np.where(apart > least_apart, apart, np.nan)))
+    return np.stack(features, axis=-1)
 
 
 def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64Array:
-    """Return mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
+    """Compute mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
 
     begin, end: (n,), the first row that is known before each window, and the row after the last.
 
@@ -63,27 +60,35 @@ def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64
     return mean_of_known(np.abs(np.diff(past, axis=1)), axis=1)
 
 
-def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
-    """Return in which windows nothing had moved and nothing came: (n, n_targets).
+def least_volatility(changes: Float64Array) -> Float64Array:
+    """Return what is added to the volatility of windows, (n_targets,), since 0 has no logarithm."""
+    share = 0.1  # of the usual one
+    return share * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
 
-    They say how far forecasts are off as long as nothing moves, and nothing of what comes once
-    something has.
+
+def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
+    """Find windows in which nothing had moved and nothing came: (n, n_targets).
+
+    Their errors are those of a standstill, and not representative once something has moved.
 
     errors: (n, pred_len, n_targets), of which NaN is unknown; changes: (n, n_targets), before them.
     """
-    off = np.nan_to_num(np.abs(errors)).max(axis=1)
-    return np.asarray((off < STILL) & (changes < STILL))
+    largest = np.nan_to_num(np.abs(errors)).max(axis=1)
+    return np.asarray((largest < STILL) & (changes < STILL))
 
 
-def _levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
-    """Return logs of forecasts in means of their series, where these are counts or amounts."""
-    out = np.zeros(points.shape)
-    if scaler.targets is None:
-        return out
-    k = points.shape[2]
-    mean, scale = scaler.mean[series, :k], scaler.scale[series, :k]
-    amounts = (scaler.targets.floor[series, :k] == 0) & ~scaler.targets.shaped[series, :k]
-    amounts &= mean > 0
+def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    """Compute logs of forecasts in means of their series, where these are counts or amounts."""
+    low_level = 0.05  # is added: an error at level zero is not zero
+    units = scaler.targets
+    if units is None:
+        return np.zeros(points.shape)
+    n_targets = points.shape[2]
+    mean = scaler.mean[series, :n_targets]
+    scale = scaler.scale[series, :n_targets]
+    is_amount = units.floor[series, :n_targets] == 0
+    is_amount &= ~units.shaped[series, :n_targets] & (mean > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         level = points * (scale / mean)[:, None] + 1.0
-    return np.where(amounts[:, None], np.log(np.maximum(level, 0.0) + _LOW_LEVEL), out)
+    logs = np.log(np.maximum(level, 0.0) + low_level)
+    return np.where(is_amount[:, None], logs, 0.0)

@@ -1,7 +1,7 @@
-"""Forecasts with the sizes of their errors, and what intervals, quantiles and paths are made of.
+"""Forecasts with the sizes of their errors, and intervals, quantiles and paths made of these.
 
-Windows of the history are forecast, and so are the windows that ended before an origin: their
-errors say how wild the times are. What makes the forecasts does not matter here.
+The windows that ended before an origin are forecast, too: after large errors intervals are wide.
+Which members forecast does not matter here.
 """
 
 from __future__ import annotations
@@ -32,21 +32,12 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
 #: Levels of the quantiles that paths are made of: the middles of equal shares.
-_TABLE = (np.arange(99) + 0.5) / 99
-#: Size of an error of a path, in usual ones, at most. Larger ones are of products that began to be
-#: sold: a hundred times what was usual for them says nothing of other series.
-_MOST_ERROR = 10.0
-#: Error of a path at most where logarithms are forecast: a factor of 20.
-_MOST_LOG = 3.0
-#: Log of the size of an error where there is none.
-_NO_SIZE = -100.0
-#: Factor by which paths of amounts are moved at most, to have the mean that is forecast.
-_MOST_MOVED = 2.0
+_PATH_LEVELS = (np.arange(99) + 0.5) / 99
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """What a fit found out about its errors.
+    """Errors of a fit.
 
     spread: their sizes, by step ahead and by what is known at the origin.
     residuals: what they are in such sizes: a sample of whole forecasts.
@@ -56,7 +47,7 @@ class Intervals:
     growth: (n_targets,), power of the step by which sizes grow beyond these.
     optimism: (n_targets,), by how much errors are larger on rows that the forecaster was not fitted
     to.
-    distance: rows between windows that tell of each other.
+    distance: rows between windows whose errors predict each other's.
     fitted_until: (n_series,), the step after the last row that the fit saw.
     """
 
@@ -72,7 +63,7 @@ class Intervals:
     def quantiles(
         self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
-        """Return quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
+        """Return quantiles of rows, (n, n_targets, n_levels), in y's units, ascending.
 
         outputs: (n, n_targets, 3), from `IntervalForecaster.standardised`.
         scaler: of the fit, and of series that it did not hold.
@@ -84,8 +75,11 @@ class Intervals:
             table = np.where(scaler.targets.falls, turned, table)
         point, size, ahead = self._parts(outputs)
         targets = np.arange(point.shape[1])
-        each = (point + size * quantiles[ahead, targets] for quantiles in table)
-        return np.stack([scaler.restored(values, series) for values in each], axis=2)
+        restored = []
+        for quantiles in table:
+            values = point + size * quantiles[ahead, targets]
+            restored.append(scaler.restored(values, series))
+        return np.stack(restored, axis=2)
 
     def forecasts(
         self,
@@ -95,14 +89,15 @@ class Intervals:
         scaler: Scaler,
         series: IntArray,
     ) -> Float64Array:
-        """Return what `predict` gives, and behind it quantiles: (n, n_targets, 1 + n_levels).
+        """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
 
         head: of the fit; all else is as for `quantiles`.
         """
         if head.level is not None:
             return self.quantiles(outputs, np.append(head.level, levels), scaler, series)
-        points = scaler.inverse(outputs[..., 0].astype(np.float32), series)[..., None]
-        return np.concatenate([points, self.quantiles(outputs, levels, scaler, series)], axis=2)
+        points = scaler.inverse(outputs[..., 0].astype(np.float32), series)
+        quantiles = self.quantiles(outputs, levels, scaler, series)
+        return np.concatenate([points[..., None], quantiles], axis=2)
 
     def paths(
         self,
@@ -112,53 +107,57 @@ class Intervals:
         scaler: Scaler,
         series: IntArray,
     ) -> Float64Array:
-        """Return paths, (n, n_targets, n_paths), in the truth's units.
+        """Return paths, (n, n_targets, n_paths), in y's units.
 
         levels: (n, n_paths, pred_len, n_targets), from `draw_levels`; all else is as for
         `forecasts`. Where the forecast is a mean, that of many paths is the same.
         """
+        # In usual sizes: larger errors are of products that began to be sold, a hundred times what
+        # was usual for them, and not to be expected of other series.
+        most_error = 10.0
         point, size, ahead = self._parts(outputs)
-        reach = _reach(scaler, series, point.shape[1])
-        table = np.clip(self.residuals.quantiles(_TABLE), -_MOST_ERROR, _MOST_ERROR)
-        errors = np.empty((*point.shape, levels.shape[1]))
-        for step in range(table.shape[1]):
-            for j in range(table.shape[2]):
-                rows = ahead[:, j] == step
-                errors[rows, j] = np.interp(levels[rows, :, step, j], _TABLE, table[:, step, j])
-        each = (point + np.clip(size * e, -reach, reach) for e in np.moveaxis(errors, 2, 0))
-        paths = np.stack([scaler.restored(values, series) for values in each], axis=2)
+        limit = _error_limits(scaler, series, point.shape[1])
+
+        def restore(errors: Float64Array) -> Float64Array:
+            values = point + np.clip(size * errors, -limit, limit)
+            return scaler.restored(values, series)
+
+        table = np.clip(self.residuals.quantiles(_PATH_LEVELS), -most_error, most_error)
+        errors = _interpolate(table, levels, ahead)
+        paths = np.stack([restore(error) for error in errors], axis=2)
         if not head.of_mean:
             return paths
-        usual = (size * e[ahead, np.arange(point.shape[1])] for e in table)
-        usual = (point + np.clip(e, -reach, reach) for e in usual)
-        mean = np.mean([scaler.restored(values, series) for values in usual], axis=0)
+        targets = np.arange(point.shape[1])
+        mean = np.mean([restore(quantiles[ahead, targets]) for quantiles in table], axis=0)
         wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
         return _with_mean(paths, mean, wanted, scaler, series)
 
     def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
-        """Take outputs apart: the forecast, the size of its error, and which errors are like it."""
-        point, log_size, ahead = (outputs[..., i] for i in range(3))
-        sizes = np.concatenate([self.spread.typical, self.far])
-        step = np.minimum(ahead, len(sizes) - 1).astype(np.int64)
-        beyond = np.log(np.maximum((ahead + 1) / len(sizes), 1.0)) * self.growth
-        size = np.exp(log_size + beyond + sizes[step, np.arange(point.shape[1])])
-        return point, size, np.minimum(step, len(self.spread.typical) - 1)
+        """Split outputs into the forecast, the size of its error, and the step of its residuals."""
+        point, log_size, ahead = np.moveaxis(outputs, 2, 0)
+        pred_len, n_targets = self.spread.typical.shape
+        typical = np.concatenate([self.spread.typical, self.far])
+        step = np.minimum(ahead, len(typical) - 1).astype(np.int64)
+        beyond = np.log(np.maximum((ahead + 1) / len(typical), 1.0))
+        growth = beyond * self.growth
+        size = np.exp(log_size + growth + typical[step, np.arange(n_targets)])
+        return point, size, np.minimum(step, pred_len - 1)
 
 
 @dataclass(frozen=True)
 class IntervalForecaster(StepForecaster):
-    """A forecaster that says with each forecast how far it may be off.
+    """A forecaster whose outputs hold the sizes of errors.
 
-    It gives three values of each step and target: the forecast, the log of its error's size by what
-    is known, and the steps since the last truth. They have no units: `standardised` is asked for
-    them, and `Intervals` says what they mean.
+    There are three of each step and target: the forecast, the log of its error's size by what is
+    known, and the steps since the last observed target. They have no units: `standardised` returns
+    them, and `Intervals` transforms them.
     """
 
     intervals: Intervals
 
     @classmethod
     def of(cls, forecaster: StepForecaster, intervals: Intervals) -> IntervalForecaster:
-        """Let a forecaster tell of its errors, as far as the fit's errors tell of them."""
+        """Copy a forecaster, with the intervals of its fit."""
         return cls(**vars(forecaster), intervals=intervals)
 
     @property
@@ -170,9 +169,11 @@ class IntervalForecaster(StepForecaster):
         """Return the forecast, the first of them."""
         return outputs[..., 0]
 
-    def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
-        """Put a value in the place of some outputs, of which nothing is unsure."""
-        outputs[where, 0], outputs[where, 1] = value[where], _NO_SIZE
+    def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+        """Put a value in the place of some outputs, without an error."""
+        log_of_no_size = -100.0
+        outputs[where, 0] = value[where]
+        outputs[where, 1] = log_of_no_size
 
     @property
     def look_back(self) -> int:
@@ -190,10 +191,10 @@ class IntervalForecaster(StepForecaster):
 
 @dataclass
 class _SizedWindows:
-    """Forecast windows of a canvas with the sizes of their errors.
+    """Forecast windows with the sizes of their errors.
 
-    known: which rows of the canvas were observed, the same in all calls.
-    known_until: where what is known before each of them ends.
+    known: which rows were observed, the same in all calls.
+    known_until: for each row, the one after the last that is known before it.
     """
 
     forecaster: IntervalForecaster
@@ -203,136 +204,231 @@ class _SizedWindows:
     known_until: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
-        fit, place = self.forecaster, self.requested.place
-        model, reach, pred_len = fit.intervals, fit.look_back, fit.sizes.pred_len
+        fit = self.forecaster
         if self.known is None:
             self.known, self.known_until = _known_rows(fit, rows, self.requested)
-        # Nothing goes by rows before these, which other forecasts of the call may have asked for.
-        late = np.maximum(rows.steps[origins] - place.begin[rows.track[origins]], 0)
-        until = np.maximum(self.known_until[origins], origins - late - reach)
-        anchor = np.maximum(until, origins - late)
-        begin = np.maximum(rows.begin[rows.track[origins]], anchor - reach)
+        # 1. Forecast the windows, and those that ended before them.
+        known_until, anchor = self._anchors(rows, origins)
+        trailing = self._trailing(rows, origins, anchor)
+        earlier = np.unique(trailing[trailing >= 0])
+        outputs = self._forecast(rows, np.append(origins, earlier))
+        own = outputs[: len(origins)]
+        # 2. Predict the sizes of errors by what is known at the origins.
+        changes = self._changes(rows, origins, known_until, anchor)
+        log_size = self._log_sizes(own, rows, origins, changes)
+        # 3. Compare the earlier errors with the sizes that were predicted in the same way.
+        sizes, was_still = self._earlier_errors(outputs[len(origins) :], rows, earlier)
+        recent = _recent_sizes(sizes, was_still, changes >= STILL, earlier, trailing)
+        # 4. Join them.
+        point = fit.head.point(own)
+        sized = np.empty((*point.shape, 3), dtype=np.float32)
+        sized[..., 0] = point
+        sized[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
+        self._widen_unknown(sized, rows, origins)
+        ahead = window_rows(origins - known_until, fit.sizes.pred_len)
+        sized[..., 2] = ahead[..., None]
+        return sized
+
+    def _forecast(self, rows: Rows, origins: IntArray) -> Float64Array:
+        """Forecast windows, each once."""
+        distinct, of_origin = np.unique(origins, return_inverse=True)
+        return self.inner(rows, distinct).astype(np.float64)[of_origin]
+
+    def _anchors(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
+        """Find where what is known before windows ends, and from where earlier ones count back.
+
+        Rows that are farther back than a forecast looks do not matter: whether they are there
+        depends on the other steps of the request.
+        """
+        begin = self.requested.place.begin[rows.track[origins]]
+        late = np.maximum(rows.steps[origins] - begin, 0)
+        start = origins - late
+        known_until = np.maximum(self.known_until[origins], start - self.forecaster.look_back)
+        return known_until, np.maximum(known_until, start)
+
+    def _trailing(self, rows: Rows, origins: IntArray, anchor: IntArray) -> IntArray:
+        """Return the windows that ended before others: (n, N_TRAILING), -1 for none."""
+        fit = self.forecaster
+        distance = fit.intervals.distance
         earliest = earliest_origins(
-            begin,
+            self._first_known(rows, origins, anchor, fit.look_back),
             anchor,
             seq_len=fit.sizes.seq_len,
-            pred_len=pred_len,
+            pred_len=fit.sizes.pred_len,
             fewest=fit.ensemble.fewest_rows,
-            spare=spare_rows(fit.history.n_series, model.distance),
+            spare=spare_rows(fit.history.n_series, distance),
         )
-        before = trailing_origins(anchor, earliest, model.distance)
-        earlier, of_earlier = np.unique(before[before >= 0], return_inverse=True)
-        requested, where = np.unique(np.append(origins, earlier), return_inverse=True)
-        outputs = self.inner(rows, requested).astype(np.float64)[where]
-        own, past = outputs[: len(origins)], outputs[len(origins) :]
-        now = self._changes(rows, origins, until, anchor)
-        then = self._changes(rows, earlier, self.known_until[earlier], earlier)
-        log_size = self._log_sizes(own, rows, origins, now)
-        usual = self._log_sizes(past, rows, earlier, then)
-        errors = self._errors(fit.head.point(past), rows, earlier, self.known)
-        sizes = mean_of_known(np.abs(errors) * np.exp(-model.spread.typical - usual), axis=1)
-        recent = np.full((*before.shape, sizes.shape[1]), np.nan)
-        recent[before >= 0] = sizes[of_earlier]
-        still = np.zeros(recent.shape, dtype=bool)
-        still[before >= 0] = unmoved(errors, then)[of_earlier]
-        recent[still & (now >= STILL)[:, None]] = np.nan
-        points = fit.head.point(own)
-        out = np.empty((*points.shape, 3), dtype=np.float32)
-        out[..., 0] = points
-        out[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
-        self._widen_unknown(out, rows, origins)
-        out[..., 2] = ((origins - until)[:, None] + np.arange(pred_len))[..., None]
-        return out
+        return trailing_origins(anchor, earliest, distance)
 
-    def _widen_unknown(self, out: Float32Array, rows: Rows, origins: IntArray) -> None:
-        """Let ranges of series of which nothing was ever known cover the levels of all others."""
-        fit, track = self.forecaster, rows.track[origins]
-        series = self.requested.place.series[track]
-        blank = self.known_until[origins] == np.searchsorted(rows.track, track)
-        some = np.flatnonzero(blank & (series < fit.history.n_series))
-        if not len(some):
+    def _first_known(
+        self, rows: Rows, origins: IntArray, anchor: IntArray, look_back: int
+    ) -> IntArray:
+        """Return the first known row of windows, not farther back than so many rows."""
+        begin = rows.begin[rows.track[origins]]
+        return np.maximum(begin, anchor - look_back)
+
+    def _earlier_errors(
+        self, outputs: Float64Array, rows: Rows, origins: IntArray
+    ) -> tuple[Float64Array, BoolArray]:
+        """Compute mean sizes of the errors of earlier windows, (n, n_targets), in predicted ones.
+
+        Beside them stands where nothing had moved and nothing came.
+        """
+        fit = self.forecaster
+        changes = self._changes(rows, origins, self.known_until[origins], origins)
+        log_size = self._log_sizes(outputs, rows, origins, changes)
+        errors = self._errors(fit.head.point(outputs), rows, origins)
+        relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size)
+        return mean_of_known(relative, axis=1), unmoved(errors, changes)
+
+    def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
+        """Make errors of series never observed as large as the levels of all others vary."""
+        fit = self.forecaster
+        segment = rows.track[origins]
+        series = self.requested.place.series[segment]
+        first_row = np.searchsorted(rows.track, segment)
+        blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
+        if not blank.any():
             return
-        levels = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)[series[some], None]
-        out[some, :, :, 1] = np.where(
-            np.isnan(levels), out[some, :, :, 1], levels - fit.intervals.spread.typical
-        )
+        by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
+        log_size = by_level[series[blank], None] - fit.intervals.spread.typical
+        sized[blank, ..., 1] = np.where(np.isnan(log_size), sized[blank, ..., 1], log_size)
 
     def _changes(
         self, rows: Rows, origins: IntArray, known_until: IntArray, anchor: IntArray
     ) -> Float64Array:
-        """Return the volatility before windows."""
-        begin = np.maximum(rows.begin[rows.track[origins]], anchor - self.forecaster.near)
-        targets = rows.values[:, : self.forecaster.sizes.n_targets]
+        """Compute the volatility before windows."""
+        fit = self.forecaster
+        begin = self._first_known(rows, origins, anchor, fit.near)
+        targets = rows.values[:, : fit.sizes.n_targets]
         return volatility(targets, begin, np.maximum(known_until, begin))
 
     def _log_sizes(
         self, outputs: Float64Array, rows: Rows, origins: IntArray, changes: Float64Array
     ) -> Float64Array:
-        """Return the sizes of errors of windows, by what is known of these."""
-        fit, track = self.forecaster, rows.track[origins]
-        series = np.minimum(self.requested.place.series[track], len(fit.scaler.mean))
-        quiet, scaler = fit.intervals.quiet, fit.scaler.with_unseen()
-        features = features_of(outputs, changes, series, head=fit.head, quiet=quiet, scaler=scaler)
-        steps = rows.steps[origins][:, None] + np.arange(fit.sizes.pred_len)
+        """Predict the sizes of errors of windows by what is known of these."""
+        fit = self.forecaster
+        series = self.requested.place.series[rows.track[origins]]
+        features = features_of(
+            outputs,
+            changes,
+            np.minimum(series, len(fit.scaler.mean)),
+            head=fit.head,
+            quiet=fit.intervals.quiet,
+            scaler=fit.scaler.with_unseen(),
+        )
+        steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
         return fit.intervals.spread.log_size(features, steps)
 
-    def _errors(
-        self, points: Float64Array, rows: Rows, origins: IntArray, known: BoolArray
-    ) -> Float64Array:
-        """Return errors of earlier windows, as they would be on rows that the fit did not see."""
-        fit, until = self.forecaster, self.forecaster.intervals.fitted_until
+    def _errors(self, point: Float64Array, rows: Rows, origins: IntArray) -> Float64Array:
+        """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
+        fit = self.forecaster
+        known = np.asarray(self.known)
         ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), len(known) - 1)
-        truth = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
-        errors = np.where(known[ahead][..., None], truth - points, np.nan)
-        series = self.requested.place.series[rows.track[origins]]
-        fitted = (self.requested.clock == fit.history.clock) & (series < len(until))
-        fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
-        errors[fitted] *= fit.intervals.optimism
+        y = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
+        errors = np.where(known[ahead][..., None], y - point, np.nan)
+        if self.requested.clock == fit.history.clock:
+            until = fit.intervals.fitted_until
+            series = self.requested.place.series[rows.track[origins]]
+            fitted = series < len(until)
+            fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
+            errors[fitted] *= fit.intervals.optimism
         return errors
 
 
 def _known_rows(
     fit: IntervalForecaster, rows: Rows, requested: RequestedSteps
 ) -> tuple[BoolArray, IntArray]:
-    """Return which rows were observed, and for each one where what is known before it ends."""
-    history, given, place = fit.history, requested.observed, requested.place
+    """Find rows that were observed, and for each the one after the last that is before it."""
+    history = fit.history
+    observed = requested.observed
+    place = requested.place
+    # 1. Rows of the history.
     stored = history.find(place.series[rows.track], rows.steps)
     known = place.stored[rows.track] & (stored >= 0)
     if history.weight is not None:
         known[known] = (history.weight[stored[known]] > 0).all(axis=1)
-    seen = ~np.isnan(given.values[:, : fit.sizes.n_targets]).any(axis=1)
+    # 2. Rows of X.
+    seen = ~np.isnan(observed.values[:, : fit.sizes.n_targets]).any(axis=1)
     if requested.filled is not None:
         seen &= ~requested.filled
-    first = np.searchsorted(rows.track, np.arange(len(place.series) + 1))
-    start = rows.steps[np.minimum(first[:-1], len(rows.steps) - 1)]
-    tracks = Timeline(rows.values, None, first, start, requested.clock)
-    row = tracks.find(given.track[seen], given.steps[seen])
+    first_row = np.searchsorted(rows.track, np.arange(len(place.series) + 1))
+    first_step = rows.steps[np.minimum(first_row[:-1], len(rows.steps) - 1)]
+    segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
+    row = segments.find(observed.segment[seen], observed.steps[seen])
     known[row[row >= 0]] = True
-    behind = np.where(known, np.arange(1, len(known) + 1), 0)
-    until = np.maximum.accumulate(np.append(0, behind[:-1]))
-    return known, np.maximum(until, first[rows.track])
+    return known, _known_until(known, first_row[rows.track])
 
 
-def _reach(scaler: Scaler, series: IntArray, k: int) -> Float64Array:
-    """Return the error, (n, n_targets), that no path exceeds: a factor, of logarithms."""
+def _known_until(known: BoolArray, first_row: IntArray) -> IntArray:
+    """Return for each row the one after the last known before it, from its segment's first on."""
+    after_known = np.where(known, np.arange(1, len(known) + 1), 0)
+    until = np.maximum.accumulate(np.append(0, after_known[:-1]))
+    return np.maximum(until, first_row)
+
+
+def _recent_sizes(
+    sizes: Float64Array,
+    was_still: BoolArray,
+    has_moved: BoolArray,
+    earlier: IntArray,
+    trailing: IntArray,
+) -> Float64Array:
+    """Return the sizes of the errors before each window: (n, N_TRAILING, n_targets).
+
+    Those of a standstill are left out where something has moved since.
+
+    sizes, was_still: (n_earlier, n_targets), of the earlier windows.
+    has_moved: (n, n_targets), of each window.
+    earlier, trailing: origins of the former, ascending, and those of the latter; -1 for none.
+    """
+    window, age = np.nonzero(trailing >= 0)
+    number = np.searchsorted(earlier, trailing[window, age])
+    is_left_out = was_still[number] & has_moved[window]
+    recent = np.full((*trailing.shape, sizes.shape[1]), np.nan)
+    recent[window, age] = np.where(is_left_out, np.nan, sizes[number])
+    return recent
+
+
+def _interpolate(table: Float64Array, levels: Float32Array, ahead: IntArray) -> Float64Array:
+    """Interpolate the errors of levels, (n_paths, n, n_targets), in those of equal shares.
+
+    table: (n_shares, pred_len, n_targets).
+    levels: (n, n_paths, pred_len, n_targets).
+    ahead: (n, n_targets), the step of each row.
+    """
+    errors = np.empty((levels.shape[1], *ahead.shape))
+    for step in range(table.shape[1]):
+        for j in range(table.shape[2]):
+            rows = np.flatnonzero(ahead[:, j] == step)
+            of_rows = levels[rows, :, step, j].T
+            errors[:, rows, j] = np.interp(of_rows, _PATH_LEVELS, table[:, step, j])
+    return errors
+
+
+def _error_limits(scaler: Scaler, series: IntArray, n_targets: int) -> Float64Array:
+    """Return the largest error of a path, (n, n_targets): a factor of 20, of logarithms."""
+    most_log = 3.0
     if scaler.targets is None:
-        return np.full((len(series), k), np.inf)
-    return np.where(scaler.targets.logs[series], _MOST_LOG / scaler.scale[series, :k], np.inf)
+        return np.full((len(series), n_targets), np.inf)
+    scale = scaler.scale[series, :n_targets]
+    return np.where(scaler.targets.logs[series], most_log / scale, np.inf)
 
 
 def _with_mean(
     paths: Float64Array, mean: Float64Array, wanted: Float64Array, scaler: Scaler, series: IntArray
 ) -> Float64Array:
-    """Move the mean of the law that paths come from to the forecast: by a factor, of amounts.
+    """Move the mean of the distribution of paths to the forecast: by a factor, of amounts.
 
     mean, wanted: (n, n_targets), what it is and what it is to be.
 
     Amounts that are moved so stay amounts.
     """
-    moved: Float64Array = paths + (wanted - mean)[..., None]
+    most_ratio = 2.0
+    shifted: Float64Array = paths + (wanted - mean)[..., None]
     if scaler.targets is None:
-        return moved
-    amounts = (scaler.targets.floor[series] == 0) & (mean > 0)
-    ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=amounts)
-    ratio = np.clip(ratio, 1 / _MOST_MOVED, _MOST_MOVED)
-    return np.where(amounts[..., None], paths * ratio[..., None], moved)
+        return shifted
+    is_amount = (scaler.targets.floor[series] == 0) & (mean > 0)
+    ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
+    ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
+    return np.where(is_amount[..., None], paths * ratio[..., None], shifted)

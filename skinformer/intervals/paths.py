@@ -34,24 +34,36 @@ def draw_levels(residuals: Residuals, series: IntArray, n_paths: int, random: An
     shared = random.normal(size=(n_paths, len(times)))
     levels = np.empty((len(series), n_paths, *scores.shape[1:]), dtype=np.float32)
     for place, (windows, is_own) in enumerate(_windows(residuals.series, series, random)):
-        apart, weights = scores[windows], shared[:, time[windows]]
+        weights = shared[:, time[windows]]
         if is_own:
-            total, squares = _weighted(weights, apart), (apart**2).sum(axis=0)
+            total = np.tensordot(weights, scores[windows], axes=1)
+            variance = (scores[windows] ** 2).sum(axis=0)
         else:
-            both = common[time[windows]]
-            apart = apart - both
-            own = random.normal(size=weights.shape)
-            total = _weighted(weights, both) + _weighted(own, apart)
-            squares = (both**2 + apart**2).sum(axis=0)
+            in_common = common[time[windows]]
+            total, variance = _draw_apart(scores[windows], in_common, weights, random)
         # Where all errors are the usual one, nothing is known of what goes together.
-        alone = random.normal(size=(n_paths, 1, 1))
-        size = np.sqrt(np.where(squares > 0, squares, 1.0))
-        levels[place] = ndtr(np.where(squares > 0, total / size, alone))
+        independent = random.normal(size=(n_paths, 1, 1))
+        deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
+        levels[place] = ndtr(np.where(variance > 0, total / deviation, independent))
     return levels
 
 
+def _draw_apart(
+    scores: Float64Array, in_common: Float64Array, weights: Float64Array, random: Any
+) -> tuple[Float64Array, Float64Array]:
+    """Draw sums of scores with weights shared by all series in what these have in common alone.
+
+    Return the sums, (n_paths, pred_len, n_targets), and their variance, (pred_len, n_targets).
+    """
+    apart = scores - in_common
+    own_weights = random.normal(size=weights.shape)
+    total = np.tensordot(weights, in_common, axes=1)
+    total += np.tensordot(own_weights, apart, axes=1)
+    return total, (in_common**2 + apart**2).sum(axis=0)
+
+
 def normal_scores(residuals: Residuals) -> Float64Array:
-    """Return errors by their rank among all of the same step, as deviations of a normal law.
+    """Transform errors to a normal law by their rank among all of the same step.
 
     >>> none = np.zeros(3, dtype=np.int64)
     >>> errors = np.array([[[5.0]], [[-1.0]], [[900.0]]], dtype=np.float32)
@@ -63,14 +75,16 @@ def normal_scores(residuals: Residuals) -> Float64Array:
     for step in range(errors.shape[1]):
         near = residuals.near(errors, step)
         for target in range(errors.shape[2]):
-            pooled, own = np.sort(near[:, target]), errors[:, step, target]
-            rank = pooled.searchsorted(own) + pooled.searchsorted(own, side="right")
-            scores[:, step, target] = ndtri(rank / (2 * len(pooled)))
+            pooled = np.sort(near[:, target])
+            own = errors[:, step, target]
+            n_less = pooled.searchsorted(own)
+            n_less_or_equal = pooled.searchsorted(own, side="right")
+            scores[:, step, target] = ndtri((n_less + n_less_or_equal) / (2 * len(pooled)))
     return scores
 
 
 def common_scores(scores: Float64Array, time: IntArray) -> Float64Array:
-    """Return what series had in common at each time: (n_times, pred_len, n_targets).
+    """Estimate what series had in common at each time: (n_times, pred_len, n_targets).
 
     time: (n_windows,), that of each window.
 
@@ -78,14 +92,16 @@ def common_scores(scores: Float64Array, time: IntArray) -> Float64Array:
     the mean of few series that have nothing in common is not zero either.
     """
     count = np.bincount(time)[:, None, None]
-    total, squares = np.zeros((2, len(count), *scores.shape[1:]))
+    total = np.zeros((len(count), *scores.shape[1:]))
+    squares = np.zeros_like(total)
     np.add.at(total, time, scores)
     np.add.at(squares, time, scores**2)
     n_pairs = (count * (count - 1)).sum() * scores[0].size
     product = (total**2 - squares).sum() / max(n_pairs, 1)
     mean = total / count
-    found = (mean**2 * count).sum() / scores.size
-    return np.asarray(mean * np.sqrt(max(product, 0.0) / found if found > 0 else 0.0))
+    square = (mean**2 * count).sum() / scores.size
+    share = max(product, 0.0) / square if square > 0 else 0.0
+    return np.asarray(mean * np.sqrt(share))
 
 
 def _windows(owner: IntArray, series: IntArray, random: Any) -> Iterator[tuple[IntArray, bool]]:
@@ -95,10 +111,7 @@ def _windows(owner: IntArray, series: IntArray, random: Any) -> Iterator[tuple[I
     parts = np.split(order, first[1:])
     place = np.minimum(np.searchsorted(known, series), len(known) - 1)
     own = known[place] == series
-    place[~own] = random.randint(len(known), size=int((~own).sum()))
+    n_new = int((~own).sum())
+    place[~own] = random.randint(len(known), size=n_new)
     for number, is_own in zip(place, own, strict=True):
         yield parts[number], bool(is_own)
-
-
-def _weighted(weights: Float64Array, scores: Float64Array) -> Float64Array:
-    return np.tensordot(weights, scores, axes=1)

@@ -9,12 +9,6 @@ from scipy.special import ndtri
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
-#: Errors from which quantiles of a step are taken: of the steps beside it, too, where windows are
-#: fewer.
-_ENOUGH = 400
-#: Independent forecasts by which their median is believed half; the rest is that there is no shift.
-_PRIOR = 30.0
-
 
 @dataclass(frozen=True)
 class Residuals:
@@ -44,37 +38,42 @@ class Residuals:
         known no better. Nor is their median, which is shrunk to 0: what moved all series of a panel
         one way will move them another.
         """
-        _, pred_len, k = self.errors.shape
+        prior = 30.0  # independent forecasts that stand for a median of 0
+        _, pred_len, n_targets = self.errors.shape
         requested = np.append(levels, 0.5)
-        out = np.empty((len(requested), pred_len, k))
+        out = np.empty((len(requested), pred_len, n_targets))
         for step in range(pred_len):
             pooled = self.near(self.errors, step).astype(np.float64)
             pooled[:, np.isnan(pooled).all(axis=0)] = 0.0
             out[:, step] = np.nanquantile(pooled, requested, axis=0, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
-        return float(shrinkage(self.n_windows, _PRIOR)) * median + spread
+        return float(shrinkage(self.n_windows, prior)) * median + spread
 
     def near(self, errors: Float32Array, step: int) -> Float32Array:
         """Return the errors that quantiles of a step are taken from, (n_pooled, n_targets).
 
         They are of the steps beside it, too, where windows are few.
         """
-        n, pred_len, k = errors.shape
-        reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
-        return errors[:, max(step - reach, 0) : step + reach + 1].reshape(-1, k)
+        enough = 400  # errors
+        n, pred_len, n_targets = errors.shape
+        n_steps = -(-enough // max(n, 1))
+        reach = min(n_steps // 2, pred_len - 1)
+        near = errors[:, max(step - reach, 0) : step + reach + 1]
+        return near.reshape(-1, n_targets)
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Return the ratio of Student's quantiles to normal ones; at least 1, greater outside."""
         freedom = max(self.n_windows - 1, 2.0)
         z2 = ndtri(levels) ** 2
         # The first terms of Cornish's and Fisher's expansion.
+        first = (z2 + 1) / (4 * freedom)
         second = (5 * z2**2 + 16 * z2 + 3) / (96 * freedom**2)
-        return np.asarray(1 + (z2 + 1) / (4 * freedom) + second)
+        return np.asarray(1 + first + second)
 
 
 def independent_errors(errors: Float64Array, n_windows: float) -> float:
-    """Return how many independent forecasts of one step the windows of a series amount to.
+    """Estimate how many independent forecasts of one step the windows of a series amount to.
 
     The errors of one forecast are alike as far as they have one sign: n of correlation r amount to
     n / (1 + (n - 1) r). Of several targets those that are most alike count.
@@ -86,10 +85,13 @@ def independent_errors(errors: Float64Array, n_windows: float) -> float:
     (4.0, 2.0)
     """
     signs = np.nan_to_num(np.sign(errors))
-    total, count = signs.sum(axis=1), np.abs(signs).sum(axis=1)
+    total = signs.sum(axis=1)
+    count = np.abs(signs).sum(axis=1)
     n_pairs = (count**2 - count).sum(axis=0)
     alike = (total**2 - count).sum(axis=0) / np.maximum(n_pairs, 1)
-    # That of normal errors with such signs.
-    correlation = np.where(n_pairs > 0, np.sin(np.clip(alike, 0.0, 1.0) * np.pi / 2), 1.0)
-    each = np.maximum(count.mean(axis=0), 1.0)
-    return float((n_windows * each / (1 + (each - 1) * correlation)).min())
+    # The correlation of normal errors with such signs.
+    correlation = np.sin(np.clip(alike, 0.0, 1.0) * np.pi / 2)
+    correlation = np.where(n_pairs > 0, correlation, 1.0)
+    n_errors = np.maximum(count.mean(axis=0), 1.0)
+    design_effect = 1 + (n_errors - 1) * correlation
+    return float((n_windows * n_errors / design_effect).min())

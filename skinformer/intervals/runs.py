@@ -5,24 +5,15 @@ import math
 import numpy as np
 
 from skinformer.timeline.arrays import Float64Array, IntArray
-from skinformer.timeline.windows import spread_places
+from skinformer.timeline.windows import origins_between, spread_places
 
-#: Earlier forecasts that tell how far the next one will be off; each counts so much of the next.
-N_TRAILING, _DECAY = 24, 0.9
-#: Forecasts of the usual size that are believed beside them.
+#: Earlier forecasts whose errors are averaged.
+N_TRAILING = 24
+#: Forecasts of the usual size that are averaged with them.
 _PRIOR = 1.0
-#: Factor from their median beyond which sizes say no more: one level shift is no lasting storm.
-_MOST = 2.5
-#: Size, in usual ones, below which none is believed: a product not sold so far had no errors
-#: at all, and its first sale would be a million times what was to be expected.
-_LEAST = 0.1
-#: Rows before the first window of a series.
-_FEWEST_ROWS = 3
-#: Windows that quantiles are taken to come from, at least. A panel tells no more of them than its
-#: longest series does: what happens to one happens to others at the same time.
+#: Independent windows that quantiles are taken to come from, at least. A panel has no more of them
+#: than its longest series does: what happens to one happens to others at the same time.
 FEWEST = 6
-#: Windows in a run, where there are more than can be forecast.
-_LONGEST_RUN = 120
 
 
 def run_distance(pred_len: int, season: int) -> int:
@@ -41,21 +32,23 @@ def run_distance(pred_len: int, season: int) -> int:
 def earliest_origins(
     begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int, fewest: int = 0, spare: int = 0
 ) -> IntArray:
-    """Return the first rows of series, from begin to end, from which forecasts tell of errors.
+    """Return the first rows of series, from begin to end, from which errors are representative.
 
     A whole context lies before them, or half of the rows where these are few; and `fewest` rows, as
-    far as `spare` rows are left before the last origin: who knows less than two seasons forecasts
-    otherwise than who knows them.
+    far as `spare` rows are left before the last origin: from less than two seasons members forecast
+    otherwise than from more.
     >>> ends = np.array([900, 50])
     >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10)
     array([96, 20])
     >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10, fewest=24)
     array([96, 24])
     """
+    fewest_rows = 3
     last = end - begin - pred_len
-    half = np.maximum(last // 2, _FEWEST_ROWS)
-    whole = np.minimum(fewest, last - spare)
-    return np.asarray(begin + np.maximum(np.minimum(seq_len, half), whole))
+    half = np.maximum(last // 2, fewest_rows)
+    context = np.minimum(seq_len, half)
+    wanted = np.minimum(fewest, last - spare)
+    return np.asarray(begin + np.maximum(context, wanted))
 
 
 def spare_rows(n_series: int, distance: int) -> int:
@@ -65,7 +58,8 @@ def spare_rows(n_series: int, distance: int) -> int:
     >>> spare_rows(1, 7), spare_rows(4, 7), spare_rows(40, 7)
     (35, 7, 0)
     """
-    return (-(-FEWEST // n_series) - 1) * distance
+    windows_each = -(-FEWEST // n_series)
+    return (windows_each - 1) * distance
 
 
 def choose_runs(
@@ -80,23 +74,42 @@ def choose_runs(
     n_most: windows wanted; where there are more, runs are left out, where there are fewer, later
     runs begin between the windows of others.
     """
-    count = np.maximum((high - low) // distance + 1, 0)
-    some, total = np.flatnonzero(count), int(count.sum())
-    n_shifts = int(np.clip(n_most // max(total, 1), 1, distance))
+    n_apart = int(count_windows(low, high, distance).sum())
+    # 1. Runs of all series; where windows are few, several runs of each, shifted.
+    n_shifts = int(np.clip(n_most // max(n_apart, 1), 1, distance))
     shift = np.arange(n_shifts) * distance // n_shifts
-    last = (high[some][:, None] - shift).ravel()
-    length = np.maximum((last - np.repeat(low[some], n_shifts)) // distance + 1, 0)
-    n_runs = -(-length // _LONGEST_RUN)
-    owner = np.repeat(np.arange(len(last)), n_runs)
-    back = np.arange(len(owner)) - np.repeat(np.cumsum(n_runs) - n_runs, n_runs)
-    stop = last[owner] - back * _LONGEST_RUN * distance  # from the end: the latest run is whole
-    size = np.minimum(length[owner] - back * _LONGEST_RUN, _LONGEST_RUN)
-    mean = float(size.mean()) if len(size) else 1.0
-    kept = spread_places(len(size), max(1, int(n_most / mean)))
-    parts = [stop[i] - distance * np.arange(size[i])[::-1] for i in kept]
-    origins = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-    run = np.repeat(np.arange(len(kept)), size[kept])
-    return origins, run, min(total, len(origins))
+    first = np.repeat(low, n_shifts)
+    last = (high[:, None] - shift).ravel()
+    # 2. Parts of these, of which as many are kept as windows are wanted.
+    part_last, part_length = _cut_runs(last, count_windows(first, last, distance), distance)
+    mean_length = float(part_length.mean()) if len(part_length) else 1.0
+    kept = spread_places(len(part_length), max(1, int(n_most / mean_length)))
+    # 3. The windows of each.
+    length = part_length[kept]
+    first = part_last[kept] - distance * (length - 1)
+    run = np.repeat(np.arange(len(kept)), length)
+    place = origins_between(np.zeros_like(length), length - 1)
+    origins = first[run] + distance * place
+    return origins, run, min(n_apart, len(origins))
+
+
+def count_windows(low: IntArray, high: IntArray, distance: int) -> IntArray:
+    """Count windows so many rows apart from low to high, both included."""
+    return np.asarray(np.maximum((high - low) // distance + 1, 0))
+
+
+def _cut_runs(last: IntArray, length: IntArray, distance: int) -> tuple[IntArray, IntArray]:
+    """Cut runs from their ends, so that the latest part is whole: last origin and length of each.
+
+    last, length: last origin of each run, and its windows.
+    """
+    longest = 120
+    n_parts = -(-length // longest)
+    run = np.repeat(np.arange(len(last)), n_parts)
+    part = origins_between(np.zeros_like(n_parts), n_parts - 1)
+    n_behind = part * longest
+    part_last = last[run] - n_behind * distance
+    return part_last, np.minimum(length[run] - n_behind, longest)
 
 
 def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
@@ -113,21 +126,31 @@ def trailing_sizes(sizes: Float64Array) -> Float64Array:
 
     The usual size is 1, NaN stands for none; later ones count more. It is 1 where there are none.
     """
+    decay = 0.9
+    # In usual ones: a product that was not sold so far had no errors at all, and its first sale
+    # would be a million times what was to be expected.
+    least = 0.1
+    # Times the median: one level shift is no lasting storm.
+    most = 2.5
     known = ~np.isnan(sizes)
-    weight = np.where(known, _DECAY ** np.arange(sizes.shape[1])[:, None], 0.0)
-    logs = np.log(np.maximum(np.where(known, sizes, 1.0), _LEAST))
+    age = np.arange(sizes.shape[1])[:, None]
+    weight = np.where(known, decay**age, 0.0)
+    logs = np.log(np.maximum(np.where(known, sizes, 1.0), least))
     median = _weighted_median(logs, weight)[:, None]
-    near = np.clip(logs, median - np.log(_MOST), median + np.log(_MOST))
-    return np.asarray(np.exp((weight * near).sum(axis=1) / (weight.sum(axis=1) + _PRIOR)))
+    near = np.clip(logs, median - np.log(most), median + np.log(most))
+    total_weight = weight.sum(axis=1) + _PRIOR
+    return np.asarray(np.exp((weight * near).sum(axis=1) / total_weight))
 
 
 def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:
-    """Find the median of the forecasts of each window, and of usual ones beside them."""
-    n, _, k = logs.shape
-    logs = np.concatenate([logs, np.zeros((n, 1, k))], axis=1)
-    weight = np.concatenate([weight, np.full((n, 1, k), _PRIOR)], axis=1)
+    """Compute the median of the forecasts of each window, and of usual ones beside them."""
+    n, _, n_targets = logs.shape
+    usual = np.zeros((n, 1, n_targets))
+    logs = np.concatenate([logs, usual], axis=1)
+    weight = np.concatenate([weight, usual + _PRIOR], axis=1)
     order = np.argsort(logs, axis=1)
-    share = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
-    middle = np.argmax(share >= share[:, -1:] / 2, axis=1)[:, None]
-    median: Float64Array = np.take_along_axis(np.take_along_axis(logs, order, axis=1), middle, 1)
+    ascending = np.take_along_axis(logs, order, axis=1)
+    cumulative = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
+    middle = np.argmax(cumulative >= cumulative[:, -1:] / 2, axis=1)[:, None]
+    median: Float64Array = np.take_along_axis(ascending, middle, axis=1)
     return median[:, 0]

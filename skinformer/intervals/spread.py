@@ -1,7 +1,7 @@
 """The size of errors, by step ahead and by what is known at the origin.
 
-The log of the mean absolute error is a number for each step ahead, plus slopes times what is known
-(volatility, level, errors of the forecasts before), plus a profile by phase of the season. It is
+The log of the mean absolute error is a number for each step ahead, plus slopes times features known
+at the origin (volatility, level, distance of outputs), plus a profile by phase of the season. It is
 fitted by the likelihood of Laplace's law, which is convex.
 """
 
@@ -12,11 +12,8 @@ import numpy as np
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-#: Steps by which slopes are fitted: those between them tell the same.
-_N_STEPS = 8
 #: Windows that stand for slopes of 0, for no profile, and for a smooth curve through all steps.
 _PRIOR = 20.0
-_ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,10 @@ class Spread:
         the mean.
         steps: (n, n_steps), on the clock.
         """
-        apart = np.nan_to_num(features - self.centre)
-        known = np.einsum("nhkf,kf->nhk", apart, self.slope)
-        return np.asarray(known + self.profile[steps % len(self.profile)])
+        centred = np.nan_to_num(features - self.centre)
+        by_features = np.einsum("nhkf,kf->nhk", centred, self.slope)
+        by_phase = self.profile[steps % len(self.profile)]
+        return np.asarray(by_features + by_phase)
 
 
 def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
@@ -52,42 +50,50 @@ def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64A
     array([1.5, nan])
     """
     known = ~np.isnan(values)
-    count, total = known.sum(axis=axis), np.where(known, values, 0.0).sum(axis=axis)
-    return np.asarray(np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0))
+    count = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    unknown = np.full_like(total, np.nan)
+    return np.asarray(np.divide(total, count, out=unknown, where=count > 0))
 
 
 def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
-    """Find the mean absolute error of each step ahead, smoothed as far as windows are few.
+    """Compute logs of the mean absolute error of each step ahead: (pred_len, n_targets).
 
-    Errors have shape (n, pred_len, n_targets), NaN is unknown; `n_windows` says how many
-    independent forecasts they amount to. Results are logs, (pred_len, n_targets); by a parabola in
-    the log of the step where nothing is known.
+    They are shrunk to a smooth curve as far as windows are few.
+
+    errors: (n, pred_len, n_targets); NaN is unknown.
+    n_windows: how many independent forecasts they amount to.
     >>> errors = np.array([[[1.0], [np.nan], [4.0]]])
     >>> np.exp(typical_sizes(errors, 1e9))[[0, 2], 0].round(6)
     array([1., 4.])
     """
     mean = np.nan_to_num(mean_of_known(np.abs(errors), axis=0))
     least = 1e-6 * mean.max(initial=0.0) or 1e-12
-    some = mean > least
     logs = np.log(np.maximum(mean, least))
-    curve = np.log(np.arange(1, len(mean) + 1.0))
-    terms = np.stack([np.ones_like(curve), curve, curve**2], axis=1)
-    out: Float64Array = np.empty_like(logs)
+    share = shrinkage(n_windows, _PRIOR)
+    out = np.full_like(logs, np.log(least))
     for j in range(logs.shape[1]):
-        rows = some[:, j]
-        n_terms = int(min(3, rows.sum()))
-        if not n_terms:
-            out[:, j] = np.log(least)
-            continue
-        part = terms[:, :n_terms]
-        smooth = part @ np.linalg.lstsq(part[rows], logs[rows, j], rcond=None)[0]
-        low, high = logs[rows, j].min(), logs[rows, j].max()
-        smooth = np.clip(smooth, low, high)
-        # Behind the last step that was ever judged they grow as those of a random walk do.
-        smooth += np.maximum(curve - curve[rows][-1], 0.0) / 2
-        share = np.where(rows, shrinkage(n_windows, _PRIOR), 0.0)
-        out[:, j] = share * logs[:, j] + (1 - share) * smooth
+        known = mean[:, j] > least
+        if known.any():
+            smooth = _smooth_curve(logs[:, j], known)
+            weight = np.where(known, share, 0.0)
+            out[:, j] = weight * logs[:, j] + (1 - weight) * smooth
     return out
+
+
+def _smooth_curve(logs: Float64Array, known: BoolArray) -> Float64Array:
+    """Fit a parabola in the log of the step to the known sizes of one target: (pred_len,).
+
+    Behind the last known step sizes grow as those of a random walk do.
+    """
+    log_step = np.log(np.arange(1, len(logs) + 1.0))
+    powers = np.stack([np.ones_like(log_step), log_step, log_step**2], axis=1)
+    terms = powers[:, : min(3, known.sum())]
+    observed = logs[known]
+    coefficients = np.linalg.lstsq(terms[known], observed, rcond=None)[0]
+    smooth = np.clip(terms @ coefficients, observed.min(), observed.max())
+    behind = np.maximum(log_step - log_step[known][-1], 0.0)
+    return np.asarray(smooth + behind / 2)
 
 
 def fit_spread(
@@ -109,57 +115,85 @@ def fit_spread(
 
     Slopes lie in [0, 1]: what is wilder, or larger, is not forecast better.
     """
-    n, pred_len, k = errors.shape
-    typical = np.empty((pred_len, k))
+    n, pred_len, n_targets = errors.shape
+    prior = n / n_windows * _PRIOR
     centre = np.nan_to_num(mean_of_known(features, axis=(0, 1)))
-    slope, profile = np.zeros_like(centre), np.zeros((max(seasons, default=1), k))
-    chosen = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int))
-    phase, overlap = steps % len(profile), n / n_windows
-    prior = overlap * _PRIOR
-    for j in range(k):
-        known, size = ~np.isnan(errors[:, :, j]), np.abs(np.nan_to_num(errors[:, :, j]))
+    slope = np.zeros_like(centre)
+    profile = np.zeros((max(seasons, default=1), n_targets))
+    typical = np.empty((pred_len, n_targets))
+    for j in range(n_targets):
         x = np.nan_to_num(features[:, :, j] - centre[j])
-        for _ in range(_ROUNDS):
-            relative = _usual(size * np.exp(-(x @ slope[j])), known)
-            profile[:, j] = 0.0
-            for season in seasons:
-                if season > seasons[0] and known.sum() < prior * season:
-                    break  # phases that are seen so seldom are mostly noise
-                effect = _profile(relative, known, steps % season, season, prior=prior)
-                profile[:, j] += np.resize(effect, len(profile))
-                relative = _usual(relative * np.exp(-effect[steps % season]), known)
-            slope[j] = _slopes(
-                relative[:, chosen], known[:, chosen], x[:, chosen], slope[j], overlap * _PRIOR
-            )
-        adjusted = errors[:, :, [j]] * np.exp(-(x @ slope[j]) - profile[phase, j])[:, :, None]
-        typical[:, [j]] = typical_sizes(adjusted, n_windows)
+        slope[j], profile[:, j] = _fit_target(errors[:, :, j], x, steps, seasons, prior)
+        log_size = x @ slope[j] + profile[steps % len(profile), j]
+        relative = errors[:, :, j] * np.exp(-log_size)
+        typical[:, [j]] = typical_sizes(relative[:, :, None], n_windows)
     return Spread(typical, centre, slope, profile)
 
 
-def _usual(sizes: Float64Array, known: BoolArray) -> Float64Array:
-    """Return sizes in the mean ones of their steps."""
-    level = sizes.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return sizes / np.where(level > 0, level, 1.0)
+def _fit_target(
+    errors: Float64Array, x: Float64Array, steps: IntArray, seasons: tuple[int, ...], prior: float
+) -> tuple[Float64Array, Float64Array]:
+    """Fit slopes and profile of one target in turn, as backfitting does.
+
+    errors, steps: (n, pred_len).
+    x: (n, pred_len, n_features), centred.
+    prior: windows that stand for no effect.
+    """
+    n_rounds = 6
+    n_steps = 8  # slopes are fitted at so many: those of the steps between are alike
+    pred_len = errors.shape[1]
+    chosen = np.unique(np.linspace(0, pred_len - 1, n_steps).astype(int))
+    known = ~np.isnan(errors)
+    sizes = np.abs(np.nan_to_num(errors))
+    slope = np.zeros(x.shape[2])
+    for _ in range(n_rounds):
+        relative = _relative_to_step(sizes * np.exp(-(x @ slope)), known)
+        profile, relative = _fit_profile(relative, known, steps, seasons, prior)
+        slope = _update_slopes(relative[:, chosen], known[:, chosen], x[:, chosen], slope, prior)
+    return slope, profile
 
 
-def _profile(
-    relative: Float64Array, known: BoolArray, phase: IntArray, season: int, *, prior: float
-) -> Float64Array:
-    """Find by how much the errors of each phase exceed the usual ones, shrunk to not at all."""
-    total = np.bincount(phase[known], relative[known], minlength=season)
-    count = np.bincount(phase[known], minlength=season)
-    return np.log((total + prior + 1) / (count + prior + 1))
+def _relative_to_step(sizes: Float64Array, known: BoolArray) -> Float64Array:
+    """Divide sizes by the mean ones of their steps."""
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = sizes.sum(axis=0) / count
+    return sizes / np.where(mean > 0, mean, 1.0)
 
 
-def _slopes(
+def _fit_profile(
+    relative: Float64Array,
+    known: BoolArray,
+    steps: IntArray,
+    seasons: tuple[int, ...],
+    prior: float,
+) -> tuple[Float64Array, Float64Array]:
+    """Fit the effects of phases, the shortest season first; return them, and sizes without them."""
+    profile = np.zeros(max(seasons, default=1))
+    for season in seasons:
+        if season > seasons[0] and known.sum() < prior * season:
+            break  # phases that are seen so seldom are mostly noise
+        phase = steps % season
+        # The mean size at each phase, shrunk to the usual one.
+        total = np.bincount(phase[known], relative[known], minlength=season)
+        count = np.bincount(phase[known], minlength=season)
+        effect = np.log((total + prior + 1) / (count + prior + 1))
+        profile += np.resize(effect, len(profile))
+        relative = _relative_to_step(relative * np.exp(-effect[phase]), known)
+    return profile, relative
+
+
+def _update_slopes(
     relative: Float64Array, known: BoolArray, x: Float64Array, slope: Float64Array, prior: float
 ) -> Float64Array:
     """Take one Newton step of each slope in turn, shrunk to 0."""
-    slope, prior = slope.copy(), prior * relative.shape[1]
-    for f in range(len(slope)):
-        pull = ((relative - known) * x[..., f]).sum() - prior * slope[f]
-        pull /= (relative * x[..., f] ** 2).sum() + prior
-        new = float(np.clip(slope[f] + np.clip(pull, -0.5, 0.5), 0.0, 1.0))
-        relative = relative * np.exp(-x[..., f] * (new - slope[f]))
-        slope[f] = new
-    return slope
+    n_steps = relative.shape[1]
+    penalty = prior * n_steps
+    updated = slope.copy()
+    for f, old in enumerate(slope):
+        feature = x[..., f]
+        gradient = ((relative - known) * feature).sum() - penalty * old
+        curvature = (relative * feature**2).sum() + penalty
+        change = np.clip(gradient / curvature, -0.5, 0.5)
+        updated[f] = np.clip(old + change, 0.0, 1.0)
+        relative = relative * np.exp(-feature * (updated[f] - old))
+    return updated

@@ -1,5 +1,5 @@
-"""From what the user passes to rows in their places and columns in their roles.
+"""Input of users as rows in their places and columns in their roles.
 
-The one reader of estimators, transformers and yardsticks: it checks by `validation`, and takes
+Estimators, transformers and baselines read by this package: it checks by `validation`, and takes
 typed values, never an estimator's parameters.
 """

@@ -53,7 +53,7 @@ def as_frame(X: Any) -> Any:
 
 
 def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None = None) -> Columns:
-    """Read X as columns of numbers, in X's order. NaN and infinity are judged by role, later.
+    """Read X as columns of numbers, in X's order. NaN and infinity are checked by role, later.
 
     reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
     roles: the fitted columns, where their names matter; an array's are found by their place.
@@ -62,17 +62,24 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
     if isinstance(X, pd.DataFrame):
         checks.check_columns(estimator, X, reset=reset)
         names: list[Hashable] = list(X.columns)
-        if roles is not None and not roles.by_name:
-            names = list(roles.columns)  # an array was fitted: columns by their place
-        elif roles is not None:
+        if roles is not None and roles.by_name:
             checks.check_same_names(names, roles.columns)
-        columns = [checks.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
-        return Columns(dict(zip(names, columns, strict=True)), X.index, True)
+        elif roles is not None:
+            names = list(roles.columns)  # an array was fitted: columns by their place
+        columns = {}
+        for j, name in enumerate(names):
+            columns[name] = checks.numeric_column(X.iloc[:, j], name)
+        return Columns(columns, X.index, named=True)
     values = checks.numeric_array(estimator, X, reset=reset)
-    own = getattr(estimator, "feature_names_in_", None)
-    found = range(values.shape[1]) if own is None else own
-    names = list(found if roles is None else roles.columns)
-    return Columns({name: values[:, j] for j, name in enumerate(names)}, None, own is not None)
+    fitted_names = getattr(estimator, "feature_names_in_", None)
+    if roles is not None:
+        names = list(roles.columns)
+    elif fitted_names is not None:
+        names = list(fitted_names)
+    else:
+        names = list(range(values.shape[1]))
+    columns = {name: values[:, j] for j, name in enumerate(names)}
+    return Columns(columns, None, named=fitted_names is not None)
 
 
 def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
@@ -89,6 +96,8 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
         checks.check_finite(column, name)
     parts = list(columns.values.values())
     values = np.column_stack(parts) if parts else np.empty((checks.count_rows(X), 0))
-    index = columns.index
-    time, series = (None, None) if index is None else time_labels(index)
+    time = None
+    series = None
+    if columns.index is not None:
+        time, series = time_labels(columns.index)
     return LabelledRows(values, list(columns.values), columns.named, time, series)

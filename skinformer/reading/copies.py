@@ -8,21 +8,17 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from skinformer.reading.targets import Truth
+from skinformer.reading.targets import Targets
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.scaling import affine_link
 from skinformer.validation import truth as checks
 
-#: Rows without which the same order of two columns may be chance: 1 in 20,000 for eight of them.
-_FEWEST_ROWS = 8
-#: Rows that settle it for nearly every column; the others are read only for a copy.
-_FIRST_ROWS = 64
 #: Part of a column's range that single precision may have rounded away.
 _ROUNDING = 1e-6
 
 
 def find_copies(
-    columns: Mapping[Hashable, AnyArray], truth: Truth, *, classifies: bool
+    columns: Mapping[Hashable, AnyArray], y_targets: Targets, *, classifies: bool
 ) -> tuple[Hashable, ...]:
     """
     Find the column of X that is each target up to scale and shift; none if there are none.
@@ -31,10 +27,10 @@ def find_copies(
     ----------
     columns : mapping of names to arrays of shape (n,)
         X, column by column.
-    truth : Truth
-        What y holds.
+    y_targets : Targets
+        Columns of y.
     classifies : bool
-        Whether y holds numbers of classes, whose scaled copy is nobody's history.
+        Whether y holds numbers of classes, whose scaled copy is no history.
 
     Returns
     -------
@@ -48,7 +44,7 @@ def find_copies(
         holds copies of some targets alone.
     """
     found: list[Hashable] = []
-    for name, y in zip(truth.names, truth.values.T, strict=True):
+    for name, y in zip(y_targets.names, y_targets.values.T, strict=True):
         if classifies and len(np.unique(y[~np.isnan(y)])) < 3:
             continue  # a yes or no that goes with two classes need not be one
         copies = [column for column, values in columns.items() if _is_copy(values, y)]
@@ -56,33 +52,38 @@ def find_copies(
         if copies and (classifies or not straight):
             checks.raise_copy(copies[0], name, classifies=classifies)
         found += straight[:1]
-    if found and len(found) < len(truth.names):
+    if found and len(found) < len(y_targets.names):
         checks.raise_copy(found[0], None, classifies=False)
     return tuple(found)
 
 
 def _is_copy(column: AnyArray, y: Float64Array) -> bool:
     """Whether a column is a monotone map of a target that varies, on all rows that hold both."""
-    for rows in (slice(_FIRST_ROWS), slice(None)):
-        x, values = np.asarray(column[rows], dtype=np.float64), y[rows]
+    # Fewer may have the same order by chance: eight do in 1 of 20,000 pairs of columns.
+    fewest_rows = 8
+    first_rows = 64  # which exclude nearly every column: only others are read to the end
+    for rows in (slice(first_rows), slice(None)):
+        x = np.asarray(column[rows], dtype=np.float64)
+        values = y[rows]
         both = np.flatnonzero(np.isfinite(x) & np.isfinite(values))
-        if len(both) >= _FEWEST_ROWS and not _is_monotone_map(x[both], values[both]):
+        is_enough = len(both) >= fewest_rows
+        if is_enough and not _is_monotone_map(x[both], values[both]):
             return False
-    return len(both) >= _FEWEST_ROWS and not _goes_by_time(x[both], values[both])
+    return is_enough and not _goes_by_time(x[both], values[both])
 
 
 def _is_monotone_map(x: Float64Array, y: Float64Array) -> bool:
     """Whether x is a function of y that rises or falls all the way, with about as many values."""
     order = np.argsort(y, kind="stable")
-    x, y = x[order], y[order]
-    steps, rounding = np.diff(x), _ROUNDING * np.ptp(x)
-    same = np.diff(y) == 0
-    n_values = 1 + (np.abs(steps) > rounding).sum()
-    return bool(
-        (np.abs(steps[same]) <= rounding).all()
-        and ((steps >= -rounding).all() or (steps <= rounding).all())
-        and n_values >= max(2, (1 + (~same).sum()) / 2)
-    )
+    steps = np.diff(x[order])
+    is_tie = np.diff(y[order]) == 0
+    rounding = _ROUNDING * np.ptp(x)
+    is_step = np.abs(steps) > rounding
+    is_function = not is_step[is_tie].any()
+    is_monotone = (steps >= -rounding).all() or (steps <= rounding).all()
+    n_values = 1 + is_step.sum()
+    n_values_of_y = 1 + (~is_tie).sum()
+    return bool(is_function and is_monotone and n_values >= max(2, n_values_of_y / 2))
 
 
 def _goes_by_time(x: Float64Array, y: Float64Array) -> bool:
@@ -94,8 +95,8 @@ def _goes_by_time(x: Float64Array, y: Float64Array) -> bool:
     changes = np.diff(y)
     if not ((changes > 0).all() or (changes < 0).all()):
         return False
-    errors = (_interpolation_error(x, by) for by in (np.arange(len(x)), y))
-    by_time, by_y = errors
+    by_time = _interpolation_error(x, np.arange(len(x)))
+    by_y = _interpolation_error(x, y)
     return bool(by_time <= by_y + _ROUNDING * np.ptp(x))
 
 

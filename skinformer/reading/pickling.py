@@ -21,5 +21,5 @@ class PlainPickles(BaseEstimator):
         return _CODEC.flatten_some(state, state.keys() - self.get_params(deep=False).keys())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Undo it."""
+        """Restore what was made plain."""
         super().__setstate__(_CODEC.unflatten(state))

@@ -37,16 +37,18 @@ class GroupedRows:
         Steps count from the earliest label. It is a ValueError if the rows do not lie on one grid
         without gaps.
         """
-        time, series, panel = self.time, self.series, self.names is not None
+        time = self.time
+        series = self.series
         if time is None:
             return RowClock(), np.arange(len(series))
         longest = np.bincount(series).argmax()
-        own = time[slice(*np.searchsorted(series, [longest, longest + 1]))]
-        checks.check_freq(own, freq)
-        step = infer_step(own, freq)
+        begin, end = np.searchsorted(series, [longest, longest + 1])
+        time_of_longest = time[begin:end]
+        checks.check_freq(time_of_longest, freq)
+        step = infer_step(time_of_longest, freq)
         if step is None:
-            checks.raise_irregular(own, panel=panel)
-        clock = clock_for(own, step).starting_at(time.min())
+            checks.raise_irregular(time_of_longest, panel=self.names is not None)
+        clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
         named = freq is not None
         checks.check_on_grid(steps, time, clock, series, self.names, named=named)
@@ -54,7 +56,7 @@ class GroupedRows:
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
-        """Keep what places later rows, without the rows themselves."""
+        """Return what later rows are placed by, without the rows themselves."""
         digest = content_digest(X) if self.time is None else b""
         return RowPlaces(clock, self.names, int(steps[-1]) + 1, digest)
 
@@ -80,8 +82,8 @@ def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> G
 def sort_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
     """Sort rows that may be in any order; without labels of time each series keeps its order."""
     series, names = _number_series(labels, n_rows)
-    order = np.arange(n_rows) if time is None else np.argsort(time, kind="stable")
-    order = order[np.argsort(series[order], kind="stable")]
+    by_time = np.arange(n_rows) if time is None else np.argsort(time, kind="stable")
+    order = by_time[np.argsort(series[by_time], kind="stable")]
     return GroupedRows(order, series[order], names, None if time is None else time[order])
 
 
@@ -97,9 +99,11 @@ def _number_series(
         return np.zeros(n_rows, dtype=np.int64), None
     checks.check_series_named(labels)
     codes, keys = pd.factorize(labels)
-    with suppress(TypeError):  # names that have no order among themselves stay as they came
-        order = np.argsort(np.asarray(keys)) if by_name else np.arange(len(keys))
-        codes, keys = np.argsort(order)[codes], keys[order]
+    if by_name:
+        with suppress(TypeError):  # names that have no order among themselves stay as they came
+            order = np.argsort(np.asarray(keys))
+            codes = np.argsort(order)[codes]
+            keys = keys[order]
     return codes.astype(np.int64), pd.Index(keys, name=labels.name)
 
 
@@ -153,20 +157,24 @@ class RowPlaces:
         """
         check_panel(self.names is not None, labels is not None)
         if time is None or isinstance(self.clock, RowClock):
-            seen = time is None and self.digest != b"" and content_digest(X) == self.digest
-            steps = np.arange(n_rows) + (0 if seen else self.end)
+            is_fitted = time is None and self.digest != b"" and content_digest(X) == self.digest
+            first_step = 0 if is_fitted else self.end
+            steps = np.arange(n_rows) + first_step
             series = np.zeros(n_rows, dtype=np.int64)
-            return FoundRows(series, steps, self.names, self.clock, False, not seen)
+            return FoundRows(
+                series, steps, self.names, self.clock, own=False, assumed=not is_fitted
+            )
         check_same_kind(time, self.clock)
         checks.check_distinct(time, labels)
         series, names = _find_series(self.names, labels, n_rows)
-        clock, steps = self.clock, self.clock.steps(time)
+        clock = self.clock
+        steps = clock.steps(time)
         own = bool((steps == OFF_GRID).any())
         if own:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
             checks.check_on_own_grid(steps, time, clock)
-        return FoundRows(series, steps, names, clock, own, False)
+        return FoundRows(series, steps, names, clock, own=own, assumed=False)
 
 
 def _find_series(
@@ -180,4 +188,6 @@ def _find_series(
     unseen = codes < 0
     numbers, new = pd.factorize(labels[unseen])
     codes[unseen] = len(known) + numbers
-    return codes, known.append(pd.Index(new)).rename(known.name) if len(new) else known
+    if not len(new):
+        return codes, known
+    return codes, known.append(pd.Index(new)).rename(known.name)

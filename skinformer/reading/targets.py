@@ -13,8 +13,8 @@ from skinformer.validation.truth import numeric_truth
 
 
 @dataclass(frozen=True)
-class Truth:
-    """What y holds, as columns.
+class Targets:
+    """Columns of y.
 
     values: (n, n_targets); NaN is missing.
     names: of the columns, made up where y has none.
@@ -30,16 +30,17 @@ class Truth:
     one_dimensional: bool
 
 
-def read_truth(y: Any) -> Truth:
+def read_targets(y: Any) -> Targets:
     """Read y as columns of numbers with names: y's own, else "y" or "y0", "y1", …."""
     index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
     values = numeric_truth(y)
     names, named = name_columns(y, values.shape)
-    return Truth(values.reshape(len(values), -1), names, named, index, values.ndim == 1)
+    columns = values.reshape(len(values), -1)
+    return Targets(columns, names, named, index, one_dimensional=values.ndim == 1)
 
 
 def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[tuple[Hashable, ...], bool]:
-    """Name the columns of a truth of this shape, and tell whether the names are its own."""
+    """Name the columns of a y of this shape, and return whether the names are its own."""
     if isinstance(y, pd.DataFrame):
         return tuple(y.columns), True
     if len(shape) > 1:
@@ -49,27 +50,31 @@ def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[tuple[Hashable, ...], 
 
 
 def find_targets(
-    wanted: Any, names: Sequence[Hashable], *, named: bool, truth: Truth | None
+    wanted: Any, names: Sequence[Hashable], *, named: bool, y: Targets | None
 ) -> tuple[Hashable, ...]:
     """Return which columns of X are the targets; none if y alone holds them.
 
-    wanted: what the user named; None is the last column, or y's where X holds it.
+    wanted: the parameter ``target``; None is the last column, or y's where X holds it.
     names, named: X's columns, and whether the names are its own; if not, a target that is none of
     them was lost on the way.
 
     It is a ValueError if a target is not a column of X, and y does not stand for it.
     """
+    # Only y's own names may match columns.
+    x_holds_y = y is not None and y.named and set(y.names) <= set(names)
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
-    # Only a name that the user gave may match a column.
-    from_y = truth is not None and truth.named and set(truth.names) <= set(names)
-    if wanted is None:
-        if truth is not None and not (named and from_y):
+    if wanted is None and y is None:
+        targets = (names[-1],)
+    elif wanted is None and y is not None:
+        if not (named and x_holds_y):
             return ()
-        targets = (names[-1],) if truth is None else truth.names
-    elif truth is not None and not set(targets) & set(names):
+        targets = y.names
+    elif y is not None and not set(targets) & set(names):
         # Prefixed on the way, or mistyped, it is in X all the same.
-        prefixed = any(str(name).endswith(f"__{first}") for first in targets[:1] for name in names)
-        if named and not prefixed and not from_y:
+        is_prefixed = any(
+            str(name).endswith(f"__{first}") for first in targets[:1] for name in names
+        )
+        if named and not is_prefixed and not x_holds_y:
             return ()
     for target in targets:
         check_target_exists(target, names, named=named)
@@ -84,5 +89,5 @@ def find_known(
     >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
     ('calendar__hour_sin', 'price')
     """
-    candidates = (name for name in names if name not in targets)
+    candidates = [name for name in names if name not in targets]
     return tuple(name for name in candidates if name in given or is_calendar_column(name))

@@ -1,4 +1,4 @@
-"""From what `fit` got to a validated table: columns in their roles, rows on the clock."""
+"""Read rows of `fit` into a validated table: columns in their roles, rows on the clock."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from sklearn.base import is_classifier
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
-from skinformer.reading.places import group_rows
-from skinformer.reading.targets import Truth, find_known, find_targets, read_truth
+from skinformer.reading.places import GroupedRows, group_rows
+from skinformer.reading.targets import Targets, find_known, find_targets, read_targets
 from skinformer.timeline.arrays import AnyArray, BoolArray
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.roles import Roles
@@ -30,7 +30,7 @@ from skinformer.validation.parameters import check_enough_rows
 
 @dataclass(frozen=True)
 class ReadingSettings:
-    """What `fit` is told about the rows.
+    """Parameters of `fit` that concern the rows.
 
     target: column(s) to forecast; None is the last one, or y's.
     known_future: columns that are known ahead.
@@ -69,63 +69,95 @@ class TrainingRows(NamedTuple):
 def read_training(
     estimator: object, X: Any, y: Any, sample_weight: Any, settings: ReadingSettings
 ) -> TrainingRows:
-    """Validate what `fit` got, by the messages of `validation`.
+    """Validate the rows of `fit`, by the messages of `validation`.
 
-    Rows are in time order within each series; columns that are sorted already are not copied. y is
-    the truth, if it is not a column of X or has other units there.
+    Rows are in time order within each series; columns that are sorted already are not copied. The
+    targets are y, if they are not columns of X or have other units there.
     """
     X = as_frame(X)
-    if isinstance(X, pd.DataFrame):
-        check_some_columns(X.shape[1], "X")
-    columns = read_columns(estimator, X, reset=True)
-    truth = None if y is None else read_truth(y)
-    roles = _assign_roles(columns, truth, settings, classifies=is_classifier(estimator))
-    roles = replace(roles, levels=_column_levels(X, y, roles.mode))
-    if truth is not None:
-        _check_truth(X, y, truth, columns, roles)
-    roles, targets, observed = _read_targets(columns.values, truth, roles)
-    names = (*roles.past, *roles.known)
-    for name in names:
+    # 1. Columns in their roles.
+    columns, y_targets, roles = _read_roles(estimator, X, y, settings)
+    roles, targets, observed = _combine_targets(columns.values, y_targets, roles)
+    covariates = []
+    for name in (*roles.past, *roles.known):
         check_finite(columns.values[name], name, may_miss=settings.may_miss)
+        covariates.append(columns.values[name])
     check_same_index(X, sample_weight, "sample_weight")
     weight = checks.truth_weight(sample_weight, observed)
-    index = truth.index if columns.index is None and truth is not None else columns.index
-    time, labels = (None, None) if index is None else time_labels(index)
-    rows = group_rows(time, labels, len(observed))
-    check_enough_rows(int(np.bincount(rows.series).max()), settings)
+    # 2. Rows in their places.
+    index = columns.index
+    if index is None and y_targets is not None:
+        index = y_targets.index
+    rows = _group_rows(index, len(observed), settings)
     clock, steps = rows.count_steps(settings.freq)
     if settings.freq is None and rows.time is not None:
         warn_of_coded_dates(rows.time, panel=rows.names is not None)
-    ordered = [column[rows.order] for column in (*targets, *(columns.values[n] for n in names))]
-    weight = None if weight is None else weight[rows.order]
+    ordered = [column[rows.order] for column in (*targets, *covariates)]
+    if weight is not None:
+        weight = weight[rows.order]
     table = Table(ordered, len(targets), rows.series, steps, clock, weight)
+    # 3. Roles that depend on the order of the rows.
     digest = content_digest(X) if columns.index is None else b""
     table, roles = _with_static(table, roles, settings)
-    if truth is None:
+    if y_targets is None:
         _warn_of_targets(columns, roles, settings)
     return TrainingRows(table, roles, rows.names, digest)
 
 
+def _read_roles(
+    estimator: object, X: Any, y: Any, settings: ReadingSettings
+) -> tuple[Columns, Targets | None, Roles]:
+    """Read the columns of X and of y, and find their roles."""
+    if isinstance(X, pd.DataFrame):
+        check_some_columns(X.shape[1], "X")
+    columns = read_columns(estimator, X, reset=True)
+    y_targets = None if y is None else read_targets(y)
+    roles = _assign_roles(columns, y_targets, settings, classifies=is_classifier(estimator))
+    roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    if y_targets is not None:
+        _check_targets(X, y, y_targets, columns, roles)
+    return columns, y_targets, roles
+
+
+def _group_rows(index: pd.Index | None, n_rows: int, settings: ReadingSettings) -> GroupedRows:
+    """Group rows by their series; raise if all of these are too short."""
+    time = None
+    labels = None
+    if index is not None:
+        time, labels = time_labels(index)
+    rows = group_rows(time, labels, n_rows)
+    longest = int(np.bincount(rows.series).max())
+    check_enough_rows(longest, settings)
+    return rows
+
+
 def _assign_roles(
-    columns: Columns, truth: Truth | None, settings: ReadingSettings, *, classifies: bool
+    columns: Columns, y_targets: Targets | None, settings: ReadingSettings, *, classifies: bool
 ) -> Roles:
-    """Decide on the mode, and on each column's role in it."""
-    names, wanted = tuple(columns.values), settings.target
-    targets = find_targets(wanted, names, named=columns.named, truth=truth)
+    """Choose the mode, and each column's role in it."""
+    names = tuple(columns.values)
+    targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
+    mode: Literal["frame", "both"] = "frame"
+    one_dimensional = not isinstance(settings.target, list)
     labels: tuple[Hashable, ...] = ()
-    if truth is not None and not targets:
-        targets = find_copies(columns.values, truth, classifies=classifies)
-        labels = truth.names if targets and truth.named else ()
+    if y_targets is not None:
+        mode = "both"
+        one_dimensional = y_targets.one_dimensional
+        if not targets:
+            targets = find_copies(columns.values, y_targets, classifies=classifies)
+            labels = y_targets.names if targets and y_targets.named else ()
     check_known_future(settings.known_future, names, targets)
-    one = not isinstance(wanted, list) if truth is None else truth.one_dimensional
-    if truth is not None and not targets:
-        return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
+    if y_targets is not None and not targets:
+        return Roles(
+            "features", y_targets.names, (), names, one_dimensional, names, by_name=columns.named
+        )
     known = find_known(names, settings.known_future, targets)
     past = tuple(name for name in names if name not in targets and name not in known)
     if labels:
         checks.warn_of_copy(targets[0], past)
-    mode: Literal["frame", "both"] = "frame" if truth is None else "both"
-    return Roles(mode, targets, past, known, one, names, by_name=columns.named, labels=labels)
+    return Roles(
+        mode, targets, past, known, one_dimensional, names, by_name=columns.named, labels=labels
+    )
 
 
 def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:
@@ -137,57 +169,76 @@ def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) 
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-    """Name the levels of the targets' labels and of those of X's columns."""
-    own, given = (
-        tuple(rows.columns.names) if isinstance(rows, pd.DataFrame) else (None,) for rows in (X, y)
-    )
+    """Return names of the levels of the targets' labels and of those of X's columns."""
+    of_x = _level_names(X)
     name = getattr(y, "name", None)
-    like_x = isinstance(name, tuple) and len(name) == len(own)
-    return (own if mode != "features" or like_x else given), own
+    is_like_x = isinstance(name, tuple) and len(name) == len(of_x)
+    if mode != "features" or is_like_x:
+        return of_x, of_x
+    return _level_names(y), of_x
 
 
-def _check_truth(X: Any, y: Any, truth: Truth, columns: Columns, roles: Roles) -> None:
+def _level_names(rows: Any) -> tuple[Hashable, ...]:
+    return tuple(rows.columns.names) if isinstance(rows, pd.DataFrame) else (None,)
+
+
+def _check_targets(X: Any, y: Any, y_targets: Targets, columns: Columns, roles: Roles) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
-    checks.check_some_truth(truth.values)
+    checks.check_some_truth(y_targets.values)
     check_same_rows(X, y)
-    seen = () if roles.mode == "features" else roles.targets
-    features = {name: column for name, column in columns.values.items() if name not in seen}
-    checks.warn_of_leaks(features, truth.values)
+    targets = () if roles.mode == "features" else roles.targets
+    features = {name: column for name, column in columns.values.items() if name not in targets}
+    checks.warn_of_leaks(features, y_targets.values)
     if roles.mode == "features":
-        checks.warn_of_mixed_truth(list(features.values()), truth.values)
+        checks.warn_of_mixed_truth(list(features.values()), y_targets.values)
 
 
-def _read_targets(
-    columns: dict[Hashable, AnyArray], truth: Truth | None, roles: Roles
+def _combine_targets(
+    columns: dict[Hashable, AnyArray], y_targets: Targets | None, roles: Roles
 ) -> tuple[Roles, list[AnyArray], BoolArray]:
-    """Find the targets' history in y's units, and where the truth is observed."""
-    if roles.mode == "features" and truth is not None:
-        return roles, list(truth.values.T), ~np.isnan(truth.values)
-    history = [columns[name] for name in roles.targets]
-    for name, column in zip(roles.targets, history, strict=True):
-        check_finite(column, name)
-    if truth is None:
-        observed = ~np.isnan(np.column_stack(history))
+    """Return roles, the targets in y's units, and where they are observed.
+
+    Where y is missing, X's target stands, by the straight line that links the two.
+    """
+    if roles.mode == "features" and y_targets is not None:
+        return roles, list(y_targets.values.T), ~np.isnan(y_targets.values)
+    histories = [columns[name] for name in roles.targets]
+    for name, history in zip(roles.targets, histories, strict=True):
+        check_finite(history, name)
+    if y_targets is None:
+        observed = ~np.isnan(np.column_stack(histories))
         checks.check_some_truth(np.where(observed, 0.0, np.nan))
-        return roles, history, observed
-    checks.check_target_count(len(roles.targets), truth.values.shape[1])
-    links, targets = [], []
-    for name, column, values in zip(roles.targets, history, truth.values.T, strict=True):
-        slope, intercept = checks.check_affine(affine_link(column, values), name)
+        return roles, histories, observed
+    values = y_targets.values
+    checks.check_target_count(len(histories), values.shape[1])
+    links = []
+    targets = []
+    for name, history, y in zip(roles.targets, histories, values.T, strict=True):
+        slope, intercept = checks.check_affine(affine_link(history, y), name)
         links.append((slope, intercept))
-        targets.append(np.where(np.isnan(values), slope * column + intercept, values))
-    return replace(roles, links=tuple(links)), targets, ~np.isnan(truth.values)
+        in_units_of_y = slope * history + intercept
+        targets.append(np.where(np.isnan(y), in_units_of_y, y))
+    return replace(roles, links=tuple(links)), targets, ~np.isnan(values)
 
 
 def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
-    names, named = (*roles.targets, *roles.past, *roles.known), settings.known_future
-    # What the user names as known ahead can change, however long it has not.
-    static = tuple(names[j] for j in table.static_columns() if names[j] not in named)
-    unchanged = tuple(names[j] for j in table.constant_columns() if names[j] in named)
-    past = tuple(name for name in roles.past if name not in static)
-    known = tuple(name for name in roles.known if name not in static) + static
-    place = dict(zip(names, table.columns, strict=True))
-    columns = table.columns[: table.n_targets] + [place[name] for name in (*past, *known)]
-    roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)
-    return replace(table, columns=columns), roles
+    names = (*roles.targets, *roles.past, *roles.known)
+    static = [names[j] for j in table.static_columns()]
+    constant = [names[j] for j in table.constant_columns()]
+    # What is named as known ahead can change, however long it has not.
+    static = [name for name in static if name not in settings.known_future]
+    unchanged = [name for name in constant if name in settings.known_future]
+    past = [name for name in roles.past if name not in static]
+    known = [name for name in roles.known if name not in static] + static
+    roles = replace(
+        roles,
+        past=tuple(past),
+        known=tuple(known),
+        static=tuple(static),
+        unchanged=tuple(unchanged),
+    )
+    by_name = dict(zip(names, table.columns, strict=True))
+    targets = table.columns[: table.n_targets]
+    covariates = [by_name[name] for name in (*past, *known)]
+    return replace(table, columns=targets + covariates), roles

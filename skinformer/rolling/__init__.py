@@ -1,1 +1,1 @@
-"""Forecasts of steps: blocks from one origin after the other, missing truths filled first."""
+"""Forecasts of steps: blocks from one origin after the other, missing targets filled first."""

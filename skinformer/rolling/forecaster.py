@@ -1,4 +1,4 @@
-"""Forecasts of steps from what a fit keeps: history, scale, network and head."""
+"""Forecasts of steps by the parts of a fit: history, scale, ensemble and head."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.windows import Forecaster
-from skinformer.rolling.blocks import HeldValues, Observed, RequestedSteps, Roller
+from skinformer.rolling.blocks import HeldValues, Observed, RecursiveForecaster, RequestedSteps
 from skinformer.rolling.missing_runs import LONGEST_CHAIN
 from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -28,13 +28,13 @@ from skinformer.validation import rows as checks
 
 @dataclass(frozen=True)
 class StepForecaster:
-    """What a fit found, put together to forecast steps of time.
+    """The fitted parts, put together to forecast steps of time.
 
     history, scaler: the standardised rows so far, and how they were standardised.
     roles, sizes: what the columns are; their numbers, and the lengths of windows.
     device: where the network is.
     head: what its outputs mean.
-    ensemble: who forecasts, and how much each counts.
+    ensemble: which members forecast, and their weights.
     """
 
     history: Timeline
@@ -60,10 +60,12 @@ class StepForecaster:
         return self.head.point(outputs)
 
     def observe(self, table: Table) -> Observed:
-        """Standardise rows at prediction; series stand for tracks as yet."""
-        known = self.history.n_series
-        scaler = self.scaler.with_unseen() if (table.series >= known).any() else self.scaler
-        values = scaler.transform(table.columns, np.minimum(table.series, known))
+        """Standardise rows at prediction; series stand for segments as yet."""
+        n_fitted = self.history.n_series
+        scaler = self.scaler
+        if (table.series >= n_fitted).any():
+            scaler = scaler.with_unseen()
+        values = scaler.transform(table.columns, np.minimum(table.series, n_fitted))
         if self.roles.static or self.roles.unchanged:
             self._compare_constants(table, values)
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
@@ -71,17 +73,17 @@ class StepForecaster:
         return Observed(values, table.series, table.steps)
 
     def place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
-        """Find the tracks of X's rows; raise or warn where the history cannot be their context.
+        """Find the segments of X's rows; raise or warn where the history cannot be their context.
 
-        observed: the rows of the table, standardised; they come back with their tracks.
+        observed: the rows of the table, standardised; they come back with their segments.
         """
         missing = np.isnan(observed.values[:, : self.sizes.n_targets])
         has_target = np.asarray(~missing.all(axis=1))
         reach = LONGEST_CHAIN * self.sizes.pred_len
-        place, track = place_rows(table, self.history, observed=has_target, reach=reach)
+        place, segment = place_rows(table, self.history, observed=has_target, reach=reach)
         checks.check_placement(
             place,
-            track,
+            segment,
             table,
             self.history,
             has_target=has_target,
@@ -89,40 +91,41 @@ class StepForecaster:
             sizes=self.sizes,
             reach=reach,
         )
-        return place, observed._replace(track=track)
+        return place, observed._replace(segment=segment)
 
     def forecast(self, requested: RequestedSteps) -> Float64Array:
-        """Forecast steps in the truth's units: (n, n_targets, *head.outputs)."""
+        """Forecast steps in y's units: (n, n_targets, *head.outputs)."""
         series = requested.series(self.history.n_series)
         return self.in_units(self.standardised(requested), series)
 
     def in_units(self, outputs: Float64Array, series: IntArray) -> Float64Array:
-        """Put outputs of steps of these series into the truth's units."""
+        """Put outputs of steps of these series into y's units."""
         return self.head.to_units(outputs, self.scaler.with_unseen(), series)
 
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""
-        outputs, held = self.rolled(requested)
+        outputs, held = self.standardised_and_held(requested)
         checks.warn_of_held_values(self.roles, past=held.past, known=held.known)
         return outputs
 
-    def rolled(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
-        """Forecast steps, standardised, and tell what had to be held without a warning."""
+    def standardised_and_held(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
+        """Forecast steps as `standardised` does; return what had to be held, without a warning."""
         with self._threads():
-            roller = self._roller(self._window_forecaster(requested), requested.clock)
-            outputs, held = roller.roll(requested)
+            forecast = self._window_forecaster(requested)
+            recursive = self._recursive_forecaster(forecast, requested.clock)
+            outputs, held = recursive.predict(requested)
         if self.head.in_units and requested.clock == self.history.clock:
-            self._still_where_dark(outputs, requested)
+            self._set_dark_to_zero(outputs, requested)
         return outputs.astype(np.float64), held
 
-    def _still_where_dark(self, outputs: Float32Array, requested: RequestedSteps) -> None:
-        """Put zero where a series was never anything else at the same place of a day or a week."""
+    def _set_dark_to_zero(self, outputs: Float32Array, requested: RequestedSteps) -> None:
+        """Forecast zero where a series was nothing else at the same phase of a day or a week."""
         dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
         if dark.places:
             series = requested.series(self.history.n_series)
-            self.still(outputs, dark.at(series, requested.steps), dark.zero[series])
+            self.set_constant(outputs, dark.at(series, requested.steps), dark.zero[series])
 
-    def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+    def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
         outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
 
@@ -131,13 +134,12 @@ class StepForecaster:
 
         Rows are sorted by series and step.
         """
-        fill = not self.sizes.may_miss
-        new = build_timeline(table, self.scaler, fill_covariates=fill)
+        new = build_timeline(table, self.scaler, fill_covariates=not self.sizes.may_miss)
         if table.missing is not None:
             values = new.values.copy()
-            k = table.n_targets
-            values[:, :k][table.missing] = np.nan
-            values[:, :k] = self._filled(Observed(values, table.series, table.steps))
+            targets = values[:, : table.n_targets]
+            targets[table.missing] = np.nan
+            targets[:] = self._filled(Observed(values, table.series, table.steps))
             new = replace(new, values=values)
         return self.history.appended(new)
 
@@ -146,76 +148,84 @@ class StepForecaster:
 
         missing: (n_rows, n_targets), where the history's values change.
         """
-        timeline = self.history
-        first = timeline.first_row[1:].copy()  # of each series, the first row without its truth
+        history = self.history
+        end = history.first_row[1:]
+        # Of each series, the rows from its first missing target on.
         rows = np.flatnonzero(missing.any(axis=1))
-        series = np.searchsorted(timeline.first_row[1:], rows, side="right")
-        np.minimum.at(first, series, rows)
-        late = origins_between(first, timeline.first_row[1:] - 1)
-        values = timeline.values[late]
-        k = missing.shape[1]
-        values[:, :k][missing[late]] = np.nan
-        series = np.repeat(np.arange(len(first)), timeline.first_row[1:] - first)
-        given = Observed(values, series, timeline.steps_of(late))
-        timeline.values[late, :k] = replace(self, history=timeline.head(first))._filled(given)
+        first = end.copy()
+        np.minimum.at(first, history.series_of(rows), rows)
+        late = origins_between(first, end - 1)
+        values = history.values[late]
+        n_targets = missing.shape[1]
+        values[:, :n_targets][missing[late]] = np.nan
+        observed = Observed(values, history.series_of(late), history.steps_of(late))
+        before = replace(self, history=history.head(first))
+        history.values[late, :n_targets] = before._filled(observed)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
-        """Fill in what is static in rows of fitted series; warn of values never learnt."""
+        """Fill in static columns in rows of fitted series; warn of values that fit did not see."""
+        roles = self.roles
         rows = np.flatnonzero(table.series < self.history.n_series)
         stored = self.history.values[self.history.first_row[table.series[rows]]]
-        place = {name: j - len(self.roles.known) for j, name in enumerate(self.roles.known)}
-        differs = np.abs(values[rows] - stored) > 1e-4 * (1 + np.abs(stored))  # NaN: no
-        for names, warn in (
-            (self.roles.static, checks.warn_of_other_static),
-            (self.roles.unchanged, checks.warn_of_new_values),
-        ):
-            new = [name for name in names if differs[:, place[name]].any()]
-            if new:
-                warn(new)
-        static = [place[name] for name in self.roles.static]
+        differs = np.asarray(_differs(values[rows], stored).any(axis=0))
+        place = {name: j - len(roles.known) for j, name in enumerate(roles.known)}
+        static = [place[name] for name in roles.static]
+        other = [name for name in roles.static if differs[place[name]]]
+        if other:
+            checks.warn_of_other_static(other)
+        new = [name for name in roles.unchanged if differs[place[name]]]
+        if new:
+            checks.warn_of_new_values(new)
         values[rows[:, None], static] = stored[:, static]
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
-        timeline = self.history
-        rows = timeline.find(table.series, table.steps)
-        inside = rows >= 0
-        rows = rows[inside]
-        stored, given = timeline.values[rows], values[inside]
-        differs = np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))  # NaN compares as equal
-        if timeline.weight is not None:  # a missing truth was filled: any value is as good
-            differs[:, : table.n_targets] &= timeline.weight[rows] > 0
-        end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
-        checks.check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
+        """Raise if rows at the steps of the history hold other values."""
+        history = self.history
+        rows = history.find(table.series, table.steps)
+        is_inside = rows >= 0
+        rows = rows[is_inside]
+        differs = _differs(values[is_inside], history.values[rows])
+        if history.weight is not None:  # a missing target was filled: any value is as good
+            differs[:, : table.n_targets] &= history.weight[rows] > 0
+        end = history.clock.labels(history.end_step.max(keepdims=True))[0]
+        checks.check_not_reset(np.asarray(differs.any(axis=1)), end, history.clock.freq)
 
-    def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
+    def _recursive_forecaster(self, forecast: Forecaster, clock: Clock) -> RecursiveForecaster:
         sizes = self.sizes._replace(seq_len=self.look_back)
         # Steps of rows that are their own timeline lie elsewhere in a day.
         closed = Closed.of(self.history) if clock == self.history.clock else None
-        return Roller(self.history, sizes, self.shape, self.point, forecast, closed)
+        return RecursiveForecaster(self.history, sizes, self.shape, self.point, forecast, closed)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
-        """Make the function that forecasts windows of a canvas of the tracks that are asked for."""
+        """Make the function that forecasts windows of the segments that are asked for."""
         return self.ensemble_forecaster(requested.place.series, requested.clock)
 
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
-        """Make what forecasts windows of tracks of these series, and tells who says what."""
+        """Make the forecaster of windows of segments of these series."""
         limits = self.scaler.with_unseen().limits
         # The head of a classifier forecasts no values.
         reach = None
         if self.head.in_units:
             reach = Reach.of(self.history, self.sizes.n_targets, limits)
-        given = self.sizes, series, clock, self.device, self.head, limits, reach
-        return EnsembleForecaster(self.ensemble, *given)
+        return EnsembleForecaster(
+            self.ensemble, self.sizes, series, clock, self.device, self.head, limits, reach
+        )
 
     def _filled(self, rows: Observed) -> Float32Array:
-        """Return the standardised targets of rows after the history, forecasts where they miss."""
+        """Return standardised targets of rows after the history, missing ones by forecasts."""
         history = self.history
         forecast = self.ensemble_forecaster(np.arange(history.n_series), history.clock)
         with self._threads():
-            return self._roller(forecast, history.clock).filled(rows)
+            return self._recursive_forecaster(forecast, history.clock).filled(rows)
 
     def _threads(self) -> AbstractContextManager[object]:
-        """Return the threads of all predictions of a roll at once."""
+        """Set the threads of all predictions of a recursion at once."""
         sizes = self.sizes
         n_linear = sizes.seq_len * sizes.pred_len * self.history.values.shape[1]
         return prediction_threads(self.ensemble.largest_product, n_linear)
+
+
+def _differs(values: Float32Array, stored: Float32Array) -> BoolArray:
+    """Whether values are not those that are stored, but for rounding; NaN does not differ."""
+    differs: BoolArray = np.abs(values - stored) > 1e-4 * (1 + np.abs(stored))
+    return differs

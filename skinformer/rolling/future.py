@@ -1,4 +1,4 @@
-"""What the rows of X say of the steps to forecast: where these begin, how many, what is known."""
+"""Steps to forecast, by the rows of X: where they begin, how many there are, what is known."""
 
 import numpy as np
 import pandas as pd
@@ -20,40 +20,42 @@ def nothing_observed(history: Timeline) -> Observed:
 
 
 def without_early(table: Table, observed: Observed, history: Timeline) -> tuple[Table, Observed]:
-    """Forget rows before the stored history of series that X has later rows of."""
+    """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
     later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
     kept = ~early | ~later[table.series]
-    values, track, steps = observed
-    return table.take(kept), Observed(values[kept], track[kept], steps[kept])
+    of_kept = Observed(observed.values[kept], observed.segment[kept], observed.steps[kept])
+    return table.take(kept), of_kept
 
 
 def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
-    """Move the anchor of each track behind the last observed target of X."""
+    """Move the anchor of each segment behind the last observed target of X."""
     anchor = place.begin.copy()
     seen = ~np.isnan(observed.values[:, :n_targets]).any(axis=1)
-    np.maximum.at(anchor, observed.track[seen], observed.steps[seen] + 1)
+    np.maximum.at(anchor, observed.segment[seen], observed.steps[seen] + 1)
     return place._replace(anchor=anchor)
 
 
 def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Observed:
     """Make past-only values that X holds after the origin NaN."""
     values = observed.values.copy()
-    ahead = observed.steps >= place.anchor[observed.track]
+    ahead = observed.steps >= place.anchor[observed.segment]
     first = sizes.n_targets
     values[ahead, first : first + sizes.n_past] = np.nan
     return observed._replace(values=values)
 
 
 def steps_of_rows(observed: Observed, place: Placement, otherwise: int) -> IntArray:
-    """Count the steps of each track from its origin to its last row of X.
+    """Count the steps of each segment from its origin to its last row of X.
 
-    A track that has no row after its origin is forecast as far as the one that goes farthest, and
+    A segment that has no row after its origin is forecast as far as the one that goes farthest, and
     `otherwise` where none has any.
     """
-    ahead = np.zeros_like(place.anchor)
-    np.maximum.at(ahead, observed.track, observed.steps - place.anchor[observed.track] + 1)
-    return np.where(ahead > 0, ahead, max(ahead.max(initial=0), 0) or otherwise)
+    n_ahead = np.zeros_like(place.anchor)
+    ahead = observed.steps - place.anchor[observed.segment]
+    np.maximum.at(n_ahead, observed.segment, ahead + 1)
+    farthest = int(n_ahead.max(initial=0))
+    return np.where(n_ahead > 0, n_ahead, farthest or otherwise)
 
 
 def check_known_ahead(
@@ -66,13 +68,13 @@ def check_known_ahead(
     sizes: ModelSizes,
     names: pd.Index | None,
 ) -> None:
-    """Raise if a column known ahead lacks a value at a step of a track that is forecast.
+    """Raise if a column known ahead lacks a value at a step of a segment that is forecast.
 
-    horizon: the steps to forecast of each track, 0 for none.
+    horizon: the steps to forecast of each segment, 0 for none.
     names: of the series of a panel.
     """
-    ahead = observed.steps - place.anchor[observed.track]
-    rows = (ahead >= 0) & (ahead < horizon[observed.track])
+    ahead = observed.steps - place.anchor[observed.segment]
+    rows = (ahead >= 0) & (ahead < horizon[observed.segment])
     asked = np.arange(horizon.max(initial=0)) < horizon[:, None]
     first = sizes.n_targets + sizes.n_past
     for j, name in enumerate(roles.known, start=first):
@@ -80,10 +82,10 @@ def check_known_ahead(
             continue
         missing = asked.copy()
         given = rows & ~np.isnan(observed.values[:, j])
-        missing[observed.track[given], ahead[given]] = False
+        missing[observed.segment[given], ahead[given]] = False
         if missing.any():
-            track, step = np.argwhere(missing)[0]
-            label = str(clock.labels(place.anchor[[track]] + step)[0])
+            segment, step = np.argwhere(missing)[0]
+            label = str(clock.labels(place.anchor[[segment]] + step)[0])
             if names is not None:
-                label += f" of series {names[place.series[track]]!r}"
+                label += f" of series {names[place.series[segment]]!r}"
             raise_unknown_ahead(name, int(missing.sum()), label)

@@ -1,9 +1,9 @@
-"""Holes: runs of unknown truths, and the forecasts that fill them.
+"""Gaps: runs of unknown targets, and the forecasts that fill them.
 
 This is the one rule by which `fit`, `update`, `predict` and `forecast` fill what is missing: the
 steps of a gap are forecast from its own first step, in parts of ``pred_len`` where it is longer.
-So a filler depends on nothing but what lies before its gap. Before the first observed truth of a
-series the training mean stands.
+So a forecast that fills depends on nothing but what lies before its gap. Before the first observed
+target of a series the training mean stands.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 
-#: Forecasts that are made one after the other, each for the next one's context, where nobody
-#: asked for them. One takes about 8 ms, whatever the length of the series.
+#: Forecasts that are made one after the other, each for the next one's context, where they
+#: are not asked for. One takes about 8 ms, whatever the length of the series.
 LONGEST_CHAIN = 500
 
 
@@ -31,6 +31,10 @@ class MissingRuns(NamedTuple):
     lengths: IntArray
     turn: IntArray
 
+    def take(self, some: IntArray | BoolArray) -> MissingRuns:
+        """Choose or reorder forecasts."""
+        return MissingRuns(self.origins[some], self.lengths[some], self.turn[some])
+
     def needed(self, wanted: IntArray, *, seq_len: int) -> MissingRuns:
         """Keep the forecasts that others build on, also by way of later gaps.
 
@@ -38,14 +42,15 @@ class MissingRuns(NamedTuple):
         """
         if not len(self.origins):
             return self
-        last = self.origins + self.lengths - 1
+        last_filled = self.origins + self.lengths - 1
         before = np.searchsorted(self.origins, wanted) - 1
-        seen = before[(before >= 0) & (last[before] >= wanted - seq_len)]
+        in_context = (before >= 0) & (last_filled[before] >= wanted - seq_len)
+        seen = before[in_context]
+        # Of each chain all forecasts up to the last one that is seen.
         chain = np.cumsum(_begins_chain(self.origins, self.lengths, seq_len)) - 1
-        reached = np.full(chain[-1] + 1, -1)
-        np.maximum.at(reached, chain[seen], seen)
-        kept = np.arange(len(chain)) <= reached[chain]
-        return MissingRuns(*(part[kept] for part in self))
+        last_seen = np.full(chain[-1] + 1, -1)
+        np.maximum.at(last_seen, chain[seen], seen)
+        return self.take(np.arange(len(chain)) <= last_seen[chain])
 
 
 def find_missing_runs(
@@ -53,7 +58,7 @@ def find_missing_runs(
 ) -> MissingRuns:
     """Find the forecasts that fill unknown rows, in one pass over the rows.
 
-    unknown: rows that lack a truth. Rows of one series follow each other, and between two series
+    unknown: rows that lack a target. Rows of one series follow each other, and between two series
     lie `seq_len` known rows.
     longest: forecasts within one gap, at most; the rest of it stays as it is. None for no limit.
 
@@ -61,19 +66,23 @@ def find_missing_runs(
     chain about each `LONGEST_CHAIN` forecasts are followed by a gap that does not wait for those
     before it: it sees the last known value in their place.
     """
+    # 1. The gaps.
     edges = np.diff(np.concatenate([[0], unknown.view(np.int8), [0]]))
-    start, stop = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    parts = -(-(stop - start) // pred_len)
-    parts = parts if longest is None else np.minimum(parts, longest)
-    first = np.cumsum(parts) - parts  # part that begins each gap
-    number = np.arange(parts.sum()) - np.repeat(first, parts)
-    origins = np.repeat(start, parts) + number * pred_len
-    lengths = np.minimum(pred_len, np.repeat(stop, parts) - origins)
-    free = _begins_chain(origins, lengths, seq_len)
-    place = _since(free)
-    rounds = place[first] // LONGEST_CHAIN
-    free[first[1:]] |= rounds[1:] > rounds[:-1]
-    return MissingRuns(origins, lengths, _since(free))
+    start = np.flatnonzero(edges == 1)
+    stop = np.flatnonzero(edges == -1)
+    # 2. Their parts, one forecast each.
+    n_parts = -(-(stop - start) // pred_len)
+    if longest is not None:
+        n_parts = np.minimum(n_parts, longest)
+    first_part = np.cumsum(n_parts) - n_parts
+    number = np.arange(n_parts.sum()) - np.repeat(first_part, n_parts)
+    origins = np.repeat(start, n_parts) + number * pred_len
+    lengths = np.minimum(pred_len, np.repeat(stop, n_parts) - origins)
+    # 3. Chains of those that need each other, cut where they are long.
+    begins = _begins_chain(origins, lengths, seq_len)
+    round_of_gap = _since(begins)[first_part] // LONGEST_CHAIN
+    begins[first_part[1:]] |= np.diff(round_of_gap) > 0
+    return MissingRuns(origins, lengths, _since(begins))
 
 
 def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
@@ -84,7 +93,7 @@ def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
 
 
 def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:
-    """Return which forecasts have no filled row in their contexts."""
+    """Whether forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
     begins[1:] = origins[1:] - seq_len >= (origins + lengths)[:-1]
     return begins

@@ -8,9 +8,6 @@ from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 
-#: Rows that are laid out at a time.
-_MOST_ROWS = 1 << 18
-
 
 def forecast_origins(
     forecaster: StepForecaster, origins: IntArray, horizon: IntArray
@@ -25,36 +22,53 @@ def forecast_origins(
     Forecasts, (n_steps, n_targets, *shape), are standardised, origin after origin; beside them
     stands how many steps lacked a value that was held at its last one.
     """
-    size = max(1, _MOST_ROWS // (forecaster.look_back + int(horizon.max(initial=1))))
-    chunks = (slice(start, start + size) for start in range(0, len(origins), size))
-    parts = [_forecast_some(forecaster, origins[some], horizon[some]) for some in chunks]
-    held = HeldValues(*(sum(counts) for counts in zip(*(part[1] for part in parts), strict=True)))
-    return np.concatenate([part[0] for part in parts]), held
+    most_rows = 1 << 18  # that are laid out at a time
+    n_rows = forecaster.look_back + int(horizon.max(initial=1))
+    size = max(1, most_rows // n_rows)
+    outputs = []
+    n_past = 0
+    n_known = 0
+    for start in range(0, len(origins), size):
+        some = slice(start, start + size)
+        requested = _request(forecaster, origins[some], horizon[some])
+        forecasts, held = forecaster.standardised_and_held(requested)
+        outputs.append(forecasts)
+        n_past += held.past
+        n_known += held.known
+    return np.concatenate(outputs), HeldValues(n_past, n_known)
 
 
-def _forecast_some(
-    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
-) -> tuple[Float64Array, HeldValues]:
-    """Let each origin have a track of its own, that holds its context and what is known ahead.
+def _request(forecaster: StepForecaster, origins: IntArray, horizon: IntArray) -> RequestedSteps:
+    """Lay out a segment for each origin, with its context and what is known ahead.
 
     Behind the last row of a series its values are held.
     """
-    history, sizes = forecaster.history, forecaster.sizes
+    history = forecaster.history
+    sizes = forecaster.sizes
     series = history.series_of(origins)
+    # 1. The rows of each segment.
     first = np.maximum(origins - forecaster.look_back, history.first_row[series])
-    ahead = origins + horizon
-    rows = origins_between(first, ahead - 1)
-    track = np.repeat(np.arange(len(origins)), ahead - first)
+    end = origins + horizon
+    rows = origins_between(first, end - 1)
+    segment = np.repeat(np.arange(len(origins)), end - first)
     offset = (history.first_step - history.first_row[:-1])[series]
-    held = np.minimum(rows, history.first_row[series + 1][track] - 1)
+    steps = rows + offset[segment]
+    # 2. Their values, without those that are not known at the origin.
+    held = np.minimum(rows, history.first_row[series + 1][segment] - 1)
     values = history.values[held]
-    values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
-    values[rows < history.first_truth[series][track], : sizes.n_targets] = np.nan
+    values[rows >= origins[segment], : sizes.n_targets + sizes.n_past] = np.nan
+    values[rows < history.first_truth[series][segment], : sizes.n_targets] = np.nan
+    filled = None
+    if history.weight is not None:
+        filled = (history.weight[held] == 0).any(axis=1)
+    # 3. The steps after the origins.
     start = origins + offset
-    observed = Observed(values, track, rows + offset[track])
-    wanted = np.repeat(np.arange(len(origins)), horizon)
-    steps = origins_between(start, start + horizon - 1)
     place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
-    filled = None if history.weight is None else (history.weight[held] == 0).any(axis=1)
-    requested = RequestedSteps(observed, wanted, steps, place, history.clock, filled=filled)
-    return forecaster.rolled(requested)
+    return RequestedSteps(
+        Observed(values, segment, steps),
+        np.repeat(np.arange(len(origins)), horizon),
+        origins_between(start, start + horizon - 1),
+        place,
+        history.clock,
+        filled=filled,
+    )

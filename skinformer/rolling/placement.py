@@ -9,16 +9,16 @@ from skinformer.timeline.timeline import Table, Timeline
 
 
 class Placement(NamedTuple):
-    """Tracks: stretches of series that are forecast without regard to each other.
+    """Segments of series, which are forecast independently of each other.
 
-    series: that of each track; those from the timeline's ``n_series`` on are new.
+    series: that of each segment; those from the timeline's ``n_series`` on are new.
     anchor: a step at which a block begins.
     begin: from this step on a target that is not observed is forecast where later blocks need it;
     before it an unknown value is the training mean.
     stored: whether the stored history is context; else the rows of X are their own timeline.
 
-    A series has one track, or two where X holds rows of it before the stored history. Every array
-    has shape (n_tracks,).
+    A series has one segment, or two where X holds rows of it before the stored history. Every array
+    has shape (n_segments,).
     """
 
     series: IntArray
@@ -28,7 +28,7 @@ class Placement(NamedTuple):
 
 
 def after_history(timeline: Timeline) -> Placement:
-    """Place forecasts directly after the stored history: one track a series, from its end on."""
+    """Place forecasts directly after the stored history: one segment a series, from its end on."""
     end = timeline.end_step
     return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
 
@@ -45,7 +45,7 @@ def find_early(table: Table, timeline: Timeline) -> BoolArray:
 def place_rows(
     table: Table, timeline: Timeline, *, observed: BoolArray, reach: int
 ) -> tuple[Placement, IntArray]:
-    """Place the rows of X: the tracks that X has rows of, and the track of each row.
+    """Place the rows of X: the segments that X has rows of, and the segment of each row.
 
     table: the rows of X; its clock differs from the timeline's when X is off the fitted grid.
     observed: rows with an observed target.
@@ -55,14 +55,15 @@ def place_rows(
     Rows before the history, off its grid or of new series are their own timeline, too.
     """
     early = find_early(table, timeline)
-    keys, track = np.unique(table.series * 2 + early, return_inverse=True)
-    series, early = keys // 2, keys % 2 == 1
+    keys, segment = np.unique(table.series * 2 + early, return_inverse=True)
+    series = keys // 2
+    early = keys % 2 == 1
     first = np.full(len(keys), np.iinfo(np.int64).max)
-    np.minimum.at(first, track, table.steps)
+    np.minimum.at(first, segment, table.steps)
     known = series < timeline.n_series
     on_grid = known & (table.clock == timeline.clock)
     end = timeline.end_step[np.where(known, series, 0)]
-    seen = np.bincount(track, weights=observed, minlength=len(keys)) > 0
+    seen = np.bincount(segment, weights=observed, minlength=len(keys)) > 0
     stored = on_grid & ~early & ~(seen & (first > end + reach))
     anchor = np.where(on_grid, end, first)
-    return Placement(series, anchor, np.where(stored, end, first), stored), track
+    return Placement(series, anchor, np.where(stored, end, first), stored), segment

@@ -1,4 +1,4 @@
-"""`Roller` against a naive loop: one row at a time, one value at a time, with a fake forecaster."""
+"""`RecursiveForecaster` against a naive loop of rows and values, with a fake forecaster."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import PointHead
-from skinformer.rolling.blocks import Observed, RequestedSteps, Roller
+from skinformer.rolling.blocks import Observed, RecursiveForecaster, RequestedSteps
 from skinformer.rolling.placement import Placement
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
@@ -32,7 +32,7 @@ def fake_window(context, known, step):
 
 
 def fake_forecaster(rows, origins):
-    """Forecast windows of a canvas, and check that they are complete and of one series."""
+    """Forecast windows of rows, and check that they are complete and of one series."""
     values, row_series, row_steps = rows[:3]
     out = []
     for origin in origins:
@@ -53,7 +53,7 @@ class Naive:
     def __init__(self, observed, history, place):
         self.given = {
             (int(s), int(t)): row
-            for s, t, row in zip(observed.track, observed.steps, observed.values, strict=True)
+            for s, t, row in zip(observed.segment, observed.steps, observed.values, strict=True)
         }
         self.history, self.place = history, place
         self.block, self.begun = cache(self.block), cache(self.begun)
@@ -176,19 +176,19 @@ def make_case(seed):
     values[rng.random(values.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     observed = Observed(values, series[order], steps[order])
     wanted = rng.random(len(series)) < rng.choice([0.1, 1.0])
-    return observed, observed.track[wanted], observed.steps[wanted], history, place
+    return observed, observed.segment[wanted], observed.steps[wanted], history, place
 
 
-def roller(history, *, n_static=0, forecast=fake_forecaster):
-    """Make what rolls forecasts of points on from a history."""
+def recursive(history, *, n_static=0, forecast=fake_forecaster):
+    """Make a recursive forecaster of points from a history."""
     n_known = N_COLUMNS - N_TARGETS - N_PAST
     sizes = ModelSizes(N_TARGETS, N_PAST, n_known, n_static, 0, (), SEQ, PRED, 1)
-    return Roller(history, sizes, (), PointHead("mse").point, forecast)
+    return RecursiveForecaster(history, sizes, (), PointHead("mse").point, forecast)
 
 
 def run(observed, series, steps, history, place, **options):
     requested = RequestedSteps(observed, series, steps, place, RowClock())
-    return roller(history, **options).roll(requested)
+    return recursive(history, **options).predict(requested)
 
 
 def counting(calls):
@@ -260,7 +260,7 @@ def test_a_rolling_origin_takes_one_pass():
     values = np.random.default_rng(1).normal(size=(30, N_COLUMNS)).astype(np.float32)
     steps = np.arange(9, 39)
     observed, calls = Observed(values, np.zeros_like(steps), steps), []
-    result = run(observed, observed.track, steps, history, place, forecast=counting(calls))
+    result = run(observed, observed.segment, steps, history, place, forecast=counting(calls))
     assert calls == [10]
     assert result[1] == (0, 0)
 
@@ -284,7 +284,7 @@ def test_held_values_are_counted_once_a_step():
     values[[0, 2, 4], N_TARGETS] = np.nan  # the last one lies in the last block: not needed
     values[3, -1] = np.nan
     observed = Observed(values, np.zeros(6, dtype=np.int64), steps)
-    assert run(observed, observed.track, steps, history, place)[1] == (2, 1)
+    assert run(observed, observed.segment, steps, history, place)[1] == (2, 1)
 
 
 def test_no_requested_step_gives_no_forecast():
@@ -303,18 +303,18 @@ def test_fillers_are_the_naive_loop(seed):
     history = make_history(rng, int(rng.integers(1, 4)))
     end = history.end_step
     lengths = rng.integers(0, 20, len(end))
-    track = np.repeat(np.arange(len(end)), lengths)
+    segment = np.repeat(np.arange(len(end)), lengths)
     steps = np.concatenate([e + np.arange(n) for e, n in zip(end, lengths, strict=True)])
-    values = rng.normal(size=(len(track), N_COLUMNS)).astype(np.float32)
+    values = rng.normal(size=(len(segment), N_COLUMNS)).astype(np.float32)
     targets = values[:, :N_TARGETS]
     targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     place = Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
-    observed = Observed(values, track, steps)
-    got = roller(history).filled(observed)
+    observed = Observed(values, segment, steps)
+    got = recursive(history).filled(observed)
     naive = Naive(observed, history, place)
     wanted = [
         [naive.value(int(s), int(t), c) for c in range(N_TARGETS)]
-        for s, t in zip(track, steps, strict=True)
+        for s, t in zip(segment, steps, strict=True)
     ]
     wanted = np.reshape(np.array(wanted, dtype=np.float32), (-1, N_TARGETS))
     np.testing.assert_allclose(got, wanted, atol=1e-5)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from skinformer.reading.copies import find_copies
-from skinformer.reading.targets import read_truth
+from skinformer.reading.targets import read_targets
 
 
 def found(column, y):
     """Whether a column is taken for y's copy."""
     columns = {"column": np.asarray(column)}
-    return find_copies(columns, read_truth(y), classifies=False) == ("column",)
+    return find_copies(columns, read_targets(y), classifies=False) == ("column",)
 
 
 RNG = np.random.default_rng(0)

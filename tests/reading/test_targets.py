@@ -9,7 +9,7 @@ import pytest
 from skinformer import InformerRegressor, MaskFuture
 from skinformer.estimators.reading import reading_settings
 from skinformer.evaluation import SeasonalNaive, backtest
-from skinformer.reading.targets import find_known, find_targets, read_truth
+from skinformer.reading.targets import find_known, find_targets, read_targets
 from skinformer.reading.training import read_training
 
 DAYS = pd.date_range("2024-01-01", periods=40, freq="D")
@@ -98,6 +98,6 @@ def test_known_columns_keep_their_order():
 
 def test_names_of_an_array_match_no_names_of_y():
     """Column 0 of an array is a place, and a y named 0 something else."""
-    y = read_truth(pd.Series([1.0, 2.0], name=0))
-    assert find_targets(None, [0, 1], named=False, truth=y) == ()
-    assert find_targets(None, [0, 1], named=True, truth=y) == (0,)
+    y = read_targets(pd.Series([1.0, 2.0], name=0))
+    assert find_targets(None, [0, 1], named=False, y=y) == ()
+    assert find_targets(None, [0, 1], named=True, y=y) == (0,)
