@@ -194,11 +194,7 @@ class FeatureMaker:
 
 
 class View:
-    """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers.
-
-    row: of the step, (n,).
-    phase: of each season, the last row of the step's phase before the origin, (n, n_seasons).
-    """
+    """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers."""
 
     def __init__(self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock) -> None:
         self.values = values
@@ -208,9 +204,10 @@ class View:
         self.high = maker.high
         self.seasons = maker.seasons
         self.row = pairs.origin + pairs.ahead
-        lengths = np.array(maker.seasons, dtype=np.int64)
-        n_back = pairs.ahead[:, None] // lengths + 1
-        self.phase = self.row[:, None] - lengths * n_back
+        seasons = np.array(maker.seasons, dtype=np.int64)
+        n_seasons_back = pairs.ahead[:, None] // seasons + 1
+        #: Of each season, the last row of the step's phase before the origin, (n, n_seasons).
+        self.phase = self.row[:, None] - seasons * n_seasons_back
 
     def before(self, column: int | IntArray, rows: IntArray) -> Float64Array:
         """Read rows of each pair, shape (n,) or (n, k), where they lie before the origin."""
