@@ -61,15 +61,15 @@ def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFe
     """Choose what is seen of each column for the target whose classes are in ``group``."""
     n_rich = 8  # of others, the last values alone are seen
     n_past = columns.n_targets + columns.n_past
-    own = list(range(group.start, group.stop))
+    own = range(group.start, group.stop)
     if len(own) == 2:
         own = own[1:]  # the other one says the same
-    past = list(range(columns.n_targets, n_past))
-    other_targets = [j for j in range(columns.n_targets) if not group.start <= j < group.stop]
-    ordered = own + past + other_targets
+    past = range(columns.n_targets, n_past)
+    other_targets = [*range(group.start), *range(group.stop, columns.n_targets)]
+    ordered = (*own, *past, *other_targets)
     rich = ordered[:n_rich]
     other = ordered[n_rich:]
-    known = list(range(n_past, n_past + columns.n_known))
+    known = tuple(range(n_past, n_past + columns.n_known))
     low, high = find_bounds(timeline.values, columns.n_targets)
     with_first = [rich[0], *other, *known]
     maker = FeatureMaker(
@@ -78,4 +78,4 @@ def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFe
         low=low[with_first],
         high=high[with_first],
     )
-    return ClassFeatures(tuple(rich), tuple(other), tuple(known), maker)
+    return ClassFeatures(rich, other, known, maker)

@@ -144,7 +144,8 @@ class ClassFit:
             for fit in self.targets:
                 forecasts = fit.probabilities(values, series[window], pairs, clock)
                 for number in range(len(self.names)):
-                    y_pred[number, chunk, :, fit.group] = forecasts[number].reshape(*shape, -1)
+                    forecast = forecasts[number].reshape(*shape, -1)
+                    y_pred[number, chunk, :, fit.group] = forecast
         return y_pred
 
 
@@ -293,7 +294,8 @@ def _fit_logistic(
     pairs = pairs.take(slice(None, None, every))
     rows = pairs.origin + pairs.ahead
     usable = np.flatnonzero(truths.usable)
-    block = frequencies.time_blocks(timeline.steps_of(usable))[np.searchsorted(usable, rows)]
+    blocks = frequencies.time_blocks(timeline.steps_of(usable))
+    block = blocks[np.searchsorted(usable, rows)]
     simple = fit.simple(timeline.values, timeline.series_of(rows), pairs, timeline.clock, block)
     features = _stacked(made[::every], simple)
     n_classes = truths.columns.shape[1]

@@ -37,8 +37,10 @@ class Frequencies:
         self, steps: IntArray, series: IntArray, clock: Clock, block: IntArray | int = -1
     ) -> Float64Array:
         """Forecast steps, (n, n_classes), without the truths of a block; -1 for with all."""
-        cells = np.minimum(phases(self.name, steps, clock), self.table.shape[1] - 1)
-        level = self.level[np.minimum(series, len(self.level) - 1)]
+        unseen = self.table.shape[1] - 1
+        cells = np.minimum(phases(self.name, steps, clock), unseen)
+        new_series = len(self.level) - 1
+        level = self.level[np.minimum(series, new_series)]
         return _normalise(self.table[block, cells] * level)
 
 
@@ -78,7 +80,8 @@ def fit_frequencies(
         counts = _count_without_blocks((_N_BLOCKS, n_cells, n_classes), places, weight)
         around = np.repeat(overall[:, None], n_cells, axis=1)
         if parent in tables:  # a cell of the week lies within one of the day
-            around[:, cells] = tables[parent][:, phases(parent, steps, clock)]
+            wider_cells = phases(parent, steps, clock)
+            around[:, cells] = tables[parent][:, wider_cells]
         gain, tables[name] = _smooth(counts, around, places, weight)
         if gain > best_gain + _LEAST_GAIN * weight.sum():
             best = name
@@ -132,8 +135,9 @@ def _levels(
     prior = 8.0  # truths
     counts = np.zeros((n_series, len(start)))
     np.add.at(counts, (series, truth), weight)
-    smoothed = counts + prior * start
-    level[:-1] = smoothed / (counts.sum(axis=1, keepdims=True) + prior) / start
+    n_truths = counts.sum(axis=1, keepdims=True)
+    share = (counts + prior * start) / (n_truths + prior)
+    level[:-1] = share / start
     return level
 
 
@@ -211,25 +215,34 @@ def fit_transitions(
     each row's series.
     """
     prior = 4.0  # truths
-    n_rows, n_classes = columns.shape
+    n_classes = columns.shape[1]
     total = (columns * weight[:, None]).sum(axis=0)
     overall = (total + 1.0) / (total.sum() + n_classes)
     table = np.empty((pred_len, n_classes + 1, n_classes))
     table[:, -1] = overall
     seen = columns * known[:, None]
-    rows = np.arange(n_rows)
-    for lag in range(1, pred_len + 1):
-        earlier = seen[: max(n_rows - lag, 0)]
-        same_series = rows[lag:] - lag >= begin[lag:]
-        later = columns[lag:] * (weight[lag:] * same_series)[:, None]
-        counts = earlier.T @ later
+    for ahead in range(pred_len):
+        counts = _count_transitions(seen, columns, weight, begin, lag=ahead + 1)
+        smoothed = counts + prior * overall
         n_truths = counts.sum(axis=1, keepdims=True)
-        table[lag - 1, :-1] = (counts + prior * overall) / (n_truths + prior)
+        table[ahead, :-1] = smoothed / (n_truths + prior)
     return Transitions(table)
+
+
+def _count_transitions(
+    seen: Float64Array, columns: Float64Array, weight: Float64Array, begin: IntArray, *, lag: int
+) -> Float64Array:
+    """Count classes, (n_classes, n_classes), by the class that was seen so many rows before."""
+    n_before = max(len(columns) - lag, 0)
+    same_series = np.arange(n_before) >= begin[lag:]
+    later_weight = weight[lag:] * same_series
+    later = columns[lag:] * later_weight[:, None]
+    return np.asarray(seen[:n_before].T @ later)
 
 
 def last_rows(columns: Floats, pairs: Pairs) -> Float64Array:
     """Read the row before each origin, (n, n_classes); NaN where the series has none."""
     rows = pairs.origin - 1
     read = columns[np.maximum(rows, 0)].astype(np.float64)
-    return np.where((rows >= pairs.begin)[:, None], read, np.nan)
+    inside = rows >= pairs.begin
+    return np.where(inside[:, None], read, np.nan)

@@ -97,7 +97,20 @@ class _Problem(NamedTuple):
 
     def loss(self, logs: Float64Array) -> float:
         """Sum the log losses of forecasts."""
-        return -float(self.weight @ (logs * self.truth).sum(axis=1))
+        log_likelihood = (logs * self.truth).sum(axis=1)
+        return -float(self.weight @ log_likelihood)
+
+    def gradient(self, logs: Float64Array) -> Float64Array:
+        """Differentiate the loss by slopes."""
+        errors = np.exp(logs) - self.truth
+        return product(self.features.T, self.weight[:, None] * errors)
+
+    def inverse_bound(self, ridge: Float64Array) -> Float64Array:
+        """Invert the bound of every class's block of the Hessian."""
+        # Half of the products bounds it; penalties are added as they are.
+        squares = product(self.features.T * self.weight, self.features)
+        bound = 0.5 * squares + np.diag(ridge)
+        return solution(bound, np.eye(len(ridge)))
 
     def ridge(self, penalty: float) -> Float64Array:
         """Return the penalty of each feature's slope, and of the intercept."""
@@ -116,15 +129,14 @@ class _Problem(NamedTuple):
         n_steps = 200
         tolerance = 1e-6 * self.weight.sum()  # change of the loss by which a step counts
         ridge = self.ridge(penalty)
-        # Half of the products bounds every class's block; penalties are added as they are.
-        squares = product(self.features.T * self.weight, self.features)
-        bound = solution(0.5 * squares + np.diag(ridge), np.eye(len(ridge)))
+        inverse_bound = self.inverse_bound(ridge)
+        penalties = ridge[:, None]
         ahead = slopes
         momentum = 1.0
         last_loss = np.inf
         for _ in range(n_steps):
             logs = self.log_probabilities(ahead)
-            loss = self.loss(logs) + 0.5 * float((ridge[:, None] * ahead**2).sum())
+            loss = self.loss(logs) + 0.5 * float((penalties * ahead**2).sum())
             if loss > last_loss:  # momentum went too far: start again from where it was lower
                 ahead = slopes
                 momentum = 1.0
@@ -133,9 +145,8 @@ class _Problem(NamedTuple):
             if last_loss - loss < tolerance:
                 break
             last_loss = loss
-            errors = self.weight[:, None] * (np.exp(logs) - self.truth)
-            gradient = product(self.features.T, errors) + ridge[:, None] * ahead
-            new = ahead - bound @ gradient
+            gradient = self.gradient(logs) + penalties * ahead
+            new = ahead - inverse_bound @ gradient
             new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             ahead = new + (momentum - 1) / new_momentum * (new - slopes)
             slopes = new

@@ -120,32 +120,26 @@ def fit_tabular(
     ValueError.
     """
     # 1. Draw the pairs of an origin and a step ahead, and make their features.
-    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
-    low, high = find_bounds(timeline.values, columns.n_targets)
-    maker = FeatureMaker(columns, seasons, low, high, plain=plain or (), calendar=calendar)
+    maker = _make_maker(timeline, columns, plain or (), calendar)
     pairs = _draw_training_pairs(timeline, maker, missing, stop, random_state)
-    y = _at_pairs(timeline.values, pairs)
-    features = _make_features(maker, timeline, pairs)
+    training = _make_training(timeline, maker, pairs)
 
     # 2. Make fewer features of the columns known ahead that do not help.
     if plain is None:
-        level = _level(features, _closest_anchor(maker, features, y))
-        maker = replace(maker, plain=unhelpful_columns(maker, features, y - level, pairs.step))
-        if maker.plain:
-            features = _make_features(maker, timeline, pairs)
+        distance = training.distance_from(_closest_anchor(maker, training))
+        plain = unhelpful_columns(maker, training.features, distance, pairs.step)
+        maker = replace(maker, plain=plain)
+        if plain:
+            training = _make_training(timeline, maker, pairs)
 
     # 3. Fit the regressors, each to the distances from its level.
-    weights = None
-    if timeline.weight is not None:
-        weights = _at_pairs(timeline.weight, pairs)
-    training = _Training(features, y, weights, pairs.step)
     if regressor is None:
         # Columns that are known ahead take trees longer to learn, and so do many series.
         simple = columns.n_known == 0 and timeline.n_series == 1
         models = default_regressors(simple=simple, quick=quick)
         plans = _plan_trees(maker, training, models, of_mean=of_mean)
     else:
-        plans = [_Plan(_closest_anchor(maker, features, y), regressor)]
+        plans = [_Plan(_closest_anchor(maker, training), regressor)]
     fits = [partial(_fit_member, training, plan, random_state) for plan in plans]
     return TabularFit(maker, tuple(at_once(fits)), _name(regressor))
 
@@ -162,6 +156,10 @@ class _Training(NamedTuple):
     y: Float64Array
     weights: Float64Array | None
     steps: IntArray
+
+    def distance_from(self, anchor: int | None) -> Float64Array:
+        """Return the distance of each truth from its level."""
+        return self.y - _level(self.features, anchor)
 
 
 class _Plan(NamedTuple):
@@ -180,13 +178,27 @@ class _Plan(NamedTuple):
 
 def _fit_member(training: _Training, plan: _Plan, random_state: int) -> Anchored:
     """Fit one regressor to the distances from its level."""
-    features = training.features
-    distance = training.y - _level(features, plan.anchor)
+    distance = training.distance_from(plan.anchor)
     regressor = ready(plan.model, random_state)
-    regressor.fit(features, distance, training.weights, unseen=plan.unseen)
+    regressor.fit(training.features, distance, training.weights, unseen=plan.unseen)
     if plan.of_mean:
-        regressor.raise_to_mean(features, distance, training.weights)
+        regressor.raise_to_mean(training.features, distance, training.weights)
     return Anchored(plan.anchor, regressor)
+
+
+def _make_maker(
+    timeline: Timeline, columns: Columns, plain: tuple[int, ...], calendar: CalendarEffect | None
+) -> FeatureMaker:
+    """Choose the features: seasons, and bounds of what counts as known."""
+    low, high = find_bounds(timeline.values, columns.n_targets)
+    return FeatureMaker(
+        columns=columns,
+        seasons=find_seasons(timeline.clock, np.diff(timeline.first_row)),
+        low=low,
+        high=high,
+        plain=plain,
+        calendar=calendar,
+    )
 
 
 def _draw_training_pairs(
@@ -259,12 +271,6 @@ def draw_pairs(
     return Pairs(origin, ahead, target, start, timeline.steps_of(origin))
 
 
-def _at_pairs(values: Floats, pairs: Pairs) -> Float64Array:
-    """Read the value of each pair's target at its step, (n,)."""
-    at_step = values[pairs.origin + pairs.ahead, pairs.target]
-    return np.asarray(at_step, dtype=np.float64)
-
-
 def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     """Return the level that forecasts are distances from, 0 where nothing is known."""
     if anchor is None:
@@ -275,24 +281,29 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     return np.nan_to_num(level, copy=False)
 
 
-def _make_features(maker: FeatureMaker, timeline: Timeline, pairs: Pairs) -> Float64Array:
-    """Make the features of pairs, a chunk at a time."""
+def _make_training(timeline: Timeline, maker: FeatureMaker, pairs: Pairs) -> _Training:
+    """Make the features of pairs, a chunk at a time, and read their truths."""
     chunks = []
     for start in range(0, len(pairs.origin), _CHUNK):
         chunk = pairs.take(slice(start, start + _CHUNK))
         chunks.append(maker.make(timeline.values, chunk, timeline.clock))
-    return np.concatenate(chunks)
+    rows = pairs.origin + pairs.ahead
+    y = timeline.values[rows, pairs.target].astype(np.float64)
+    weights = None
+    if timeline.weight is not None:
+        weights = timeline.weight[rows, pairs.target].astype(np.float64)
+    return _Training(np.concatenate(chunks), y, weights, pairs.step)
 
 
-def _closest_anchor(maker: FeatureMaker, features: Float64Array, y: Float64Array) -> int:
+def _closest_anchor(maker: FeatureMaker, training: _Training) -> int:
     """Choose the level that is closest to the truth."""
-    errors = [_mean_error(y, _level(features, anchor)) for anchor in range(maker.n_anchors)]
+    errors = [_mean_error(training, anchor) for anchor in range(maker.n_anchors)]
     return int(np.argmin(errors))
 
 
-def _mean_error(y: Float64Array, level: Float64Array) -> float:
+def _mean_error(training: _Training, anchor: int) -> float:
     """Return the mean absolute error of a level."""
-    return float(np.abs(y - level).mean())
+    return float(np.abs(training.distance_from(anchor)).mean())
 
 
 def _plan_trees(
@@ -300,13 +311,11 @@ def _plan_trees(
 ) -> list[_Plan]:
     """Choose the level that each of the boosted trees learns distances from, and its features."""
     medians, means = models
-    closest = _closest_anchor(maker, training.features, training.y)
+    closest = _closest_anchor(maker, training)
     level = _level(training.features, LEVEL)
     steady = None if _stays(level, training.steps) else LEVEL
-    if closest == 0:
-        error_of_last = _mean_error(training.y, _level(training.features, closest))
-        if error_of_last < _MUCH_CLOSER * _mean_error(training.y, level):
-            steady = closest
+    if closest == 0 and _mean_error(training, 0) < _MUCH_CLOSER * _mean_error(training, LEVEL):
+        steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (docs/laboratory/drivers.md).
     of_medians = _Plan(steady, medians, of_mean=of_mean)

@@ -35,11 +35,13 @@ def unhelpful_columns(
     every = -(-len(y) // _MOST_PAIRS)
     features = features[::every]
     y = y[::every]
-    late = steps[::every] >= np.quantile(steps[::every], _LEARNT)
+    steps = steps[::every]
+    late = steps >= np.quantile(steps, _LEARNT)
 
     # 1. What trees leave that see no column known ahead.
     n_before = groups[0][0]
-    residuals = y - _forecast(features[:, :n_before], y, ~late, n_trees=40)
+    past = features[:, :n_before]
+    residuals = y - _forecast(past, y, ~late, n_trees=40)
 
     # 2. What each column explains of it, beside the time, in its own order and in a random one.
     time = features[:, maker.n_own : n_before]
@@ -47,9 +49,7 @@ def unhelpful_columns(
     error = partial(_late_error, time, residuals, late)
     fits = [partial(error, features, group) for group in groups]
     fits += [partial(error, shuffled, group) for group in groups]
-    errors = np.array(at_once(fits))
-    own_order = errors[: len(groups)]
-    random_order = errors[len(groups) :]
+    own_order, random_order = np.reshape(at_once(fits), (2, -1))
     helpful = own_order < (1 - _LEAST_GAIN) * random_order
     return tuple(np.flatnonzero(~helpful).tolist())
 
