@@ -5,13 +5,17 @@ import numpy as np
 from skinformer.selection import nearby_steps, shrinkage
 from skinformer.timeline.arrays import Float64Array
 
-#: What is believed before counts as so many truths.
-_PRIOR = 200.0
-_ROUNDS = 100
+
+def _temperatures() -> Float64Array:
+    """Return temperatures from 1/2 to 2, by their distance from 1."""
+    exponents = [0.0]
+    for k in range(1, 21):
+        exponents += [k / 20, -k / 20]
+    return np.asarray(np.exp(np.log(2) * np.array(exponents)))
+
+
 #: Temperatures that compete, from none on.
-TEMPERATURES = np.exp(
-    np.log(2) * np.array([0, *(s * k / 20 for k in range(1, 21) for s in (1, -1))])
-)
+TEMPERATURES = _temperatures()
 
 
 def mixture_weights(
@@ -26,15 +30,18 @@ def mixture_weights(
     n_truths: how many different truths there are: windows overlap.
     believed: the weights without any truth, of sum 1; they count as two hundred truths.
     """
+    n_rounds = 100
+    n_believed = 200.0  # truths
     pred_len = likelihood.shape[2]
     nearby = nearby_steps(pred_len)
     total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)[:, None]
+    trust = shrinkage(n_truths, n_believed)
     share = np.tile(believed, (pred_len, 1))
-    for _ in range(_ROUNDS):
-        each = likelihood * share.T[:, None]
-        each /= each.sum(axis=0)
-        proved = nearby @ (each * weight).sum(axis=1).T / total
-        share = believed + shrinkage(n_truths, _PRIOR) * (proved - believed)
+    for _ in range(n_rounds):
+        responsibility = likelihood * share.T[:, None]
+        responsibility /= responsibility.sum(axis=0)
+        proved = nearby @ (responsibility * weight).sum(axis=1).T / total
+        share = believed + trust * (proved - believed)
         share /= share.sum(axis=1, keepdims=True)
     return share
 
@@ -49,8 +56,11 @@ def temperature_losses(
     """
     losses = np.zeros((len(logits), len(TEMPERATURES)))
     for group in groups:
-        own = logits[..., group] - (logits * truth)[..., group].sum(axis=-1, keepdims=True)
+        logit_of_truth = (logits * truth)[..., group].sum(axis=-1, keepdims=True)
+        distance = logits[..., group] - logit_of_truth
+        own_weight = weight[..., group.start]
         for i, temperature in enumerate(TEMPERATURES):
-            loss = np.log(np.exp(np.minimum(own / temperature, 500)).sum(axis=-1))
-            losses[:, i] += (weight[..., group.start] * loss).sum(axis=1)
+            odds = np.exp(np.minimum(distance / temperature, 500))
+            loss = np.log(odds.sum(axis=-1))
+            losses[:, i] += (own_weight * loss).sum(axis=1)
     return losses

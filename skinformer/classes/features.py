@@ -14,11 +14,6 @@ from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-#: Columns, classes first, of which phases, means and neighbours are seen; of others the last
-#: values.
-_MOST_RICH = 8
-_CHUNK = 8192  # pairs whose features are made at a time
-
 
 @dataclass(frozen=True)
 class ClassFeatures:
@@ -42,33 +37,45 @@ class ClassFeatures:
 
     def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
-        first = [self.rich[0], *self.other, *self.known]
-        columns = values[:, first], *(values[:, [j]] for j in self.rich[1:])
-        own = Columns(1, 0, 0, 0, self.maker.columns.pred_len)
-        alone = FeatureMaker(own, self.maker.seasons, np.array([-np.inf]), np.array([np.inf]))
-        parts = []
-        for start in range(0, max(len(pairs.origin), 1), _CHUNK):
-            some = pairs.take(slice(start, start + _CHUNK))
-            made = [self.maker.make(columns[0], some, clock)]
-            made += [alone.make(one, some, clock)[:, : alone.n_own] for one in columns[1:]]
-            parts.append(np.hstack(made))
-        return np.concatenate(parts)
+        n_at_once = 8192
+        chunks = []
+        for start in range(0, max(len(pairs.origin), 1), n_at_once):
+            chunk = pairs.take(slice(start, start + n_at_once))
+            chunks.append(self._make_chunk(values, chunk, clock))
+        return np.concatenate(chunks)
+
+    def _make_chunk(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
+        """Make the features of the first rich column with all else, then of the other rich ones."""
+        with_first = [self.rich[0], *self.other, *self.known]
+        features = [self.maker.make(values[:, with_first], pairs, clock)]
+        columns = Columns(1, 0, 0, 0, self.maker.columns.pred_len)
+        unbounded = np.array([np.inf])
+        maker = FeatureMaker(columns, self.maker.seasons, -unbounded, unbounded)
+        for column in self.rich[1:]:
+            own = maker.make(values[:, [column]], pairs, clock)
+            features.append(own[:, : maker.n_own])
+        return np.hstack(features)
 
 
 def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:
     """Choose what is seen of each column for the target whose classes are in ``group``."""
-    n_before = columns.n_targets + columns.n_past
-    own = list(range(group.start, group.stop))
+    n_rich = 8  # of others, the last values alone are seen
+    n_past = columns.n_targets + columns.n_past
+    own = range(group.start, group.stop)
     if len(own) == 2:
         own = own[1:]  # the other one says the same
-    past = list(range(columns.n_targets, n_before))
-    rest = [j for j in range(columns.n_targets) if not group.start <= j < group.stop]
-    rich = (own + past + rest)[:_MOST_RICH]
-    other = [j for j in own + past + rest if j not in rich]
-    known = list(range(n_before, n_before + columns.n_known))
-    seen = [rich[0], *other, *known]
-    low, high = (ends[seen] for ends in find_bounds(timeline.values, columns.n_targets))
-    sizes = Columns(1, len(other), columns.n_known, columns.n_static, columns.pred_len)
-    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
-    maker = FeatureMaker(sizes, seasons, low, high)
-    return ClassFeatures(tuple(rich), tuple(other), tuple(known), maker)
+    past = range(columns.n_targets, n_past)
+    other_targets = [*range(group.start), *range(group.stop, columns.n_targets)]
+    ordered = (*own, *past, *other_targets)
+    rich = ordered[:n_rich]
+    other = ordered[n_rich:]
+    known = tuple(range(n_past, n_past + columns.n_known))
+    low, high = find_bounds(timeline.values, columns.n_targets)
+    with_first = [rich[0], *other, *known]
+    maker = FeatureMaker(
+        columns=columns._replace(n_targets=1, n_past=len(other)),
+        seasons=find_seasons(timeline.clock, np.diff(timeline.first_row)),
+        low=low[with_first],
+        high=high[with_first],
+    )
+    return ClassFeatures(rich, other, known, maker)

@@ -16,14 +16,10 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline, first_known
 
-#: Pairs that the logistic map learns from at most, and the share of time, the last, that chooses
-#: its penalty.
-_LOGISTIC_PAIRS, _LATE = 20_000, 0.2
-#: Weight of frequencies, and of transitions, before anything is proved.
-_SIMPLE = 0.1
+#: Pairs that the logistic map learns from at most.
+_LOGISTIC_PAIRS = 20_000
 #: Least probability of any class: what never came may come.
 _LEAST = 1e-5
-_CHUNK = 8192  # pairs that are forecast at a time
 
 
 def default_classifier() -> HistGradientBoostingClassifier:
@@ -61,16 +57,19 @@ class TargetFit:
         self, values: Floats, series: IntArray, pairs: Pairs, clock: Clock
     ) -> list[Float64Array]:
         """Forecast pairs by each forecaster; frequencies stand in for one not fitted."""
-        simple = self.simple(values, series, pairs, clock)
-        out = [*simple, simple[0], simple[0]]
+        season, transitions = self.simple(values, series, pairs, clock)
+        logistic = season
+        classified = season
         if self.logistic is not None:
-            made = self.features.make(values, pairs, clock)
-            out[2] = self.logistic.probabilities(_stacked(made, simple))
+            features = self.features.make(values, pairs, clock)
+            stacked = _stacked(features, [season, transitions])
+            logistic = self.logistic.probabilities(stacked)
             if self.classifier is not None:
-                out[3] = np.zeros_like(out[2])
-                out[3][:, self.seen] = self.classifier.probabilities(made)
+                classified = np.zeros_like(logistic)
+                classified[:, self.seen] = self.classifier.probabilities(features)
         # A little of every class, so that none has probability 0.
-        return [(1 - _LEAST * one.shape[1]) * one + _LEAST for one in out]
+        each = [season, transitions, logistic, classified]
+        return [(1 - _LEAST * one.shape[1]) * one + _LEAST for one in each]
 
     def simple(
         self,
@@ -99,8 +98,10 @@ class ClassFit:
     @property
     def believed(self) -> Float64Array:
         """Weights before any truth: less for frequencies and transitions, which the others read."""
+        simple = 0.1
         n_others = len(self.names) - 2
-        return np.array([_SIMPLE, _SIMPLE, *[(1 - 2 * _SIMPLE) / n_others] * n_others])
+        other = (1 - 2 * simple) / n_others
+        return np.array([simple, simple, *[other] * n_others])
 
     @property
     def look_back(self) -> int:
@@ -126,19 +127,26 @@ class ClassFit:
         origins, steps: the row of each window's first forecast step, and its step on the clock.
         """
         n_columns = self.targets[-1].group.stop
-        out = np.empty((len(self.names), len(origins), self.pred_len, n_columns))
-        size = max(1, _CHUNK // self.pred_len)
-        for start in range(0, len(origins), size):
-            part = slice(start, start + size)
-            window, ahead = (i.ravel() for i in np.indices((len(origins[part]), self.pred_len)))
-            window = window + start
-            pairs = Pairs(origins[window], ahead, 0 * ahead, begin[window], steps[window])
+        y_pred = np.empty((len(self.names), len(origins), self.pred_len, n_columns))
+        n_windows = max(1, 8192 // self.pred_len)
+        for start in range(0, len(origins), n_windows):
+            chunk = slice(start, start + n_windows)
+            shape = (len(origins[chunk]), self.pred_len)
+            window, ahead = np.indices(shape).reshape(2, -1)
+            window += start
+            pairs = Pairs(
+                origin=origins[window],
+                ahead=ahead,
+                target=np.zeros_like(ahead),
+                begin=begin[window],
+                step=steps[window],
+            )
             for fit in self.targets:
-                each = fit.probabilities(values, series[window], pairs, clock)
-                for number, made in enumerate(each[: len(self.names)]):
-                    shape = (-1, self.pred_len, made.shape[1])
-                    out[number, part, :, fit.group] = made.reshape(shape)
-        return out
+                forecasts = fit.probabilities(values, series[window], pairs, clock)
+                for number in range(len(self.names)):
+                    forecast = forecasts[number].reshape(*shape, -1)
+                    y_pred[number, chunk, :, fit.group] = forecast
+        return y_pred
 
 
 def fit_classes(
@@ -160,12 +168,14 @@ def fit_classes(
     stop: the row of each series from which on no truth is read; None for its end.
     classifier: any of scikit-learn that has probabilities, which is cloned; None for none.
     """
-    truths = (_truths(timeline, group, missing, stop) for group in groups)
-    fits = [_fit_target(timeline, columns, own, classifier, random_state) for own in truths]
+    fits = []
+    for group in groups:
+        truths = _read_truths(timeline, group, missing, stop)
+        fits.append(_fit_target(timeline, columns, truths, classifier, random_state))
     names = ["season", "transitions", "logistic"]
     if classifier is not None:
-        plain = isinstance(classifier, HistGradientBoostingClassifier)
-        names.append("trees" if plain else type(classifier).__name__)
+        boosted = isinstance(classifier, HistGradientBoostingClassifier)
+        names.append("trees" if boosted else type(classifier).__name__)
     return ClassFit(tuple(fits), tuple(names), columns.pred_len)
 
 
@@ -188,65 +198,114 @@ class _Truths(NamedTuple):
     begin: IntArray
 
 
-def _truths(
+def _read_truths(
     timeline: Timeline, group: slice, missing: BoolArray | None, stop: IntArray | None
 ) -> _Truths:
-    own = timeline.values[:, group].astype(np.float64)
-    known = np.ones(len(own), dtype=bool) if missing is None else ~missing[:, group.start]
-    weight = np.ones(len(own))
+    """Read the truths of a target, and which of them may be learnt."""
+    columns = timeline.values[:, group].astype(np.float64)
+    known = np.ones(len(columns), dtype=bool)
+    if missing is not None:
+        known = ~missing[:, group.start]
+    weight = np.ones(len(columns))
     if timeline.weight is not None:
         weight = timeline.weight[:, group.start].astype(np.float64)
     end = timeline.first_row[1:] if stop is None else stop
-    usable = known & (np.arange(len(own)) < end[timeline.series]) & (weight > 0)
-    begin = first_known(missing, timeline.first_row)
-    return _Truths(group, own, known, usable, weight, own.argmax(axis=1), begin)
+    before_end = np.arange(len(columns)) < end[timeline.series]
+    return _Truths(
+        group=group,
+        columns=columns,
+        known=known,
+        usable=known & before_end & (weight > 0),
+        weight=weight,
+        number=columns.argmax(axis=1),
+        begin=first_known(missing, timeline.first_row),
+    )
 
 
 def _fit_target(
     timeline: Timeline, columns: Columns, truths: _Truths, classifier: Any, seed: int
 ) -> TargetFit:
     """Fit frequencies and transitions, then logistic map and classifier on them and on features."""
-    series, begin, rows = timeline.series, truths.begin, np.flatnonzero(truths.usable)
+    # 1. Frequencies of phases, and transitions.
     features = make_features(timeline, columns, truths.group)
-    number, weight, steps = truths.number[rows], truths.weight[rows], timeline.steps_of(rows)
-    sizes = {"n_classes": truths.columns.shape[1], "n_series": timeline.n_series}
-    when = steps, series[rows], timeline.clock, features.maker.seasons
-    season = frequencies.fit_frequencies(number, weight, *when, **sizes)
-    weight, each = np.where(truths.usable, truths.weight, 0.0), begin[series]
-    found = frequencies.fit_transitions(
-        truths.columns, weight, truths.known, each, columns.pred_len
+    fit = TargetFit(
+        group=truths.group,
+        season=_fit_season(timeline, truths, features.maker.seasons),
+        transitions=_fit_transitions(timeline, truths, columns.pred_len),
+        logistic=None,
+        classifier=None,
+        seen=np.arange(0),
+        features=features,
     )
-    fit = TargetFit(truths.group, season, found, None, None, np.arange(0), features)
-    rows = rows[rows > each[rows]]
+    # 2. The logistic map, on features of pairs and on those forecasts of them.
     n_most = _LOGISTIC_PAIRS if classifier is None else MOST_PAIRS
-    one = columns._replace(n_targets=1)
-    pairs = draw_pairs(timeline, one, begin, rows, seed, n_most)
+    pairs = _draw(timeline, columns, truths, seed, n_most)
     if not len(pairs.origin):
         return fit
     made = features.make(timeline.values, pairs, timeline.clock)
-    at = pairs.origin + pairs.ahead
     fit = replace(fit, logistic=_fit_logistic(timeline, fit, truths, pairs, made))
-    seen = np.unique(truths.number[at])
+    # 3. The classifier, on features alone.
+    rows = pairs.origin + pairs.ahead
+    number = truths.number[rows]
+    seen = np.unique(number)
     if classifier is None or len(seen) < 2:
         return fit
-    fitted = ready(classifier, seed).fit(made, truths.number[at], truths.weight[at])
+    fitted = ready(classifier, seed).fit(made, number, truths.weight[rows])
     return replace(fit, classifier=fitted, seen=seen)
+
+
+def _fit_season(
+    timeline: Timeline, truths: _Truths, seasons: tuple[int, ...]
+) -> frequencies.Frequencies:
+    """Fit frequencies of phases to the truths that may be learnt."""
+    rows = np.flatnonzero(truths.usable)
+    return frequencies.fit_frequencies(
+        truths.number[rows],
+        truths.weight[rows],
+        timeline.steps_of(rows),
+        timeline.series[rows],
+        timeline.clock,
+        seasons,
+        n_classes=truths.columns.shape[1],
+        n_series=timeline.n_series,
+    )
+
+
+def _fit_transitions(timeline: Timeline, truths: _Truths, pred_len: int) -> frequencies.Transitions:
+    """Fit transitions to the truths that may be learnt."""
+    weight = np.where(truths.usable, truths.weight, 0.0)
+    begin = truths.begin[timeline.series]
+    return frequencies.fit_transitions(truths.columns, weight, truths.known, begin, pred_len)
+
+
+def _draw(timeline: Timeline, columns: Columns, truths: _Truths, seed: int, n_most: int) -> Pairs:
+    """Draw pairs among truths that have a known row before them."""
+    rows = np.flatnonzero(truths.usable)
+    rows = rows[rows > truths.begin[timeline.series[rows]]]
+    one_target = columns._replace(n_targets=1)
+    return draw_pairs(timeline, one_target, truths.begin, rows, seed, n_most)
 
 
 def _fit_logistic(
     timeline: Timeline, fit: TargetFit, truths: _Truths, pairs: Pairs, made: Float64Array
 ) -> Logistic:
-    some = slice(None, None, -(-len(made) // _LOGISTIC_PAIRS))
-    pairs = pairs.take(some)
-    at, rows = pairs.origin + pairs.ahead, np.flatnonzero(truths.usable)
+    """Fit the logistic map to some pairs, whose frequencies do without their block of time."""
+    every = -(-len(made) // _LOGISTIC_PAIRS)
+    pairs = pairs.take(slice(None, None, every))
+    rows = pairs.origin + pairs.ahead
+    usable = np.flatnonzero(truths.usable)
+    blocks = frequencies.time_blocks(timeline.steps_of(usable))
+    block = blocks[np.searchsorted(usable, rows)]
+    simple = fit.simple(timeline.values, timeline.series_of(rows), pairs, timeline.clock, block)
+    features = _stacked(made[::every], simple)
+    n_classes = truths.columns.shape[1]
+    truth = np.eye(n_classes)[truths.number[rows]]
     steps = pairs.step + pairs.ahead
-    block = frequencies.time_blocks(timeline.steps_of(rows))[np.searchsorted(rows, at)]
-    simple = fit.simple(timeline.values, timeline.series_of(at), pairs, timeline.clock, block)
-    n_classes, late = truths.columns.shape[1], steps >= np.quantile(steps, 1 - _LATE)
-    truth, features = np.eye(n_classes)[truths.number[at]], _stacked(made[some], simple)
-    return fit_logistic(features, truth, truths.weight[at], 2 * n_classes, late)
+    late = steps >= np.quantile(steps, 0.8)  # which choose the penalty
+    return fit_logistic(features, truth, truths.weight[rows], 2 * n_classes, late)
 
 
 def _stacked(features: Float64Array, simple: list[Float64Array]) -> Float64Array:
     """Append the log probabilities of the simple forecasters to the features."""
-    return np.hstack([features, *(np.log(np.maximum(one, _LEAST)) for one in simple)])
+    logs = [np.log(np.maximum(one, _LEAST)) for one in simple]
+    return np.hstack([features, *logs])

@@ -12,11 +12,9 @@ from skinformer.timeline.clock import Clock, wall_times
 _N_BLOCKS = 6
 #: How many truths of a cell the wider cell around it may count for.
 _PRIORS = (2.0, 8.0, 32.0, 128.0)
-#: The same for a transition, toward the frequency of all rows.
-_PRIOR = 4.0
 #: Mean log loss by which a phase has to be better than one that is named before it.
 _LEAST_GAIN = 0.002
-_DAY, _WEEK = 1440, 7 * 1440  # minutes
+_DAY = 1440  # minutes
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,17 @@ class Frequencies:
         self, steps: IntArray, series: IntArray, clock: Clock, block: IntArray | int = -1
     ) -> Float64Array:
         """Forecast steps, (n, n_classes), without the truths of a block; -1 for with all."""
-        cells = np.minimum(phases(self.name, steps, clock), self.table.shape[1] - 1)
-        level = self.level[np.minimum(series, len(self.level) - 1)]
-        out = self.table[block, cells] * level
-        return np.asarray(out / out.sum(axis=1, keepdims=True))
+        unseen = self.table.shape[1] - 1
+        cells = np.minimum(phases(self.name, steps, clock), unseen)
+        new_series = len(self.level) - 1
+        level = self.level[np.minimum(series, new_series)]
+        return _normalise(self.table[block, cells] * level)
 
 
 def time_blocks(steps: IntArray) -> IntArray:
     """Cut time into blocks of equal length, and number the block of each step from 0."""
-    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    first = int(steps.min())
+    span = int(np.ptp(steps)) + 1
     return np.asarray((steps - first) * _N_BLOCKS // span)
 
 
@@ -68,37 +68,61 @@ def fit_frequencies(
     which tell it. ``weight`` is above 0; ``seasons`` are the rows of those that may matter.
     """
     block = time_blocks(steps)
-    each = np.zeros((_N_BLOCKS, n_classes))
-    np.add.at(each, (block, truth), weight)
-    start = _without_each(each) + 1.0
-    start /= start.sum(axis=1, keepdims=True)
-    best, found = -np.inf, ("", start[:, None])
-    parents: dict[str, Float64Array] = {}
+    counts = _count_without_blocks((_N_BLOCKS, n_classes), (block, truth), weight)
+    overall = _normalise(counts + 1.0)
+    best = ""
+    best_gain = -np.inf
+    tables: dict[str, Float64Array] = {}
     for name, parent in _candidates(seasons, clock):
         cells = phases(name, steps, clock)
-        counts = np.zeros((_N_BLOCKS, int(cells.max()) + 1, n_classes))
-        np.add.at(counts, (block, cells, truth), weight)
-        counts = _without_each(counts)
-        around = np.repeat(start[:, None], counts.shape[1], axis=1)
-        if parent in parents:  # a cell of the week lies within one of the day
-            around[:, cells] = parents[parent][:, phases(parent, steps, clock)]
-        own = -np.inf
-        for prior in _PRIORS:
-            table = counts + prior * around
-            table /= table.sum(axis=2, keepdims=True)
-            gain = float(weight @ np.log(table[block, cells, truth]))
-            if gain > own:
-                own, parents[name] = gain, table
-        if own > best + _LEAST_GAIN * weight.sum():
-            best = own
-            found = name, np.concatenate([parents[name], start[:, None]], axis=1)
-    return Frequencies(*found, _levels(truth, weight, series, start[-1], n_series))
+        n_cells = int(cells.max()) + 1
+        places = (block, cells, truth)
+        counts = _count_without_blocks((_N_BLOCKS, n_cells, n_classes), places, weight)
+        around = np.repeat(overall[:, None], n_cells, axis=1)
+        if parent in tables:  # a cell of the week lies within one of the day
+            wider_cells = phases(parent, steps, clock)
+            around[:, cells] = tables[parent][:, wider_cells]
+        gain, tables[name] = _smooth(counts, around, places, weight)
+        if gain > best_gain + _LEAST_GAIN * weight.sum():
+            best = name
+            best_gain = gain
+    table = np.concatenate([tables[best], overall[:, None]], axis=1)
+    level = _levels(truth, weight, series, overall[-1], n_series)
+    return Frequencies(best, table, level)
 
 
-def _without_each(counts: Float64Array) -> Float64Array:
-    """Sum over blocks, (n_blocks + 1, …): without each of them, and last all of them."""
+def _smooth(
+    counts: Float64Array, around: Float64Array, places: tuple[IntArray, ...], weight: Float64Array
+) -> tuple[float, Float64Array]:
+    """Return the log likelihood and the probabilities of cells, by the prior that forecasts best.
+
+    counts, around: of cells, without each block of time, and probabilities of the cells around.
+    places: block, cell and class of each truth.
+    """
+    best_gain = -np.inf
+    best_table = around
+    for prior in _PRIORS:
+        table = _normalise(counts + prior * around)
+        gain = float(weight @ np.log(table[places]))
+        if gain > best_gain:
+            best_gain = gain
+            best_table = table
+    return best_gain, best_table
+
+
+def _count_without_blocks(
+    shape: tuple[int, ...], places: tuple[IntArray, ...], weight: Float64Array
+) -> Float64Array:
+    """Add up weights at places, (n_blocks + 1, …): without each block, and last of all of them."""
+    counts = np.zeros(shape)
+    np.add.at(counts, places, weight)
     whole = counts.sum(axis=0, keepdims=True)
     return np.concatenate([whole - counts, whole])
+
+
+def _normalise(table: Float64Array) -> Float64Array:
+    """Divide by the sum over classes, which come last."""
+    return np.asarray(table / table.sum(axis=-1, keepdims=True))
 
 
 def _levels(
@@ -106,28 +130,32 @@ def _levels(
 ) -> Float64Array:
     """Return how much likelier each class is in each series than in all."""
     level = np.ones((n_series + 1, len(start)))
-    if n_series > 1:
-        counts = np.zeros((n_series, len(start)))
-        np.add.at(counts, (series, truth), weight)
-        prior = _PRIORS[1]
-        share = (counts + prior * start) / (counts.sum(axis=1, keepdims=True) + prior)
-        level[:-1] = share / start
+    if n_series == 1:
+        return level
+    prior = 8.0  # truths
+    counts = np.zeros((n_series, len(start)))
+    np.add.at(counts, (series, truth), weight)
+    n_truths = counts.sum(axis=1, keepdims=True)
+    share = (counts + prior * start) / (n_truths + prior)
+    level[:-1] = share / start
     return level
 
 
 def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[tuple[str, str]]:
     """Name the phases that are tried, each with the wider one around it."""
-    everything = ("all rows", "")
+    candidates = [("all rows", "")]
     if not clock.dated:
-        return [everything, *((str(season), "") for season in seasons)]
-    step = float(np.ptp(clock.elapsed(np.array([0, 48])))) / 48 / 60e6  # minutes
-    out = [everything]
+        return candidates + [(str(season), "") for season in seasons]
+    span = np.ptp(clock.elapsed(np.array([0, 48])))
+    step = float(span) / 48 / 60e6  # minutes
     if step < _DAY:
-        out += [("hour", ""), ("hour and weekday", "hour"), ("hour and weekend", "hour")]
-    elif step < _WEEK:
-        out.append(("weekday", ""))
-    out += [("month", ""), ("hour and month", "hour")] if step < _DAY else [("month", "")]
-    return out
+        candidates += [("hour", ""), ("hour and weekday", "hour"), ("hour and weekend", "hour")]
+    elif step < 7 * _DAY:
+        candidates.append(("weekday", ""))
+    candidates.append(("month", ""))
+    if step < _DAY:
+        candidates.append(("hour and month", "hour"))
+    return candidates
 
 
 def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
@@ -142,7 +170,8 @@ def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
     distinct, place = np.unique(steps, return_inverse=True)
     wall = wall_times(clock.labels(distinct))
     minute = np.asarray(wall.hour * 60 + wall.minute, dtype=np.int64)
-    day, month = (np.asarray(f, dtype=np.int64) for f in (wall.day_of_week, wall.month - 1))
+    day = np.asarray(wall.day_of_week, dtype=np.int64)
+    month = np.asarray(wall.month - 1, dtype=np.int64)
     cells = {
         "hour": minute,
         "weekday": day,
@@ -171,9 +200,9 @@ class Transitions:
         """
         last = np.nan_to_num(last)
         rest = np.maximum(1.0 - last.sum(axis=1, keepdims=True), 0.0)
-        each = self.table[ahead] * np.hstack([last, rest])[:, :, None]
-        out = each.sum(axis=1)
-        return np.asarray(out / out.sum(axis=1, keepdims=True))
+        weights = np.hstack([last, rest])
+        mixture = (self.table[ahead] * weights[:, :, None]).sum(axis=1)
+        return _normalise(mixture)
 
 
 def fit_transitions(
@@ -185,24 +214,35 @@ def fit_transitions(
     n_classes); ``weight`` is 0 where a truth is not to be learnt; ``begin`` is the first row of
     each row's series.
     """
-    n_rows, n_classes = columns.shape
-    whole = (columns * weight[:, None]).sum(axis=0)
-    start = (whole + 1.0) / (whole.sum() + n_classes)
+    prior = 4.0  # truths
+    n_classes = columns.shape[1]
+    total = (columns * weight[:, None]).sum(axis=0)
+    overall = (total + 1.0) / (total.sum() + n_classes)
     table = np.empty((pred_len, n_classes + 1, n_classes))
-    table[:, -1] = start
+    table[:, -1] = overall
     seen = columns * known[:, None]
-    rows = np.arange(n_rows)
     for ahead in range(pred_len):
-        lag = ahead + 1
-        late = rows[lag:]
-        inside = weight[late] * (late - lag >= begin[late])
-        counts = seen[: max(n_rows - lag, 0)].T @ (columns[lag:] * inside[:, None])
-        table[ahead, :-1] = (counts + _PRIOR * start) / (counts.sum(axis=1, keepdims=True) + _PRIOR)
+        counts = _count_transitions(seen, columns, weight, begin, lag=ahead + 1)
+        smoothed = counts + prior * overall
+        n_truths = counts.sum(axis=1, keepdims=True)
+        table[ahead, :-1] = smoothed / (n_truths + prior)
     return Transitions(table)
+
+
+def _count_transitions(
+    seen: Float64Array, columns: Float64Array, weight: Float64Array, begin: IntArray, *, lag: int
+) -> Float64Array:
+    """Count classes, (n_classes, n_classes), by the class that was seen so many rows before."""
+    n_before = max(len(columns) - lag, 0)
+    same_series = np.arange(n_before) >= begin[lag:]
+    later_weight = weight[lag:] * same_series
+    later = columns[lag:] * later_weight[:, None]
+    return np.asarray(seen[:n_before].T @ later)
 
 
 def last_rows(columns: Floats, pairs: Pairs) -> Float64Array:
     """Read the row before each origin, (n, n_classes); NaN where the series has none."""
     rows = pairs.origin - 1
     read = columns[np.maximum(rows, 0)].astype(np.float64)
-    return np.where((rows >= pairs.begin)[:, None], read, np.nan)
+    inside = rows >= pairs.begin
+    return np.where(inside[:, None], read, np.nan)

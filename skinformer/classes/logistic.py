@@ -10,13 +10,10 @@ import numpy as np
 from skinformer.algebra import product, solution
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
-_MOST_STEPS = 200
 #: Weights of half the squared slopes, against the sum of log losses, that compete.
 _PENALTIES = (30_000.0, 3000.0, 300.0, 30.0, 3.0)
 #: Share of the penalty for slopes of what is a forecast by itself.
 _FREEDOM = 0.01
-#: Change of the mean log loss by which a step counts.
-_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -34,10 +31,10 @@ class Logistic:
 
     def probabilities(self, features: Float64Array) -> Float64Array:
         """Forecast, (n, n_classes); a NaN counts as the mean, and no row depends on others."""
-        ready = _standard(features, self.mean, self.scale)
+        standardised = _standardise(features, self.mean, self.scale)
         # Not by a matrix product, which rounds by its shape.
-        logits = np.stack([(ready * slope).sum(axis=1) for slope in self.slope], axis=1)
-        return np.exp(log_softmax(logits + self.intercept))
+        logits = [(standardised * slope).sum(axis=1) for slope in self.slope]
+        return np.exp(log_softmax(np.stack(logits, axis=1) + self.intercept))
 
 
 def fit_logistic(
@@ -55,17 +52,27 @@ def fit_logistic(
     held back a hundred times less, so that what is left without the others is a blend of them.
     late: the truths by which the penalty of slopes is chosen; in the end these are learnt, too.
     """
+    mean, scale = _mean_and_scale(features)
+    ones = np.ones((len(features), 1))
+    standardised = np.hstack([_standardise(features, mean, scale), ones])
+    problem = _Problem(standardised, truth, weight, n_free)
+    penalty = _PENALTIES[-1]
+    if late.any() and not late.all():
+        penalty = _best_penalty(problem, late)
+    slopes = problem.solve(penalty, problem.no_slopes())
+    return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
+
+
+def _mean_and_scale(features: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return mean and deviation of what is known of each feature; infinity for constant ones."""
     known = ~np.isnan(features)
     count = np.maximum(known.sum(axis=0), 1)
     mean = np.where(known, features, 0.0).sum(axis=0) / count
-    scale = np.sqrt((np.where(known, features - mean, 0.0) ** 2).sum(axis=0) / count)
-    scale[scale <= 1e-9 * np.maximum(np.abs(mean), 1e-9)] = np.inf
-    ready = np.hstack([_standard(features, mean, scale), np.ones((len(features), 1))])
-    problem = _Problem(ready, truth, weight, n_free)
-    parted = late.any() and not late.all()
-    penalty = _best_penalty(problem, late) if parted else _PENALTIES[-1]
-    slopes = problem.solve(penalty, np.zeros((ready.shape[1], truth.shape[1])))
-    return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
+    residuals = np.where(known, features - mean, 0.0)
+    scale = np.sqrt((residuals**2).sum(axis=0) / count)
+    rounding = 1e-9 * np.maximum(np.abs(mean), 1e-9)
+    scale[scale <= rounding] = np.inf
+    return mean, scale
 
 
 class _Problem(NamedTuple):
@@ -77,55 +84,95 @@ class _Problem(NamedTuple):
     n_free: int
 
     def part(self, rows: BoolArray) -> _Problem:
+        """Choose rows."""
         return _Problem(self.features[rows], self.truth[rows], self.weight[rows], self.n_free)
 
-    def loss(self, slopes: Float64Array) -> float:
-        logs = log_softmax(product(self.features, slopes))
-        return -float(self.weight @ (logs * self.truth).sum(axis=1))
+    def no_slopes(self) -> Float64Array:
+        """Return slopes of zero, (n_features, n_classes)."""
+        return np.zeros((self.features.shape[1], self.truth.shape[1]))
 
-    def solve(self, penalty: float, slopes: Float64Array) -> Float64Array:
-        """Find the slopes of one penalty, from those of another on."""
+    def log_probabilities(self, slopes: Float64Array) -> Float64Array:
+        """Forecast, (n, n_classes)."""
+        return log_softmax(product(self.features, slopes))
+
+    def loss(self, logs: Float64Array) -> float:
+        """Sum the log losses of forecasts."""
+        log_likelihood = (logs * self.truth).sum(axis=1)
+        return -float(self.weight @ log_likelihood)
+
+    def gradient(self, logs: Float64Array) -> Float64Array:
+        """Differentiate the loss by slopes."""
+        errors = np.exp(logs) - self.truth
+        return product(self.features.T, self.weight[:, None] * errors)
+
+    def inverse_bound(self, ridge: Float64Array) -> Float64Array:
+        """Invert the bound of every class's block of the Hessian."""
+        # Half of the products bounds it; penalties are added as they are.
+        squares = product(self.features.T * self.weight, self.features)
+        bound = 0.5 * squares + np.diag(ridge)
+        return solution(bound, np.eye(len(ridge)))
+
+    def ridge(self, penalty: float) -> Float64Array:
+        """Return the penalty of each feature's slope, and of the intercept."""
         ridge = np.full(self.features.shape[1], penalty)
         ridge[-1 - self.n_free :] *= _FREEDOM
         ridge[-1] = 1e-6 * self.weight.sum()
-        # Half of the products bounds every class's block; penalties are added as they are.
-        squares = product(self.features.T * self.weight, self.features)
-        bound = solution(0.5 * squares + np.diag(ridge), np.eye(len(ridge)))
-        ahead, momentum, before = slopes, 1.0, np.inf
-        for _ in range(_MOST_STEPS):
-            logs = log_softmax(product(self.features, ahead))
-            loss = -float(self.weight @ (logs * self.truth).sum(axis=1))
-            loss += 0.5 * float((ridge[:, None] * ahead**2).sum())
-            if loss > before:  # momentum went too far: start again from where it was lower
-                ahead, momentum, before = slopes, 1.0, np.inf
+        return ridge
+
+    def solve(self, penalty: float, slopes: Float64Array) -> Float64Array:
+        """Find the slopes of one penalty, from those of another on.
+
+        By Nesterov's accelerated steps (Beck and Teboulle 2009, A fast iterative
+        shrinkage-thresholding algorithm, SIAM Journal on Imaging Sciences 2), begun anew where the
+        loss rises.
+        """
+        n_steps = 200
+        tolerance = 1e-6 * self.weight.sum()  # change of the loss by which a step counts
+        ridge = self.ridge(penalty)
+        inverse_bound = self.inverse_bound(ridge)
+        penalties = ridge[:, None]
+        ahead = slopes
+        momentum = 1.0
+        last_loss = np.inf
+        for _ in range(n_steps):
+            logs = self.log_probabilities(ahead)
+            loss = self.loss(logs) + 0.5 * float((penalties * ahead**2).sum())
+            if loss > last_loss:  # momentum went too far: start again from where it was lower
+                ahead = slopes
+                momentum = 1.0
+                last_loss = np.inf
                 continue
-            if before - loss < _TOLERANCE * self.weight.sum():
+            if last_loss - loss < tolerance:
                 break
-            before = loss
-            gradient = product(self.features.T, self.weight[:, None] * (np.exp(logs) - self.truth))
-            new = ahead - bound @ (gradient + ridge[:, None] * ahead)
-            grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead = new + (momentum - 1) / grown * (new - slopes)
-            slopes, momentum = new, grown
+            last_loss = loss
+            gradient = self.gradient(logs) + penalties * ahead
+            new = ahead - inverse_bound @ gradient
+            new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            ahead = new + (momentum - 1) / new_momentum * (new - slopes)
+            slopes = new
+            momentum = new_momentum
         return slopes
 
 
 def _best_penalty(problem: _Problem, late: BoolArray) -> float:
     """Find the penalty under which early truths forecast late ones best."""
-    early, judge = problem.part(~late), problem.part(late)
-    slopes = np.zeros((problem.features.shape[1], problem.truth.shape[1]))
+    early_problem = problem.part(~late)
+    late_problem = problem.part(late)
+    slopes = problem.no_slopes()
     losses = []
     for penalty in _PENALTIES:  # the strongest first: each solution is near the one before
-        slopes = early.solve(penalty, slopes)
-        losses.append(judge.loss(slopes))
+        slopes = early_problem.solve(penalty, slopes)
+        losses.append(late_problem.loss(late_problem.log_probabilities(slopes)))
     return _PENALTIES[int(np.argmin(losses))]
 
 
 def log_softmax(logits: Float64Array) -> Float64Array:
     """Return logarithms of probabilities, along the last axis."""
     logits = logits - logits.max(axis=-1, keepdims=True)
-    return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
+    total = np.exp(logits).sum(axis=-1, keepdims=True)
+    return np.asarray(logits - np.log(total))
 
 
-def _standard(features: Float64Array, mean: Float64Array, scale: Float64Array) -> Float64Array:
+def _standardise(features: Float64Array, mean: Float64Array, scale: Float64Array) -> Float64Array:
+    """Standardise features; a NaN becomes the mean."""
     return np.nan_to_num((features - mean) / scale, copy=False)

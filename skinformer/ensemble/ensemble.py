@@ -176,9 +176,9 @@ def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
 
 @dataclass(frozen=True)
 class EnsembleForecaster:
-    """Forecast windows of tracks by an ensemble.
+    """Forecast windows of segments by an ensemble.
 
-    series: that of each track; those from the last fitted one on are new.
+    series: that of each segment; those from the last fitted one on are new.
     clock: what the steps count.
     head: what the outputs of the network are; all others give points.
     limits: what no forecast exceeds by much, of each series and of new ones.
@@ -198,7 +198,7 @@ class EnsembleForecaster:
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """Forecast windows, standardised: (n, pred_len, n_targets, *head.outputs).
 
-        rows: consecutive rows of every track.
+        rows: consecutive rows of every segment.
         origins: the row of each window's first step.
 
         Who has no weight in a window is not asked, but for a network of several outputs: how far

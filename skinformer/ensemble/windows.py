@@ -19,18 +19,18 @@ from skinformer.timeline.clock import Clock
 
 
 class Rows(NamedTuple):
-    """Consecutive rows of every track, from its first context to its last block.
+    """Consecutive rows of every segment, from its first context to its last block.
 
     values: (n_rows, n_columns), standardised; before the first known target the training mean
     stands.
-    track, steps: (n_rows,), the track and the step of each row.
-    begin: (n_tracks,), the first row of each track with a known target.
+    segment, steps: (n_rows,), the segment and the step of each row.
+    begin: (n_tracks,), the first row of each segment with a known target.
     known: (n_rows, n_targets), which targets were observed; others are filled, and are forecasts
     behind the history. None for all of them.
     """
 
     values: Float32Array
-    track: IntArray
+    segment: IntArray
     steps: IntArray
     begin: IntArray
     known: BoolArray | None = None
@@ -45,7 +45,7 @@ Forecaster = Callable[[Rows, IntArray], Float32Array]
 class Canvas:
     """Rows, and what tensors and modules are made of them once, however often they forecast.
 
-    series: that of each track; those from the last fitted one on are new.
+    series: that of each segment; those from the last fitted one on are new.
     clock: what the steps count.
     given: the rows as tensors, where they are such already.
     """
@@ -63,9 +63,9 @@ class Canvas:
         """The rows as tensors; on the CPU in the same memory."""
         if self.given is not None:
             return self.given
-        values, track, steps = self.rows[:3]
+        values, segment, steps = self.rows[:3]
         return window_source(
-            values, steps, self.series[track], self.clock, sizes=self.sizes, device=self.device
+            values, steps, self.series[segment], self.clock, sizes=self.sizes, device=self.device
         )
 
     def refreshed(self) -> Canvas:
@@ -109,13 +109,13 @@ class Windows:
     @property
     def begin(self) -> IntArray:
         """The first row of each window's series with a known target; of nothing known, its own."""
-        begin = self.canvas.rows.begin[self.canvas.rows.track[self.origins]]
+        begin = self.canvas.rows.begin[self.canvas.rows.segment[self.origins]]
         return np.where(begin < self.origins, begin, self.origins - self.canvas.sizes.seq_len)
 
     @property
     def series(self) -> IntArray:
         """The series of each window."""
-        return self.canvas.series[self.canvas.rows.track[self.origins]]
+        return self.canvas.series[self.canvas.rows.segment[self.origins]]
 
     @property
     def steps(self) -> IntArray:

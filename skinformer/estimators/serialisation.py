@@ -23,7 +23,7 @@ from skinformer.reading.labels import LabelReader
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.tabular.regressors import ReadyRegressor
-from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
+from skinformer.tabular.trees import Boosted, Trees, classifier_from_arrays, from_arrays, to_arrays
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.clock import CLOCKS, Clock
 from skinformer.timeline.target_scale import FittedTransformer
@@ -57,13 +57,13 @@ def _linear_kind(kind: type) -> Kind:
     return Kind(kind.__name__, kind, apart, together)
 
 
-def _boosted_kind(kind: Any, plant: Callable[..., Any], *beside: str) -> Kind:
+def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
     """List trees: unfitted by their parameters, fitted by what they learnt and names beside it."""
 
     def apart(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
             return {"parameters": boosted.get_params(), "trees": None, **dict.fromkeys(beside)}
-        trees = uproot(boosted)
+        trees = to_arrays(boosted)
         if trees is None:
             raise NotPlainError("", boosted)
         learnt = {name: getattr(boosted, f"{name}_") for name in beside}
@@ -72,7 +72,7 @@ def _boosted_kind(kind: Any, plant: Callable[..., Any], *beside: str) -> Kind:
     def together(given: Any) -> Any:
         if given["trees"] is None:
             return kind(**given["parameters"])
-        return plant(given["trees"], *(given[name] for name in beside))
+        return make(given["trees"], *(given[name] for name in beside))
 
     return Kind(kind.__name__, kind, apart, together)
 
@@ -92,8 +92,8 @@ _KINDS = [
     *LABEL_KINDS,
     *(_part_kind(part) for part in PARTS.values()),
     *(_linear_kind(kind) for kind in _LINEAR),
-    _boosted_kind(HistGradientBoostingRegressor, plant),
-    _boosted_kind(HistGradientBoostingClassifier, plant_classifier, "classes"),
+    _boosted_kind(HistGradientBoostingRegressor, from_arrays),
+    _boosted_kind(HistGradientBoostingClassifier, classifier_from_arrays, "classes"),
     Kind(
         "slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)
     ),

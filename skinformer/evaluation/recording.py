@@ -88,13 +88,13 @@ class RequestedForecasts:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
         keys = np.stack([self.steps.segment, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
-        tracks, steps = windows.tolist()
-        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(tracks, steps, strict=True))
+        segments, steps = windows.tolist()
+        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(segments, steps, strict=True))
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            own_tracks = rows.track[origins].tolist()
+            own_segments = rows.segment[origins].tolist()
             own_steps = rows.steps[origins].tolist()
-            pairs = enumerate(zip(own_tracks, own_steps, strict=True))
+            pairs = enumerate(zip(own_segments, own_steps, strict=True))
             place = {pair: i for i, pair in pairs if pair in found}
             if place:
                 observed = observe(ensemble, rows, origins[list(place.values())])

@@ -240,7 +240,7 @@ class _SizedWindows:
         Rows that are farther back than a forecast looks do not matter: whether they are there
         depends on the other steps of the request.
         """
-        begin = self.requested.place.begin[rows.track[origins]]
+        begin = self.requested.place.begin[rows.segment[origins]]
         late = np.maximum(rows.steps[origins] - begin, 0)
         start = origins - late
         known_until = np.maximum(self.known_until[origins], start - self.forecaster.look_back)
@@ -264,7 +264,7 @@ class _SizedWindows:
         self, rows: Rows, origins: IntArray, anchor: IntArray, look_back: int
     ) -> IntArray:
         """Return the first known row of windows, not farther back than so many rows."""
-        begin = rows.begin[rows.track[origins]]
+        begin = rows.begin[rows.segment[origins]]
         return np.maximum(begin, anchor - look_back)
 
     def _earlier_errors(
@@ -284,9 +284,9 @@ class _SizedWindows:
     def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
-        segment = rows.track[origins]
+        segment = rows.segment[origins]
         series = self.requested.place.series[segment]
-        first_row = np.searchsorted(rows.track, segment)
+        first_row = np.searchsorted(rows.segment, segment)
         blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
         if not blank.any():
             return
@@ -308,7 +308,7 @@ class _SizedWindows:
     ) -> Float64Array:
         """Predict the sizes of errors of windows by what is known of these."""
         fit = self.forecaster
-        series = self.requested.place.series[rows.track[origins]]
+        series = self.requested.place.series[rows.segment[origins]]
         features = features_of(
             outputs,
             changes,
@@ -329,7 +329,7 @@ class _SizedWindows:
         errors = np.where(known[ahead][..., None], y - point, np.nan)
         if self.requested.clock == fit.history.clock:
             until = fit.intervals.fitted_until
-            series = self.requested.place.series[rows.track[origins]]
+            series = self.requested.place.series[rows.segment[origins]]
             fitted = series < len(until)
             fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
             errors[fitted] *= fit.intervals.optimism
@@ -344,20 +344,20 @@ def _known_rows(
     observed = requested.observed
     place = requested.place
     # 1. Rows of the history.
-    stored = history.find(place.series[rows.track], rows.steps)
-    known = place.stored[rows.track] & (stored >= 0)
+    stored = history.find(place.series[rows.segment], rows.steps)
+    known = place.stored[rows.segment] & (stored >= 0)
     if history.weight is not None:
         known[known] = (history.weight[stored[known]] > 0).all(axis=1)
     # 2. Rows of X.
     seen = ~np.isnan(observed.values[:, : fit.sizes.n_targets]).any(axis=1)
     if requested.filled is not None:
         seen &= ~requested.filled
-    first_row = np.searchsorted(rows.track, np.arange(len(place.series) + 1))
+    first_row = np.searchsorted(rows.segment, np.arange(len(place.series) + 1))
     first_step = rows.steps[np.minimum(first_row[:-1], len(rows.steps) - 1)]
     segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
     row = segments.find(observed.segment[seen], observed.steps[seen])
     known[row[row >= 0]] = True
-    return known, _known_until(known, first_row[rows.track])
+    return known, _known_until(known, first_row[rows.segment])
 
 
 def _known_until(known: BoolArray, first_row: IntArray) -> IntArray:

@@ -106,18 +106,8 @@ class CalendarFeatures(RowTransformer):
         UserWarning
             If the rows have no dates, so that nothing will be appended.
         """
-        try:
-            self._validate_params()
-        except ValueError as error:
-            if not isinstance(self.fields, str) or self.fields == "auto":
-                raise
-            typed = repr(self.fields)  # one field, or a place, as in other libraries
-            meant = f"fields=[{typed}]" if self.fields in calendar.FIELDS else f"holidays={typed}"
-            raise type(error)(f"{error} Pass {meant}.") from None
-        check_calendar("fields", self.fields, list(calendar.FIELDS))
-        given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
-        codes = (str(place).upper().replace("_", "-") for place in given)
-        self.holidays_: tuple[str, ...] = tuple(dict.fromkeys(codes))
+        self._check_parameters()
+        self.holidays_ = _read_places(self.holidays)
         time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
             warn_user(
@@ -129,11 +119,24 @@ class CalendarFeatures(RowTransformer):
             self.holidays_ = ()
             return self
         holiday_values(time, self.holidays_)  # which refuses what it cannot tell
-        auto = self.fields == "auto"
-        self.fields_ = (
-            calendar.choose_fields(time.unique().sort_values()) if auto else tuple(self.fields)
-        )
+        if self.fields == "auto":
+            self.fields_ = calendar.choose_fields(time.unique().sort_values())
+        else:
+            self.fields_ = tuple(self.fields)
         return self
+
+    def _check_parameters(self) -> None:
+        """Raise if a parameter is not valid, with the parameter that a lone text is meant for."""
+        try:
+            self._validate_params()
+        except ValueError as error:
+            if not isinstance(self.fields, str) or self.fields == "auto":
+                raise
+            meant = f"holidays={self.fields!r}"  # as in other libraries
+            if self.fields in calendar.FIELDS:
+                meant = f"fields=[{self.fields!r}]"
+            raise type(error)(f"{error} Pass {meant}.") from None
+        check_calendar("fields", self.fields, list(calendar.FIELDS))
 
     def transform(self, X: Any) -> Any:
         """
@@ -168,8 +171,10 @@ class CalendarFeatures(RowTransformer):
             )
         sizes = np.array([calendar.FIELDS[field].size for field in self.fields_])
         angle = 2 * np.pi * calendar.calendar_values(rows.time, self.fields_) / sizes
-        circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)
-        return self._wrap(np.hstack([values, circle, holiday_values(rows.time, self.holidays_)]), X)
+        circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+        holidays = holiday_values(rows.time, self.holidays_)
+        columns = [values, circle.reshape(len(values), -1), holidays]
+        return self._wrap(np.hstack(columns), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """
@@ -187,5 +192,14 @@ class CalendarFeatures(RowTransformer):
             holidays.
         """
         names = feature_names_in(self, input_features)
-        made = [*calendar.calendar_columns(self.fields_), *calendar.holiday_columns(self.holidays_)]
-        return np.array([*names, *made], dtype=object)
+        fields = calendar.calendar_columns(self.fields_)
+        holidays = calendar.holiday_columns(self.holidays_)
+        return np.array([*names, *fields, *holidays], dtype=object)
+
+
+def _read_places(holidays: Any) -> tuple[str, ...]:
+    """Return the codes of places, each once."""
+    if isinstance(holidays, str):
+        holidays = [holidays]
+    codes = [str(place).upper().replace("_", "-") for place in holidays or []]
+    return tuple(dict.fromkeys(codes))

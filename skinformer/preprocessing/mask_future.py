@@ -61,7 +61,9 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     """
 
     _parameter_constraints: ClassVar = {
-        **{name: CONSTRAINTS[name] for name in ("target", "pred_len", "known_future")},
+        "target": CONSTRAINTS["target"],
+        "pred_len": CONSTRAINTS["pred_len"],
+        "known_future": CONSTRAINTS["known_future"],
         "fill_value": [Real],
     }
 
@@ -123,10 +125,12 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = rows.values
-        values = values if values.dtype.kind == "f" else values.astype(np.float64)
+        if values.dtype.kind != "f":
+            values = values.astype(np.float64)
         found = sort_rows(rows.time, rows.series, len(values))
-        end = np.searchsorted(found.series, found.series, side="right")
-        last = found.order[end - np.arange(len(values)) <= self.pred_len]
+        end = np.searchsorted(found.series, found.series, side="right")  # of each row's series
+        n_left = end - np.arange(len(values))
+        last = found.order[n_left <= self.pred_len]
         out = values.copy()
         out[last] = mask_future(
             values[last], n_future=len(last), hidden=self.hidden_, fill=self.fill_value

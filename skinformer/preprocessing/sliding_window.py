@@ -101,8 +101,9 @@ class SlidingWindow(RowTransformer):
         self.series_, codes = grouped.names, grouped.series
         values = _as_float(rows.values)[grouped.order]
         self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
-        after = np.searchsorted(codes, codes, side="right") - np.arange(len(codes))
-        kept = after <= self.seq_len + self.lag
+        end = np.searchsorted(codes, codes, side="right")  # of each row's series
+        n_left = end - np.arange(len(codes))
+        kept = n_left <= self.seq_len + self.lag
         self._tail = values[kept], codes[kept], steps[kept]
         return self
 
@@ -130,19 +131,25 @@ class SlidingWindow(RowTransformer):
         rows = read_rows(self, X, reset=False)
         values = _as_float(rows.values)
         found = self._places.find(X, rows.time, rows.series, len(values))
-        codes, steps = found.series, found.steps
-        known, line, tick = values, codes, steps
-        if not found.own:  # X's own rows win: they come last
-            both = zip(self._tail, (values, codes, steps), strict=True)
-            known, line, tick = (np.concatenate(pair) for pair in both)
+        past_values, past_codes, past_steps = self._past(values, found)
         means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
-        mean = means[np.minimum(codes, len(self.mean_))].astype(values.dtype)
-        windows = np.empty((*values.shape, self.seq_len), dtype=known.dtype)
-        newest_first = _rows_back(line, tick, codes, steps - self.lag, length=self.seq_len)
+        mean = means[np.minimum(found.series, len(self.mean_))].astype(values.dtype)
+        windows = np.empty((*values.shape, self.seq_len), dtype=past_values.dtype)
+        newest = found.steps - self.lag
+        rows_back = _rows_back(past_codes, past_steps, found.series, newest, length=self.seq_len)
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
-        for back, row in enumerate(newest_first, start=1):
-            windows[:, :, -back] = np.where((row >= 0)[:, None], known[row], mean)
+        for back, row in enumerate(rows_back, start=1):
+            is_known = row >= 0
+            windows[:, :, -back] = np.where(is_known[:, None], past_values[row], mean)
         return self._wrap(windows.reshape(len(values), -1), X)
+
+    def _past(self, values: npt.NDArray[Any], found: Any) -> Any:
+        """Return values, series and steps of all rows that windows may hold."""
+        rows = (values, found.series, found.steps)
+        if found.own:
+            return rows
+        # X's own rows win: they come last.
+        return [np.concatenate(pair) for pair in zip(self._tail, rows, strict=True)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """
@@ -160,7 +167,10 @@ class SlidingWindow(RowTransformer):
         """
         names = feature_names_in(self, input_features)
         lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
-        return np.array([f"{name}__lag_{k}" for name in names for k in lags], dtype=object)
+        columns = []
+        for name in names:
+            columns += [f"{name}__lag_{lag}" for lag in lags]
+        return np.array(columns, dtype=object)
 
 
 def _as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -176,16 +186,26 @@ def _rows_back(
 
     Of two rows with the same series and step the later one counts.
     """
+    # 1. Sort the rows by series and step, the last of equal ones alone.
     order = np.lexsort((steps, codes))
-    line, tick = codes[order], steps[order]
-    last = np.append((np.diff(line) != 0) | (np.diff(tick) != 0), True)
-    order, line, tick = order[last], line[last], tick[last]
-    ticks = np.unique(tick)
-    rank = len(ticks) + 1  # orders pairs of series and step
-    key = line * rank + np.searchsorted(ticks, tick, side="right")
-    sought = from_codes * rank + np.searchsorted(ticks, from_steps, side="right")
-    place = np.searchsorted(key, sought, side="right") - 1  # the last row that is not after it
+    differs = (np.diff(codes[order]) != 0) | (np.diff(steps[order]) != 0)
+    order = order[np.append(differs, True)]
+    codes = codes[order]
+    steps = steps[order]
+
+    # 2. Find the last row that is not after each one sought: keys order pairs of series and step.
+    distinct = np.unique(steps)
+    n_ranks = len(distinct) + 1
+    rank = np.searchsorted(distinct, steps, side="right")
+    from_rank = np.searchsorted(distinct, from_steps, side="right")
+    key = codes * n_ranks + rank
+    from_key = from_codes * n_ranks + from_rank
+    place = np.searchsorted(key, from_key, side="right") - 1
+
+    # 3. Go back, step by step, from each row that is there.
     for back in range(length):
-        found = (line[place] == from_codes) & (tick[place] == from_steps - back) & (place >= 0)
+        same_series = codes[place] == from_codes
+        same_step = steps[place] == from_steps - back
+        found = same_series & same_step & (place >= 0)
         yield np.where(found, order[place], -1)
         place = place - found

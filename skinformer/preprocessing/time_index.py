@@ -157,7 +157,8 @@ class TimeIndex(TransformerMixin, BaseEstimator):
             X's columns but for those of time and series.
         """
         names = feature_names_in(self, input_features)
-        return np.array([name for name in names if name not in (self.time, self.series)], object)
+        kept = [name for name in names if name not in (self.time, self.series)]
+        return np.array(kept, dtype=object)
 
 
 def _as_pandas(X: Any) -> pd.DataFrame:
@@ -167,17 +168,23 @@ def _as_pandas(X: Any) -> pd.DataFrame:
     if hasattr(X, "to_pandas"):
         frame: pd.DataFrame = X.to_pandas()
         return frame
-    if isinstance(X, dict) and not any(hasattr(column, "__array__") for column in X.values()):
-        single = [name for name, column in X.items() if not isinstance(column, list | tuple)]
-        if single:
-            raise TypeError(
-                f"X is a dict whose {single[0]!r} is one value: a row is a dict in a list. Pass "
-                "[X], or give each column a list."
-            )
-    named = isinstance(X, dict) or (isinstance(X, list) and all(isinstance(row, dict) for row in X))
-    if not named:
+    if isinstance(X, dict):
+        _check_no_single_row(X)
+    elif not isinstance(X, list) or not all(isinstance(row, dict) for row in X):
         raise TypeError(
             f"X is {type(X).__name__}, whose columns have no names: TimeIndex finds the time by "
             "its name. Pass a DataFrame, or a list of dicts, one a row."
         )
     return pd.DataFrame(X)
+
+
+def _check_no_single_row(columns: dict[Any, Any]) -> None:
+    """Raise if a dict holds the values of one row and not columns."""
+    if any(hasattr(column, "__array__") for column in columns.values()):
+        return
+    for name, column in columns.items():
+        if not isinstance(column, list | tuple):
+            raise TypeError(
+                f"X is a dict whose {name!r} is one value: a row is a dict in a list. Pass "
+                "[X], or give each column a list."
+            )

@@ -222,15 +222,15 @@ class RecursiveForecaster:
         lacks = np.isnan(covariates)
         lacks_past = lacks[:, : sizes.n_past].any(axis=1)
         lacks_known = lacks[:, sizes.n_past : lacks.shape[1] - sizes.n_static].any(axis=1)
-        lacks_past &= rows.steps < buffer.until[rows.track]
-        lacks_known &= rows.steps <= until[rows.track]
+        lacks_past &= rows.steps < buffer.until[rows.segment]
+        lacks_known &= rows.steps <= until[rows.segment]
         fill_forward(covariates, buffer.segments.first_row)
         return HeldValues(int(lacks_past.sum()), int(lacks_known.sum()))
 
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
         """Find the forecasts that fill what is missing."""
         rows = buffer.rows
-        unknown = buffer.missing.any(axis=1) & (rows.steps < buffer.until[rows.track])
+        unknown = buffer.missing.any(axis=1) & (rows.steps < buffer.until[rows.segment])
         if self.closed is not None:
             unknown[unknown] = ~self.closed.at(rows.steps[unknown])
         return find_missing_runs(

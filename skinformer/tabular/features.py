@@ -8,7 +8,6 @@ whether later rows were given; never a row of another series.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +66,7 @@ class Pairs(NamedTuple):
 
     def take(self, part: slice | IntArray | BoolArray) -> Pairs:
         """Choose pairs."""
-        return Pairs(*(values[part] for values in self))
+        return Pairs(*[values[part] for values in self])
 
 
 def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
@@ -77,12 +76,16 @@ def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
     that half of the series, of these lengths, hold two of them.
     """
     reach = min(_LONGEST_SEASON, int(np.median(lengths)) // 2)
-    found = [season for season in likely_seasons(clock) if season <= reach]
-    if clock.dated:
-        # 365 days are 52 weeks and a day: the weekday says more than the date.
-        for i, (short, long) in enumerate(pairwise(found)):
-            found[i + 1] = round(long / short) * short
-    return tuple(found)
+    seasons: list[int] = []
+    for season in likely_seasons(clock):
+        if season > reach:
+            break
+        if clock.dated and seasons:
+            # 365 days are 52 weeks and a day: the weekday says more than the date.
+            shorter = seasons[-1]
+            season = round(season / shorter) * shorter
+        seasons.append(season)
+    return tuple(seasons)
 
 
 @dataclass(frozen=True)
@@ -120,28 +123,39 @@ class FeatureMaker:
     @property
     def of_effect(self) -> slice:
         """The last features, which the calendar's effect makes; none without one."""
-        n_features = 0 if self.calendar is None else 1 + bool(self.seasons)
-        return slice(-n_features, None) if n_features else slice(0)
+        if self.calendar is None:
+            return slice(0)
+        return slice(-self._n_of_effect, None)
 
-    def known_features(self, n_features: int) -> list[IntArray]:
+    @property
+    def _n_of_effect(self) -> int:
+        """Number of features that the calendar's effect makes."""
+        if self.calendar is None:
+            return 0
+        return 2 if self.seasons else 1
+
+    def known_positions(self, n_features: int) -> list[IntArray]:
         """Return the positions of the features of each column known ahead that varies."""
-        steady = bool(self.seasons)
-        counts = [1, 2 + len(self.seasons) if steady else 1, 0]
-        counts[2] = counts[1] + len(_BESIDE) + 2
-        ends = np.cumsum([0, *(counts[detail] for detail in self._details())])
-        n_after = self.columns.n_static
-        if self.calendar is not None:
-            n_after += 1 + steady
-        ends += n_features - n_after - ends[-1]
-        return [np.arange(low, high) for low, high in pairwise(ends)]
+        n_after = self.columns.n_static + self._n_of_effect
+        n_against_phases = len(self.seasons) + 1 if self.seasons else 0
+        n_beside = len(_BESIDE) + 2
+        numbers = [1, 1 + n_against_phases, 1 + n_against_phases + n_beside]
+        sizes = [numbers[detail] for detail in self._details()]
+        start = n_features - n_after - sum(sizes)
+        positions = []
+        for size in sizes:
+            positions.append(np.arange(start, start + size))
+            start += size
+        return positions
 
     def _details(self) -> list[int]:
         """Return how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
         n_varying = self.columns.n_known - self.columns.n_static
+        details = [0] * n_varying
         rich = [i for i in range(n_varying) if i not in self.plain]
-        all_features = len(rich) <= _ALL_FEATURES
-        looked_at = set(rich[:_MOST_COLUMNS])
-        return [(1 + all_features) if i in looked_at else 0 for i in range(n_varying)]
+        for i in rich[:_MOST_COLUMNS]:
+            details[i] = 2 if len(rich) <= _ALL_FEATURES else 1
+        return details
 
     def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of as many pairs as fit in memory: (n, n_features).
@@ -155,21 +169,27 @@ class FeatureMaker:
 
     def _features(self, view: View) -> list[AnyArray]:
         """Make the features of what a view shows, one by one."""
-        columns, pairs = self.columns, view.pairs
-        past = columns.n_targets + columns.n_past
-        others = [j for j in range(min(past, _MOST_OTHERS)) if past > 1]
-        known = past + np.arange(columns.n_known)
-        varying = known[: len(known) - columns.n_static]
-        features = [*_of_target(view), pairs.ahead, *_of_calendar(view)]
+        columns = self.columns
+        # 1. What the target's own past, the step and its place on the calendar are.
+        features = _target_features(view)
+        features.append(view.pairs.ahead)
+        features += _calendar_features(view)
         if columns.n_targets > 1:
-            features.append(pairs.target)
-        for j in others:
-            features += _of_other(view, j)
-        for j, detail in zip(varying, self._details(), strict=True):
-            features += _of_known(view, int(j), detail)
-        features += [view.ahead(int(j), pairs.origin) for j in known[len(varying) :]]
+            features.append(view.pairs.target)
+        # 2. Columns that are not known ahead: one target alone has been looked at already.
+        n_past = columns.n_targets + columns.n_past
+        if n_past > 1:
+            for j in range(min(n_past, _MOST_OTHERS)):
+                features += _past_features(view, j)
+        # 3. Columns that are known ahead, the static ones last.
+        details = self._details()
+        for j, detail in enumerate(details, start=n_past):
+            features += _known_features(view, j, detail)
+        for j in range(n_past + len(details), n_past + columns.n_known):
+            features.append(view.ahead(j, view.pairs.origin))
+        # 4. What is usual.
         if self.calendar is not None:
-            features += _of_effect(view)
+            features += _effect_features(view, self.calendar)
         return features
 
 
@@ -177,11 +197,17 @@ class View:
     """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers."""
 
     def __init__(self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock) -> None:
-        self.values, self.pairs, self.seasons, self.clock = values, pairs, maker.seasons, clock
-        self.low, self.high, self.calendar = maker.low, maker.high, maker.calendar
-        self.at = pairs.origin + pairs.ahead
-        #: Of each season, the last row of the step's phase before the origin.
-        self.phase = [self.at - season * (pairs.ahead // season + 1) for season in self.seasons]
+        self.values = values
+        self.pairs = pairs
+        self.clock = clock
+        self.low = maker.low
+        self.high = maker.high
+        self.seasons = maker.seasons
+        self.row = pairs.origin + pairs.ahead
+        seasons = np.array(maker.seasons, dtype=np.int64)
+        n_seasons_back = pairs.ahead[:, None] // seasons + 1
+        #: Of each season, the last row of the step's phase before the origin, (n, n_seasons).
+        self.phase = self.row[:, None] - seasons * n_seasons_back
 
     def before(self, column: int | IntArray, rows: IntArray) -> Float64Array:
         """Read rows of each pair, shape (n,) or (n, k), where they lie before the origin."""
@@ -189,33 +215,21 @@ class View:
 
     def ahead(self, column: int, rows: IntArray) -> Float64Array:
         """Read a column that is known ahead, up to the step."""
-        return self._read(column, rows, self.at + 1)
+        return self._read(column, rows, self.row + 1)
 
     def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Float64Array:
-        start, column = self.pairs.begin, np.asarray(column)
+        """Read rows of each pair from its series' first one to `stop`; NaN for others."""
+        start = self.pairs.begin
+        column = np.asarray(column)
         if rows.ndim == 2:
-            start, stop, column = start[:, None], stop[:, None], column[..., None]
+            start = start[:, None]
+            stop = stop[:, None]
+            column = column[..., None]
         inside = (rows >= start) & (rows < stop)
-        read = self.values[np.clip(rows, 0, len(self.values) - 1), column].astype(np.float64)
-        inside &= (read >= self.low[column]) & (read <= self.high[column])
-        return np.where(inside, read, np.nan)
-
-    def wall(self) -> tuple[Float64Array, ...]:
-        """Read minute of the day, weekday, day of the month and of the year off the wall."""
-        steps, place = np.unique(self.pairs.step + self.pairs.ahead, return_inverse=True)
-        wall: Any = self.clock.labels(steps)  # of periods what pandas reads, as everywhere else
-        fields = wall.hour * 60 + wall.minute, wall.day_of_week, wall.day, wall.day_of_year
-        return tuple(np.asarray(field)[place] for field in fields)
-
-    def usual(self, ahead: IntArray) -> Float64Array:
-        """Read the effect on the targets of rows; before the series began it is the first row's."""
-        pairs, calendar = self.pairs, self.calendar
-        assert calendar is not None
-        ahead = np.maximum(ahead, pairs.begin - pairs.origin)
-        n_known = calendar.known.shape[1]
-        known = self.values[pairs.origin + ahead, self.values.shape[1] - n_known :]
-        effect = calendar.at(known.astype(np.float64), pairs.step + ahead, self.clock)
-        return effect[np.arange(len(ahead)), pairs.target]
+        existing = np.clip(rows, 0, len(self.values) - 1)
+        read = self.values[existing, column].astype(np.float64)
+        believable = (read >= self.low[column]) & (read <= self.high[column])
+        return np.where(inside & believable, read, np.nan)
 
 
 def _mean_known(values: Float64Array) -> Float64Array:
@@ -229,73 +243,111 @@ def _mean_known(values: Float64Array) -> Float64Array:
 
 def _median_known(values: Float64Array) -> Float64Array:
     """Return the median of what is known of each row; NaN where nothing is."""
-    ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
-    middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
-    middle = np.minimum(middle, values.shape[1] - 1)
+    ordered = np.sort(values, axis=1)  # NaN last
+    count = (~np.isnan(values)).sum(axis=1)
+    lower = np.maximum(count - 1, 0) // 2
+    upper = np.minimum(count // 2, values.shape[1] - 1)
+    middle = np.stack([lower, upper], axis=1)
     median = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
     return np.where(count > 0, median, np.nan)
 
 
-def _of_target(view: View) -> list[Float64Array]:
-    """Make what the target's own past says of the step: first the anchors."""
-    origin, target = view.pairs.origin, view.pairs.target
+def _target_features(view: View) -> list[AnyArray]:
+    """Make features of the target's own past: first the anchors."""
+    origin = view.pairs.origin
+    target = view.pairs.target
     last = [view.before(target, origin - k) for k in _LAST]
     longest = _window(origin - 1, _N_SEASONS * max(view.seasons, default=1))
-    anchors, lags = [last[0], _mean_known(view.before(target, longest))], last[1:]
-    for season, phase in zip(view.seasons, view.phase, strict=True):
-        same = view.before(target, phase[:, None] - season * np.arange(_N_SEASONS))
-        anchors.append(_mean_known(same))
-        beside = view.before(target, phase[:, None] + np.array([-1, 1]))
-        lags += [each[..., i] for each in (same, beside) for i in range(each.shape[-1])]
-        level = _window(origin - 1, season)
-        lags.append(_median_known(same))
-        lags += [_mean_known(view.before(target, rows)) for rows in (level, level - season)]
-    lags.append(_mean_known(view.before(target, _window(origin - 1, len(_LAST)))))
-    return anchors + lags
+    anchors = [last[0], _mean_known(view.before(target, longest))]
+    others = last[1:]
+    for season, phase in zip(view.seasons, view.phase.T, strict=True):
+        same_phase = view.before(target, _same_phase(phase, season))
+        anchors.append(_mean_known(same_phase))
+        others += _season_features(view, season, phase, same_phase)
+    recent = _window(origin - 1, len(_LAST))
+    others.append(_mean_known(view.before(target, recent)))
+    return anchors + others
 
 
-def _of_calendar(view: View) -> list[Float64Array]:
+def _season_features(
+    view: View, season: int, phase: IntArray, same_phase: Float64Array
+) -> list[AnyArray]:
+    """Make features of the target's phase in the last seasons, beside it, and of whole seasons."""
+    target = view.pairs.target
+    beside = view.before(target, phase[:, None] + np.array([-1, 1]))
+    last_season = _window(view.pairs.origin - 1, season)
+    return [
+        *same_phase.T,
+        *beside.T,
+        _median_known(same_phase),
+        _mean_known(view.before(target, last_season)),
+        _mean_known(view.before(target, last_season - season)),
+    ]
+
+
+def _calendar_features(view: View) -> list[AnyArray]:
     """Read the step's wall clock: time of day and of the week, day of the month and of the year."""
     if not view.clock.dated:
         return []
-    minute, weekday, day, year_day = view.wall()
-    return [minute, weekday, weekday * 1440 + minute, day, year_day]
+    steps, place = np.unique(view.pairs.step + view.pairs.ahead, return_inverse=True)
+    wall: Any = view.clock.labels(steps)  # of periods what pandas reads, as everywhere else
+    minute = wall.hour * 60 + wall.minute
+    minute_of_week = wall.day_of_week * 1440 + minute
+    fields = (minute, wall.day_of_week, minute_of_week, wall.day, wall.day_of_year)
+    return [np.asarray(field)[place] for field in fields]
 
 
-def _of_effect(view: View) -> list[Float64Array]:
+def _effect_features(view: View, calendar: CalendarEffect) -> list[AnyArray]:
     """Make what is usual at the step, and by how much it is more than at its phase before."""
-    usual = [view.usual(view.pairs.ahead)]
-    for phase in view.phase[-1:]:
-        usual.append(usual[0] - view.usual(phase - view.pairs.origin))
-    return usual
+    usual = _usual(view, calendar, view.pairs.ahead)
+    if not view.seasons:
+        return [usual]
+    ahead_of_phase = view.phase[:, -1] - view.pairs.origin
+    return [usual, usual - _usual(view, calendar, ahead_of_phase)]
 
 
-def _of_other(view: View, j: int) -> list[Float64Array]:
-    """Make what another column that is not known ahead says."""
-    features = [view.before(j, view.pairs.origin - 1)]
-    features += [view.before(j, phase) for phase in view.phase]
+def _usual(view: View, calendar: CalendarEffect, ahead: IntArray) -> Float64Array:
+    """Read the effect on the targets of rows; before the series began it is the first row's."""
+    pairs = view.pairs
+    ahead = np.maximum(ahead, pairs.begin - pairs.origin)
+    first_known = view.values.shape[1] - calendar.known.shape[1]
+    known = view.values[pairs.origin + ahead, first_known:].astype(np.float64)
+    effect = calendar.at(known, pairs.step + ahead, view.clock)
+    return effect[np.arange(len(ahead)), pairs.target]
+
+
+def _past_features(view: View, j: int) -> list[AnyArray]:
+    """Make features of a column that is not known ahead."""
+    last = view.pairs.origin - 1
+    features = [view.before(j, last), *view.before(j, view.phase).T]
     if view.seasons:
-        season = _window(view.pairs.origin - 1, view.seasons[0])
-        features.append(_mean_known(view.before(j, season)))
+        shortest = _window(last, view.seasons[0])
+        features.append(_mean_known(view.before(j, shortest)))
     return features
 
 
-def _of_known(view: View, j: int, detail: int) -> list[Float64Array]:
-    """Make what a column known ahead says: at the step, against phases before, and beside it."""
-    now = view.ahead(j, view.at)
+def _known_features(view: View, j: int, detail: int) -> list[AnyArray]:
+    """Make features of a column known ahead: at the step, against phases before, and beside it."""
+    now = view.ahead(j, view.row)
     features = [now]
-    if detail > 0:
-        features += [now - view.before(j, phase) for phase in view.phase]
-        for season, phase in list(zip(view.seasons, view.phase, strict=True))[-1:]:
-            rows = phase[:, None] - season * np.arange(_N_SEASONS)
-            features.append(now - _mean_known(view.before(j, rows)))
+    if detail > 0 and view.seasons:
+        features += [now - before for before in view.before(j, view.phase).T]
+        same_phase = _same_phase(view.phase[:, -1], view.seasons[-1])
+        features.append(now - _mean_known(view.before(j, same_phase)))
     if detail > 1:
-        features += [view.ahead(j, view.at + k) for k in _BESIDE]
-        day = (*view.seasons, _DAY)[0]
-        features += [_mean_known(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
+        features += [view.ahead(j, view.row + k) for k in _BESIDE]
+        day = view.seasons[0] if view.seasons else _DAY
+        for n_rows in (day, 3 * day):
+            features.append(_mean_known(view.ahead(j, _window(view.row, n_rows))))
     return features
+
+
+def _same_phase(phase: IntArray, season: int) -> IntArray:
+    """List the rows of a phase in the last seasons, shape (n, 4)."""
+    return phase[:, None] - season * np.arange(_N_SEASONS)
 
 
 def _window(last: IntArray, length: int) -> IntArray:
     """List the rows up to a last one, shape (n, length); of long windows equally many apart."""
-    return last[:, None] - np.arange(0, length, -(-length // _SAMPLES))
+    every = -(-length // _SAMPLES)
+    return last[:, None] - np.arange(0, length, every)

@@ -22,16 +22,10 @@ from skinformer.timeline.timeline import Timeline, first_known
 MOST_PAIRS = 60_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
 PAIRS_PER_ROW = 2
-#: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
-#: on, has to lie within what was usual before, or what is learnt is the distance from it.
-_LATE, _USUAL = 0.9, (0.05, 0.95)
 #: Where the last value errs by less than this share of what the mean of four seasons errs, both
 #: regressors learn distances from it: .07 to .16 on walks and prices, .27 to .85 elsewhere. A price
 #: was forecast with 1.67 times the error of its last value without.
 _MUCH_CLOSER = 0.2
-#: Deviations from the mean beyond which a truth is a new regime or a typing error: squared errors
-#: would know nothing else.
-_FARTHEST = 100.0
 _CHUNK = 8192  # pairs whose features are made at a time
 
 
@@ -43,6 +37,12 @@ class Anchored(NamedTuple):
 
     anchor: int | None
     regressor: Any
+
+    def predict(self, features: Float64Array) -> Float64Array:
+        """Forecast pairs, (n,), standardised."""
+        level = _level(features, self.anchor)
+        distance: Float64Array = self.regressor.predict(features)
+        return level + distance
 
 
 @dataclass(frozen=True)
@@ -69,21 +69,25 @@ class TabularFit:
         begin: the first row of each window's series.
         origins, steps: the row of each window's first forecast step, and its step on the clock.
         """
-        n_targets, pred_len = self.maker.columns.n_targets, self.maker.columns.pred_len
-        out = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)
-        size = max(1, _CHUNK // (pred_len * n_targets))
-        for start in range(0, len(origins), size):
-            part = slice(start, start + size)
-            shape = out[part].shape
-            window, ahead, target = (index.ravel() for index in np.indices(shape))
-            origin = origins[part][window]
-            pairs = Pairs(origin, ahead, target, begin[part][window], steps[part][window])
-            out[part] = self._forecast(self.maker.make(values, pairs, clock)).reshape(shape)
-        return out
-
-    def _forecast(self, features: Float64Array) -> Float64Array:
-        each = [_level(features, m.anchor) + m.regressor.predict(features) for m in self.members]
-        return np.asarray(np.mean(each, axis=0))
+        pred_len = self.maker.columns.pred_len
+        n_targets = self.maker.columns.n_targets
+        y_pred = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)
+        n_windows = max(1, _CHUNK // (pred_len * n_targets))
+        for start in range(0, len(origins), n_windows):
+            chunk = slice(start, start + n_windows)
+            shape = y_pred[chunk].shape
+            window, ahead, target = np.indices(shape).reshape(3, -1)
+            pairs = Pairs(
+                origin=origins[chunk][window],
+                ahead=ahead,
+                target=target,
+                begin=begin[chunk][window],
+                step=steps[chunk][window],
+            )
+            features = self.maker.make(values, pairs, clock)
+            forecasts = [member.predict(features) for member in self.members]
+            y_pred[chunk] = np.mean(forecasts, axis=0).reshape(shape)
+        return y_pred
 
 
 def fit_tabular(
@@ -115,60 +119,133 @@ def fit_tabular(
     eight of each column known ahead, 8 bytes each, twice. If no truth is left to learn, it is a
     ValueError.
     """
-    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
-    bounds = find_bounds(timeline.values, columns.n_targets)
-    maker = FeatureMaker(columns, seasons, *bounds, plain=plain or (), calendar=calendar)
+    # 1. Draw the pairs of an origin and a step ahead, and make their features.
+    maker = _make_maker(timeline, columns, plain or (), calendar)
+    pairs = _draw_training_pairs(timeline, maker, missing, stop, random_state)
+    training = _make_training(timeline, maker, pairs)
+
+    # 2. Make fewer features of the columns known ahead that do not help.
+    if plain is None:
+        distance = training.distance_from(_closest_anchor(maker, training))
+        plain = unhelpful_columns(maker, training.features, distance, pairs.step)
+        maker = replace(maker, plain=plain)
+        if plain:
+            training = _make_training(timeline, maker, pairs)
+
+    # 3. Fit the regressors, each to the distances from its level.
+    if regressor is None:
+        # Columns that are known ahead take trees longer to learn, and so do many series.
+        simple = columns.n_known == 0 and timeline.n_series == 1
+        models = default_regressors(simple=simple, quick=quick)
+        plans = _plan_trees(maker, training, models, of_mean=of_mean)
+    else:
+        plans = [_Plan(_closest_anchor(maker, training), regressor)]
+    fits = [partial(_fit_member, training, plan, random_state) for plan in plans]
+    return TabularFit(maker, tuple(at_once(fits)), _name(regressor))
+
+
+class _Training(NamedTuple):
+    """What regressors learn from.
+
+    features: of each pair, (n, n_features).
+    y, weights: the truth of each pair and its weight, (n,); None weighs all alike.
+    steps: the step of each origin on the clock, (n,).
+    """
+
+    features: Float64Array
+    y: Float64Array
+    weights: Float64Array | None
+    steps: IntArray
+
+    def distance_from(self, anchor: int | None) -> Float64Array:
+        """Return the distance of each truth from its level."""
+        return self.y - _level(self.features, anchor)
+
+
+class _Plan(NamedTuple):
+    """How one regressor is fitted.
+
+    anchor: the level that it learns distances from, see `Anchored`.
+    unseen: features that are left out.
+    of_mean: whether its forecasts are raised to means.
+    """
+
+    anchor: int | None
+    model: Any
+    unseen: slice = slice(0)
+    of_mean: bool = False
+
+
+def _fit_member(training: _Training, plan: _Plan, random_state: int) -> Anchored:
+    """Fit one regressor to the distances from its level."""
+    distance = training.distance_from(plan.anchor)
+    regressor = ready(plan.model, random_state)
+    regressor.fit(training.features, distance, training.weights, unseen=plan.unseen)
+    if plan.of_mean:
+        regressor.raise_to_mean(training.features, distance, training.weights)
+    return Anchored(plan.anchor, regressor)
+
+
+def _make_maker(
+    timeline: Timeline, columns: Columns, plain: tuple[int, ...], calendar: CalendarEffect | None
+) -> FeatureMaker:
+    """Choose the features: seasons, and bounds of what counts as known."""
+    low, high = find_bounds(timeline.values, columns.n_targets)
+    return FeatureMaker(
+        columns=columns,
+        seasons=find_seasons(timeline.clock, np.diff(timeline.first_row)),
+        low=low,
+        high=high,
+        plain=plain,
+        calendar=calendar,
+    )
+
+
+def _draw_training_pairs(
+    timeline: Timeline,
+    maker: FeatureMaker,
+    missing: BoolArray | None,
+    stop: IntArray | None,
+    random_state: int,
+) -> Pairs:
+    """Draw pairs among all truths that may be learnt; raise where none is left."""
     begin = first_known(missing, timeline.first_row)
-    end = timeline.first_row[1:] if stop is None else np.minimum(stop, timeline.first_row[1:])
+    end = timeline.first_row[1:]
+    if stop is not None:
+        end = np.minimum(stop, end)
     usable = _usable(timeline, maker, begin, end, missing)
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
-    pairs = draw_pairs(timeline, columns, begin, usable, random_state, MOST_PAIRS)
-    features = _make_all(maker, timeline, pairs)
-    rows = pairs.origin + pairs.ahead
-    truth = timeline.values[rows, pairs.target].astype(np.float64)
-    if plain is None:
-        distance = truth - _level(features, _closest_anchor(maker, features, truth))
-        maker = replace(maker, plain=unhelpful_columns(maker, features, distance, pairs.step))
-        if maker.plain:
-            features = _make_all(maker, timeline, pairs)
-    weight = None
-    if timeline.weight is not None:
-        weight = timeline.weight[rows, pairs.target].astype(np.float64)
-    # Columns that are known ahead take trees longer to learn, and so do many series.
-    simple = columns.n_known == 0 and timeline.n_series == 1
-    models = default_regressors(simple=simple, quick=quick) if regressor is None else (regressor,)
-
-    def fitted(anchor: int | None, model: Any, unseen: slice) -> Anchored:
-        distance, chosen = truth - _level(features, anchor), ready(model, random_state)
-        chosen.fit(features, distance, weight, unseen=unseen)
-        if of_mean and getattr(model, "loss", None) == "absolute_error" and regressor is None:
-            chosen.raise_to_mean(features, distance, weight)
-        return Anchored(anchor, chosen)
-
-    plan = _plan(maker, features, truth, pairs.step, models)
-    members = at_once([partial(fitted, *each) for each in plan])
-    return TabularFit(maker, tuple(members), _name(regressor))
+    return draw_pairs(timeline, maker.columns, begin, usable, random_state, MOST_PAIRS)
 
 
 def _usable(
-    timeline: Timeline, maker: FeatureMaker, low: IntArray, end: IntArray, missing: BoolArray | None
+    timeline: Timeline,
+    maker: FeatureMaker,
+    begin: IntArray,
+    end: IntArray,
+    missing: BoolArray | None,
 ) -> IntArray:
     """List the truths to learn, as numbers of row and target: row * n_targets + target."""
-    columns, longest = maker.columns, max(maker.seasons, default=0)
+    # Deviations from the mean beyond which a truth is a new regime or a typing error: squared
+    # errors would know nothing else.
+    farthest = 100.0
+    n_targets = maker.columns.n_targets
     # Truths at the very beginning, where no season is known yet, say little of later ones.
-    context = (timeline.first_row[1:] - low) // 4
-    low = low + np.clip(context, 1, longest + columns.pred_len)
+    context = (timeline.first_row[1:] - begin) // 4
+    longest_season = max(maker.seasons, default=0)
+    first = begin + np.clip(context, 1, longest_season + maker.columns.pred_len)
     rows = np.arange(len(timeline.values))
-    series = timeline.series
-    fit = (rows >= low[series]) & (rows < end[series])
-    truths = np.repeat(fit[:, None], columns.n_targets, axis=1)
+    after_context = rows >= first[timeline.series]
+    before_end = rows < end[timeline.series]
+    inside = after_context & before_end
+    usable = np.repeat(inside[:, None], n_targets, axis=1)
     if missing is not None:
-        truths &= ~missing
+        usable &= ~missing
     if timeline.weight is not None:
-        truths &= timeline.weight > 0
-    truths &= np.abs(timeline.values[:, : columns.n_targets]) < _FARTHEST
-    return np.flatnonzero(truths)
+        usable &= timeline.weight > 0
+    usable &= np.abs(timeline.values[:, :n_targets]) < farthest
+    return np.flatnonzero(usable)
 
 
 def draw_pairs(
@@ -183,10 +260,13 @@ def draw_pairs(
     """
     generator = np.random.default_rng(seed)
     n_pairs = min(n_most, PAIRS_PER_ROW * len(usable))
-    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / max(n_pairs, 1))
-    row, target = np.divmod(usable[spread.astype(np.int64)], sizes.n_targets)
+    truths_per_pair = len(usable) / max(n_pairs, 1)
+    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * truths_per_pair
+    chosen = usable[spread.astype(np.int64)]
+    row, target = np.divmod(chosen, sizes.n_targets)
     start = begin[timeline.series_of(row)]
-    ahead = (generator.random(n_pairs) * np.minimum(sizes.pred_len, row - start)).astype(np.int64)
+    farthest_ahead = np.minimum(sizes.pred_len, row - start)
+    ahead = (generator.random(n_pairs) * farthest_ahead).astype(np.int64)
     origin = row - ahead
     return Pairs(origin, ahead, target, start, timeline.steps_of(origin))
 
@@ -195,38 +275,52 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     """Return the level that forecasts are distances from, 0 where nothing is known."""
     if anchor is None:
         return np.zeros(len(features))
-    level = np.where(np.isnan(features[:, anchor]), features[:, 0], features[:, anchor])
+    last = features[:, 0]
+    level = features[:, anchor]
+    level = np.where(np.isnan(level), last, level)
     return np.nan_to_num(level, copy=False)
 
 
-def _make_all(maker: FeatureMaker, timeline: Timeline, pairs: Pairs) -> Float64Array:
-    parts = (slice(start, start + _CHUNK) for start in range(0, len(pairs.origin), _CHUNK))
-    made = [maker.make(timeline.values, pairs.take(part), timeline.clock) for part in parts]
-    return np.concatenate(made)
+def _make_training(timeline: Timeline, maker: FeatureMaker, pairs: Pairs) -> _Training:
+    """Make the features of pairs, a chunk at a time, and read their truths."""
+    chunks = []
+    for start in range(0, len(pairs.origin), _CHUNK):
+        chunk = pairs.take(slice(start, start + _CHUNK))
+        chunks.append(maker.make(timeline.values, chunk, timeline.clock))
+    rows = pairs.origin + pairs.ahead
+    y = timeline.values[rows, pairs.target].astype(np.float64)
+    weights = None
+    if timeline.weight is not None:
+        weights = timeline.weight[rows, pairs.target].astype(np.float64)
+    return _Training(np.concatenate(chunks), y, weights, pairs.step)
 
 
-def _closest_anchor(maker: FeatureMaker, features: Float64Array, truth: Float64Array) -> int:
+def _closest_anchor(maker: FeatureMaker, training: _Training) -> int:
     """Choose the level that is closest to the truth."""
-    error = [np.abs(truth - _level(features, j)).mean() for j in range(maker.n_anchors)]
-    return int(np.argmin(error))
+    errors = [_mean_error(training, anchor) for anchor in range(maker.n_anchors)]
+    return int(np.argmin(errors))
 
 
-def _plan(
-    maker: FeatureMaker, features: Float64Array, truth: Float64Array, steps: IntArray, models: Any
-) -> list[tuple[int | None, Any, slice]]:
-    """Choose the level that each regressor learns distances from, and what it does not see."""
-    closest, nothing = _closest_anchor(maker, features, truth), slice(0)
-    if len(models) == 1:
-        return [(closest, models[0], nothing)]
-    level = _level(features, LEVEL)
-    steady = None if _stays(level, steps) else LEVEL
-    last, mean = (np.abs(truth - each).mean() for each in (_level(features, 0), level))
-    if closest == 0 and last < _MUCH_CLOSER * mean:
-        steady = closest
+def _mean_error(training: _Training, anchor: int) -> float:
+    """Return the mean absolute error of a level."""
+    return float(np.abs(training.distance_from(anchor)).mean())
+
+
+def _plan_trees(
+    maker: FeatureMaker, training: _Training, models: tuple[Any, Any], *, of_mean: bool
+) -> list[_Plan]:
+    """Choose the level that each of the boosted trees learns distances from, and its features."""
     medians, means = models
+    closest = _closest_anchor(maker, training)
+    level = _level(training.features, LEVEL)
+    steady = None if _stays(level, training.steps) else LEVEL
+    if closest == 0 and _mean_error(training, 0) < _MUCH_CLOSER * _mean_error(training, LEVEL):
+        steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (docs/laboratory/drivers.md).
-    return [(steady, medians, nothing), (closest, means, maker.of_effect)]
+    of_medians = _Plan(steady, medians, of_mean=of_mean)
+    of_means = _Plan(closest, means, unseen=maker.of_effect)
+    return [of_medians, of_means]
 
 
 def _name(regressor: Any) -> str:
@@ -237,9 +331,13 @@ def _name(regressor: Any) -> str:
 
 
 def _stays(level: Float64Array, steps: IntArray) -> bool:
-    """Return whether earlier truths had the level of late ones, so that it was learnt."""
-    late = steps >= np.quantile(steps, _LATE)
+    """Return whether earlier truths had the level of late ones, so that it was learnt.
+
+    Trees forecast no value that they have not seen. The level of the latest pairs, the last tenth,
+    has to lie within what was usual before, or what is learnt is the distance from it.
+    """
+    late = steps >= np.quantile(steps, 0.9)
     if late.all():
         return False
-    low, high = np.quantile(level[~late], _USUAL)
+    low, high = np.quantile(level[~late], (0.05, 0.95))
     return bool(low <= level[late].mean() <= high)

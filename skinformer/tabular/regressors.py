@@ -12,11 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import Float64Array
-
-#: Trees and learning rate of those who forecast, and of those who are judged by the split: where
-#: all is simple, and elsewhere.
-_SIZES = {True: ((100, 0.15), (70, 0.2)), False: ((300, 0.1), (150, 0.2))}
+from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
 def default_regressors(
@@ -32,24 +28,30 @@ def default_regressors(
     anchor. Medians on the one hand and means on the other err in different places
     (docs/laboratory/drivers.md).
     """
-    n_trees, rate = _SIZES[simple][quick]
-    common: dict[str, Any] = {"max_iter": n_trees, "learning_rate": rate}
-    common |= {"max_bins": 127, "max_features": 0.6, "early_stopping": False}
-    return (
-        HistGradientBoostingRegressor(loss="absolute_error", **common),
-        HistGradientBoostingRegressor(**common),
+    if simple:
+        n_trees, learning_rate = (70, 0.2) if quick else (100, 0.15)
+    else:
+        n_trees, learning_rate = (150, 0.2) if quick else (300, 0.1)
+    medians = HistGradientBoostingRegressor(
+        loss="absolute_error",
+        max_iter=n_trees,
+        learning_rate=learning_rate,
+        max_bins=127,
+        max_features=0.6,
+        early_stopping=False,
     )
+    means = clone(medians).set_params(loss="squared_error")
+    return medians, means
 
 
 def ready(regressor: Any, random_state: int) -> ReadyRegressor:
     """Clone a regressor, seeded where it has no seed, for features that may be NaN."""
     copy = clone(regressor)
-    unset = [
-        name
-        for name, value in copy.get_params().items()
-        if name.rpartition("__")[2] == "random_state" and value is None
-    ]
-    copy.set_params(**dict.fromkeys(unset, random_state))
+    seeds = {}
+    for name, value in copy.get_params().items():
+        if name.rpartition("__")[2] == "random_state" and value is None:
+            seeds[name] = random_state
+    copy.set_params(**seeds)
     return ReadyRegressor(copy, fill=not get_tags(copy).input_tags.allow_nan)
 
 
@@ -60,13 +62,14 @@ class ReadyRegressor:
     """
 
     def __init__(self, regressor: Any, *, fill: bool) -> None:
-        self.regressor, self.fill = regressor, fill
+        self.regressor = regressor
+        self.fill = fill
 
     def fit(
         self,
         features: Float64Array,
-        truth: Float64Array,
-        weight: Float64Array | None,
+        y: Float64Array,
+        weights: Float64Array | None,
         *,
         unseen: slice = slice(0),
     ) -> Self:
@@ -74,51 +77,60 @@ class ReadyRegressor:
 
         Features may be NaN. The weight of each truth is left out where the regressor takes none.
         """
-        # Trees cannot bin a column that was never known, and one that never varies says nothing.
-        lowest = np.where(np.isnan(features), np.inf, features).min(axis=0)
-        highest = np.where(np.isnan(features), -np.inf, features).max(axis=0)
-        tells = lowest < highest
-        tells[unseen] = False
-        self.used = np.flatnonzero(tells)
+        used = _varying(features)
+        used[unseen] = False
+        self.used = np.flatnonzero(used)
         if self.fill:
             self.mean = np.nanmean(features[:, self.used], axis=0)
             self.deviation = np.nanstd(features[:, self.used], axis=0)
-        given = {}
+        sample_weight = {}
         # PERF: equal weights would cost half of the fit, as trees bin by weighted percentiles.
-        weighted = weight is not None and bool((weight != weight[0]).any())
+        weighted = weights is not None and (weights != weights[0]).any()
         if weighted and has_fit_parameter(self.regressor, "sample_weight"):
-            given["sample_weight"] = weight
+            sample_weight["sample_weight"] = weights
         with threads_for(0):
-            self.regressor.fit(self._filled(features), truth, **given)
+            self.regressor.fit(self._filled(features), y, **sample_weight)
         return self
 
     def raise_to_mean(
-        self, features: Float64Array, truth: Float64Array, weight: Float64Array | None
+        self, features: Float64Array, y: Float64Array, weights: Float64Array | None
     ) -> None:
         """Add the mean of what boosted trees leave to all that they forecast.
 
         Trees of absolute errors forecast medians; where errors are skewed their sum is off.
         """
-        left = np.average(truth - self.predict(features), weights=weight)
-        self.regressor._baseline_prediction += left
+        residuals = y - self.predict(features)
+        self.regressor._baseline_prediction += np.average(residuals, weights=weights)
 
     def predict(self, features: Float64Array) -> Float64Array:
         """Forecast from features, NaN where nothing is known."""
-        return self._requested(self.regressor.predict, features).reshape(len(features))
+        y_pred = self._call(self.regressor.predict, features)
+        return y_pred.reshape(len(features))
 
     def probabilities(self, features: Float64Array) -> Float64Array:
         """Return probabilities of the classes that it was fitted to, where it is a classifier."""
-        return self._requested(self.regressor.predict_proba, features)
+        return self._call(self.regressor.predict_proba, features)
 
-    def _requested(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:
+    def _call(self, method: Callable[..., Any], features: Float64Array) -> Float64Array:
+        """Call a method of the regressor on features that it can take."""
         with threads_for(0):
-            return np.asarray(question(self._filled(features)), dtype=np.float64)
+            result = method(self._filled(features))
+        return np.asarray(result, dtype=np.float64)
 
     def _filled(self, features: Float64Array) -> Float64Array:
-        features = features[:, self.used]
+        """Choose the features that are used, standardised and without NaN where need be."""
         if not self.used.size:  # a series that never changed
             return np.zeros((len(features), 1))
+        features = features[:, self.used]
         if not self.fill:
             return features
-        filled: Float64Array = np.nan_to_num((features - self.mean) / self.deviation, copy=False)
-        return filled
+        standardised = (features - self.mean) / self.deviation
+        return np.asarray(np.nan_to_num(standardised, copy=False))
+
+
+def _varying(features: Float64Array) -> BoolArray:
+    """Return which columns have two known values: trees can bin no others."""
+    missing = np.isnan(features)
+    lowest = np.where(missing, np.inf, features).min(axis=0)
+    highest = np.where(missing, -np.inf, features).max(axis=0)
+    return np.asarray(lowest < highest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -21,47 +20,62 @@ _LEAST_GAIN = 0.015
 
 
 def unhelpful_columns(
-    maker: FeatureMaker, features: Float64Array, truth: Float64Array, steps: IntArray
+    maker: FeatureMaker, features: Float64Array, y: Float64Array, steps: IntArray
 ) -> tuple[int, ...]:
     """Find the columns known ahead that explain nothing of what the target's own past leaves.
 
-    truth: distances of pairs from the closest anchor.
+    y: distances of pairs from the closest anchor.
     steps: when each pair was.
 
     The result counts the columns known ahead that vary. Cost: two small fits for each.
     """
-    groups = maker.known_features(features.shape[1])
-    if not groups or len(truth) < _LEAST_PAIRS:
+    groups = maker.known_positions(features.shape[1])
+    if not groups or len(y) < _LEAST_PAIRS:
         return ()
-    some = slice(None, None, -(-len(truth) // _MOST_PAIRS))
-    features, truth, steps = features[some], truth[some], steps[some]
+    every = -(-len(y) // _MOST_PAIRS)
+    features = features[::every]
+    y = y[::every]
+    steps = steps[::every]
     late = steps >= np.quantile(steps, _LEARNT)
-    own = np.arange(groups[0][0])
-    left = truth - _forecast(features[:, own], truth, ~late, n_trees=40)
-    when = own[maker.n_own :]
-    shuffled = np.random.default_rng(0).permutation(len(left))
 
-    def error(group: IntArray, order: Any) -> float:
-        return _error(np.hstack([features[:, when], features[order][:, group]]), left, late)
+    # 1. What trees leave that see no column known ahead.
+    n_before = groups[0][0]
+    past = features[:, :n_before]
+    residuals = y - _forecast(past, y, ~late, n_trees=40)
 
-    works = [partial(error, group, order) for order in (slice(None), shuffled) for group in groups]
-    seen, other = np.reshape(at_once(works), (2, -1))
-    return tuple(np.flatnonzero(~(seen < (1 - _LEAST_GAIN) * other)).tolist())
+    # 2. What each column explains of it, beside the time, in its own order and in a random one.
+    time = features[:, maker.n_own : n_before]
+    shuffled = features[np.random.default_rng(0).permutation(len(y))]
+    error = partial(_late_error, time, residuals, late)
+    fits = [partial(error, features, group) for group in groups]
+    fits += [partial(error, shuffled, group) for group in groups]
+    own_order, random_order = np.reshape(at_once(fits), (2, -1))
+    helpful = own_order < (1 - _LEAST_GAIN) * random_order
+    return tuple(np.flatnonzero(~helpful).tolist())
 
 
-def _error(features: Float64Array, truth: Float64Array, late: BoolArray) -> float:
-    error = truth - _forecast(features, truth, ~late, n_trees=30)
+def _late_error(
+    time: Float64Array,
+    residuals: Float64Array,
+    late: BoolArray,
+    features: Float64Array,
+    group: IntArray,
+) -> float:
+    """Return the mean squared error of late pairs by trees that see one group of features."""
+    seen = np.hstack([time, features[:, group]])
+    error = residuals - _forecast(seen, residuals, ~late, n_trees=30)
     return float((error[late] ** 2).mean())
 
 
 def _forecast(
-    features: Float64Array, truth: Float64Array, learnt: BoolArray, *, n_trees: int
+    features: Float64Array, y: Float64Array, learnt: BoolArray, *, n_trees: int
 ) -> Float64Array:
+    """Forecast all pairs by trees that are fitted to some of them."""
     known = np.flatnonzero(~np.isnan(features[learnt]).all(axis=0))
     trees = HistGradientBoostingRegressor(
         max_iter=n_trees, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
     with threads_for(0):
-        fitted = trees.fit(features[learnt][:, known], truth[learnt])
-        forecast: Float64Array = fitted.predict(features[:, known])
-    return forecast
+        trees.fit(features[learnt][:, known], y[learnt])
+        y_pred: Float64Array = trees.predict(features[:, known])
+    return y_pred

@@ -48,16 +48,18 @@ class Trees(NamedTuple):
     thresholds: Float64Array
 
 
-def uproot(boosted: Boosted) -> Trees | None:
+def to_arrays(boosted: Boosted) -> Trees | None:
     """Write the trees of a regressor or classifier as arrays; None where they split categories."""
-    each = [tree.nodes for trees in boosted._predictors for tree in trees]
-    nodes = np.concatenate(each)
-    sizes = np.array([len(part) for part in each], dtype=np.int64)
+    trees = []
+    for trees_of_turn in boosted._predictors:
+        trees += [tree.nodes for tree in trees_of_turn]
+    nodes = np.concatenate(trees)
+    sizes = np.array([len(tree) for tree in trees], dtype=np.int64)
     leaf = nodes["is_leaf"].astype(bool)
     splits = nodes[~leaf]
-    inside = np.arange(len(nodes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    next_left = (splits["left"] == inside[~leaf] + 1).all()
-    if boosted.is_categorical_ is not None or splits["is_categorical"].any() or not next_left:
+    next_node = _number_in_tree(sizes)[~leaf] + 1
+    categorical = boosted.is_categorical_ is not None or splits["is_categorical"].any()
+    if categorical or (splits["left"] != next_node).any():
         return None
     thresholds, threshold = np.unique(splits["num_threshold"], return_inverse=True)
     return Trees(
@@ -75,22 +77,27 @@ def uproot(boosted: Boosted) -> Trees | None:
     )
 
 
-def plant(trees: Trees) -> HistGradientBoostingRegressor:
+def from_arrays(trees: Trees) -> HistGradientBoostingRegressor:
     """Make the regressor of trees; it forecasts as the one it came from, bit for bit.
 
     It is a ValueError if a path through the trees leaves them or does not end: scikit-learn's
     compiled code follows them without looking.
     """
     _check(trees)
-    chosen = {name: trees.parameters[name] for name in ("loss", "quantile")}
-    stub = HistGradientBoostingRegressor(**chosen, max_iter=1, early_stopping=False, random_state=0)
+    stub = HistGradientBoostingRegressor(
+        loss=trees.parameters["loss"],
+        quantile=trees.parameters["quantile"],
+        max_iter=1,
+        early_stopping=False,
+        random_state=0,
+    )
     # Two rows leave a tree of one leaf: all but the trees is then what this version makes it.
     stub.fit(np.zeros((2, trees.n_features)), np.ones(2))
-    return _planted(stub, trees)
+    return _with_trees(stub, trees)
 
 
-def plant_classifier(trees: Trees, classes: IntArray) -> HistGradientBoostingClassifier:
-    """Make the classifier of trees, as `plant` does; classes are ascending.
+def classifier_from_arrays(trees: Trees, classes: IntArray) -> HistGradientBoostingClassifier:
+    """Make the classifier of trees, as `from_arrays` does; classes are ascending.
 
     It is a ValueError, too, if there are other classes than trees.
     """
@@ -99,20 +106,25 @@ def plant_classifier(trees: Trees, classes: IntArray) -> HistGradientBoostingCla
         raise ValueError("classes ascend")
     stub = HistGradientBoostingClassifier(max_iter=1, early_stopping=False, random_state=0)
     stub.fit(np.zeros((len(classes), trees.n_features)), classes)
-    return _planted(stub, trees)
+    return _with_trees(stub, trees)
 
 
-def _planted(stub: Any, trees: Trees) -> Any:
-    """Put the trees into what was fitted to nothing."""
+def _with_trees(stub: Any, trees: Trees) -> Any:
+    """Put the trees into a stub, which was fitted to nothing."""
     if trees.baseline.shape != stub._baseline_prediction.shape:
         raise ValueError("there is one tree a turn for each baseline")
-    tree, n_each = stub._predictors[0][0], len(stub._predictors[0])
+    n_each = len(stub._predictors[0])
     if len(trees.sizes) % n_each:
         raise ValueError("a turn lacks a tree")
-    bitsets = tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets
-    parts = np.split(_nodes(trees, tree.nodes.dtype), np.cumsum(trees.sizes)[:-1])
-    planted = [type(tree)(part, *bitsets) for part in parts]
-    stub._predictors = [planted[i : i + n_each] for i in range(0, len(planted), n_each)]
+    tree = stub._predictors[0][0]
+    nodes = _nodes(trees, tree.nodes.dtype)
+    binned = tree.binned_left_cat_bitsets
+    raw = tree.raw_left_cat_bitsets
+    parts = np.split(nodes, np.cumsum(trees.sizes)[:-1])
+    predictors = [type(tree)(part, binned, raw) for part in parts]
+    stub._predictors = []
+    for first in range(0, len(predictors), n_each):
+        stub._predictors.append(predictors[first : first + n_each])
     stub._baseline_prediction = trees.baseline
     return stub.set_params(**trees.parameters)
 
@@ -126,41 +138,52 @@ def _nodes(trees: Trees, layout: Any) -> AnyArray:
     nodes["feature_idx"][split] = trees.feature
     nodes["num_threshold"][split] = trees.thresholds[trees.threshold]
     nodes["missing_go_to_left"][split] = trees.missing_left
-    nodes["left"][split] = _inside(trees)[split] + 1
+    nodes["left"][split] = _number_in_tree(trees.sizes)[split] + 1
     nodes["right"][split] = trees.right
     return nodes
 
 
-def _inside(trees: Trees) -> IntArray:
+def _number_in_tree(sizes: IntArray) -> IntArray:
     """Count each node from its tree's first."""
-    first: IntArray = np.cumsum(trees.sizes) - trees.sizes
-    return np.arange(len(trees.leaf)) - np.repeat(first, trees.sizes)
+    end = np.cumsum(sizes)
+    first: IntArray = np.repeat(end - sizes, sizes)
+    return np.arange(len(first)) - first
 
 
 def _check(trees: Trees) -> None:
     """Raise unless every way goes on to later nodes of its tree, and ends."""
-    n_leaves = int(trees.leaf.sum())
-    n_splits = len(trees.leaf) - n_leaves
-    numbers = trees.feature, trees.threshold, trees.right
-    lengths = [len(part) for part in (*numbers, trees.missing_left)]
-    if (
-        not 0 < trees.n_features <= _MOST_FEATURES
-        or trees.sizes.dtype != np.int64
-        or not 0 < trees.sizes.min() <= trees.sizes.max() <= len(trees.leaf)
-        or trees.sizes.sum() != len(trees.leaf)
-        or trees.leaf.dtype != bool
-        or len(trees.value) != n_leaves
-        or lengths != [n_splits] * 4
-        or any(part.dtype.kind != "u" for part in numbers)
-    ):
+    if not (_has_nodes(trees) and _has_leaves_and_splits(trees)):
         raise ValueError("trees have other sizes than they say")
     split = ~trees.leaf
-    left = _inside(trees)[split] + 1
-    ends = np.repeat(trees.sizes, trees.sizes)[split]
-    inside = (left < trees.right) & (trees.right < ends)
+    left = _number_in_tree(trees.sizes)[split] + 1
+    end = np.repeat(trees.sizes, trees.sizes)[split]
+    inside = (left < trees.right) & (trees.right < end)
     if not inside.all() or (trees.feature >= trees.n_features).any():
         raise ValueError("a way through the trees leaves them")
 
 
+def _has_nodes(trees: Trees) -> bool:
+    """Return whether there are as many nodes as the trees' sizes add up to."""
+    n_nodes = len(trees.leaf)
+    return bool(
+        0 < trees.n_features <= _MOST_FEATURES
+        and trees.sizes.dtype == np.int64
+        and 0 < trees.sizes.min() <= trees.sizes.max() <= n_nodes
+        and trees.sizes.sum() == n_nodes
+    )
+
+
+def _has_leaves_and_splits(trees: Trees) -> bool:
+    """Return whether there is a value of each leaf, and all that belongs to each split."""
+    if trees.leaf.dtype != bool or len(trees.value) != trees.leaf.sum():
+        return False
+    numbers = (trees.feature, trees.threshold, trees.right)
+    if any(part.dtype.kind != "u" for part in numbers):
+        return False
+    n_splits = len(trees.leaf) - len(trees.value)
+    return all(len(part) == n_splits for part in (*numbers, trees.missing_left))
+
+
 def _narrow(numbers: AnyArray, end: int) -> AnyArray:
+    """Store numbers below an end in as few bytes as they need."""
     return numbers.astype(np.uint16 if end <= 1 << 16 else np.uint32)

@@ -10,13 +10,13 @@ from skinformer.timeline.clock import Clock, is_dated, wall_times
 
 _ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
 _DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:\D|$)"
-#: Years that numbers may mean.
-_YEARS = (1700, 2200)
-#: Units in which moments are counted from 1970 on, so many of them a second; and the seconds from
-#: 1990 to 2100.
-_UNIX = {"s": ("seconds", 1), "ms": ("milliseconds", 10**3)}
-_UNIX |= {"us": ("microseconds", 10**6), "ns": ("nanoseconds", 10**9)}
-_FROM, _TO = 631_152_000, 4_102_444_800
+#: Units in which moments are counted from 1970 on, so many of them a second.
+_UNIX = {
+    "s": ("seconds", 1),
+    "ms": ("milliseconds", 10**3),
+    "us": ("microseconds", 10**6),
+    "ns": ("nanoseconds", 10**9),
+}
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
 
 
@@ -32,12 +32,13 @@ def written(step: Any) -> str:
         return repr(str(getattr(step, "freqstr", step)))
     if type(step) is pd.offsets.BusinessHour and step == pd.offsets.BusinessHour():
         return repr("bh")
-    mask, holidays = getattr(step, "weekmask", None), getattr(step, "holidays", ())
+    mask = getattr(step, "weekmask", None)
+    holidays = getattr(step, "holidays", ())
     if step.n != 1 or holidays or not isinstance(mask, str | None):
         return "freq"
     given = [] if mask is None else [f"weekmask={mask!r}"]
-    for name in ("start", "end"):
-        given += [f"{name}='{at:%H:%M}'" for at in getattr(step, name, ())]
+    given += [f"start='{time:%H:%M}'" for time in getattr(step, "start", ())]
+    given += [f"end='{time:%H:%M}'" for time in getattr(step, "end", ())]
     return f"pd.offsets.{type(step).__name__}({', '.join(given)})"
 
 
@@ -52,8 +53,10 @@ def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
         return f"add the moment that they count from, {made}"
     if pd.api.types.is_numeric_dtype(index.dtype):
         whole = _whole(index.to_numpy(dtype=np.float64, na_value=np.nan), labels)
-        first = "" if whole is None else f"{whole[0]}, {put.format(whole[1])}, or "
-        return f"{first}number the rows, {number}"
+        if whole is None:
+            return f"number the rows, {number}"
+        what, call = whole
+        return f"{what}, {put.format(call)}, or number the rows, {number}"
     call, why = _parse(index)
     return f"convert them, {put.format(call.format(labels))}{why}, or number the rows, {number}"
 
@@ -62,10 +65,12 @@ def _whole(values: Float64Array, labels: str) -> tuple[str, str] | None:
     """Return what whole numbers that are written as decimals become, and the call; else None."""
     if not np.isfinite(values).all() or (values % 1).any():
         return None
+    whole = f"{labels}.astype(int)"
     coded = dates_in(pd.Index(values.astype(np.int64)))
     if coded is None:
-        return "make them whole numbers", f"{labels}.astype(int)"
-    return f"make them the {coded[1]} that they are", coded[0].format(f"{labels}.astype(int)")
+        return "make them whole numbers", whole
+    call, what = coded
+    return f"make them the {what} that they are", call.format(whole)
 
 
 def number_rows(name: str, *, panel: bool) -> str:
@@ -92,7 +97,8 @@ def reads_dates(texts: pd.Series) -> bool:
 def read_dates(column: str, texts: pd.Series) -> str:
     """Write the call that reads dates off a column of text, and why it is this one."""
     call, why = _parse(pd.Index(texts))
-    return f"{call.format(column).replace('.tz_convert', '.dt.tz_convert')}{why}"
+    call = call.format(column).replace(".tz_convert", ".dt.tz_convert")
+    return f"{call}{why}"
 
 
 def _parse(index: pd.Index) -> tuple[str, str]:
@@ -105,14 +111,21 @@ def _parse(index: pd.Index) -> tuple[str, str]:
     parts = text.str.extract(_NUMERIC_DATE)
     if not len(parts) or parts.isna().any(axis=None):
         return "pd.to_datetime({})", ""
-    first, second = parts[0].astype(int), parts[2].astype(int)
-    months = len(first.unique()) == 1 < len(second.unique()) and second.max() <= 12
-    if first.max() <= 12 and not months and parts[1].iloc[0] != ".":
+    first = parts[0].astype(int)
+    second = parts[2].astype(int)
+    mark = parts[1].iloc[0]
+    if mark != "." and first.max() <= 12 and not _is_month(second, beside=first):
         return "pd.to_datetime({})", ""
-    mark, why = parts[1].iloc[0], " (the day comes first)"
-    if (parts[3].str.len() == 2).all() and (text.str.count(r"\d") <= 6).all():
+    why = " (the day comes first)"
+    two_digits = (parts[3].str.len() == 2).all()
+    if two_digits and (text.str.count(r"\d") <= 6).all():
         return f"pd.to_datetime({{}}, format='%d{mark}%m{mark}%y')", why
     return "pd.to_datetime({}, dayfirst=True)", why
+
+
+def _is_month(numbers: pd.Series, beside: pd.Series) -> bool:
+    """Return whether numbers of dates vary as months do, where those beside them are one day."""
+    return len(beside.unique()) == 1 < len(numbers.unique()) and bool(numbers.max() <= 12)
 
 
 def read_again(time: pd.Index, *, panel: bool) -> str:
@@ -126,8 +139,9 @@ def read_again(time: pd.Index, *, panel: bool) -> str:
         return f"Its numbers are {what}: make them dates, {put.format(call.format(labels))}."
     if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
         return ""
-    n_years, n_months, n_days = (len(part.unique()) for part in (time.year, time.month, time.day))
-    if n_months > 1 or n_years == 1 or n_days == 1 or time.day.max() > 12:
+    if len(time.month.unique()) > 1 or time.day.max() > 12:
+        return ""
+    if len(time.year.unique()) == 1 or len(time.day.unique()) == 1:
         return ""
     shown = "%Y-%d-%m" if (time == time.normalize()).all() else "%Y-%d-%m %H:%M:%S"
     swap = put.format(f"pd.to_datetime({labels}.strftime({shown!r}))")
@@ -143,28 +157,34 @@ def dates_in(numbers: pd.Index) -> tuple[str, str] | None:
     202412 is a month, 20241231 a day, and 1735600000 are seconds since 1970.
     """
     values = numbers.to_numpy(dtype=np.int64)
+    least = values.min()
+    most = values.max()
+    of_1990 = 631_152_000  # seconds since 1970
+    of_2100 = 4_102_444_800
     for unit, (name, per_second) in _UNIX.items():
-        if values.min() >= _FROM * per_second and values.max() < _TO * per_second:
+        if least >= of_1990 * per_second and most < of_2100 * per_second:
             return f"pd.to_datetime({{}}, unit={unit!r})", f"{name} since 1970"
-    year, month = np.divmod(values, 100)
-    if ((year >= _YEARS[0]) & (year <= _YEARS[1]) & (month >= 1) & (month <= 12)).all():
+    month = values % 100
+    if least >= 170000 and most < 220100 and ((month >= 1) & (month <= 12)).all():
         return "pd.PeriodIndex({}.astype(str), freq='M')", "months"
-    if values.min() < 17000101 or values.max() > 22001231:
+    if least < 17000101 or most > 22001231:
         return None
     days = pd.to_datetime(pd.Index(values).astype(str), format="%Y%m%d", errors="coerce")
-    return None if days.hasnans else ("pd.to_datetime({}.astype(str), format='%Y%m%d')", "days")
+    if days.hasnans:
+        return None
+    return "pd.to_datetime({}.astype(str), format='%Y%m%d')", "days"
 
 
 def add_rows(time: pd.Index, clock: Clock, *, panel: bool) -> str:
     """Write the call that adds the missing rows of a frame."""
-    first, last = ("x.index[0][1]", "x.index[-1][1]") if panel else ("X.index[0]", "X.index[-1]")
     if isinstance(time, pd.PeriodIndex):
-        call = f"reindex(pd.period_range({first}, {last}, freq={time.freqstr!r}))"
+        ends = "x.index[0][1], x.index[-1][1]" if panel else "X.index[0], X.index[-1]"
+        call = f"reindex(pd.period_range({ends}, freq={time.freqstr!r}))"
     elif is_dated(time):
         call = f"asfreq({written(clock.freq)})"
     else:
+        ends = "x.index[0][1], x.index[-1][1] + 1" if panel else f"{time[0]}, {time[-1] + 1}"
         every = "" if clock.freq == 1 else f", {clock.freq}"
-        ends = f"{first}, {last} + 1" if panel else f"{time[0]}, {time[-1] + 1}"
         call = f"reindex(range({ends}{every}))"
     return on_each(call, panel=panel)
 
@@ -181,7 +201,9 @@ def regrid(time: pd.Index, *, panel: bool) -> str:
 
 def on_each(call: str, *, panel: bool) -> str:
     """Write a call on a frame, or on that of each series of a panel."""
-    return f"X.groupby(level=0).apply(lambda x: x.droplevel(0).{call})" if panel else f"X.{call}"
+    if panel:
+        return f"X.groupby(level=0).apply(lambda x: x.droplevel(0).{call})"
+    return f"X.{call}"
 
 
 def skips_an_hour(first: pd.Index, missing: IntArray, clock: Clock) -> bool:
@@ -195,13 +217,10 @@ def in_a_night_of_change(time: pd.Index) -> bool:
     """Return whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
     if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
         return False
-    sunday, season = time.day_of_week == 6, time.month.isin([3, 4, 9, 10, 11])
-    return bool((sunday & season & time.hour.isin([1, 2, 3])).all())
-
-
-#: The periods that hold one step each, wherever in them the steps of a series lie.
-_PERIODS = {"W": "W", "MS": "M", "ME": "M", "BMS": "M", "BME": "M"}
-_PERIODS |= {"QS": "Q", "QE": "Q", "YS": "Y", "YE": "Y"}
+    sunday = time.day_of_week == 6
+    season = time.month.isin([3, 4, 9, 10, 11])
+    night = time.hour.isin([1, 2, 3])
+    return bool((sunday & season & night).all())
 
 
 def share_grid(time: pd.Index, series: IntArray, step: Any) -> str | None:
@@ -214,21 +233,34 @@ def share_grid(time: pd.Index, series: IntArray, step: Any) -> str | None:
     """
     if not isinstance(time, pd.DatetimeIndex):
         return None
-    stamps, zone = wall_times(time), "tz_localize(None)"
-    days = step.n if isinstance(step, pd.offsets.Day) else 0
-    rule = step.freqstr.lstrip("0123456789").split("-")[0]
-    kind = "W" if days and days % 7 == 0 else _PERIODS.get(rule)
-    if type(step) is pd.DateOffset and set(step.kwds) == {"months"}:
-        kind = "M"
-    if kind is not None:
-        grid, call = stamps.to_period(kind).start_time, f"to_period({kind!r}).start_time"
-    elif days or isinstance(step, pd.offsets.Tick):
-        if not days and time.tz is not None:  # on the wall an hour comes twice in autumn
-            stamps, zone = time.tz_convert("UTC"), "tz_convert('UTC')"
-        grid, call = stamps.floor(step.freqstr), f"floor({step.freqstr!r})"
+    stamps = wall_times(time)
+    to_stamps = "tz_localize(None)"
+    period = _period_of(step)
+    if period is not None:
+        grid = stamps.to_period(period).start_time
+        call = f"to_period({period!r}).start_time"
+    elif isinstance(step, pd.offsets.Day | pd.offsets.Tick):
+        if isinstance(step, pd.offsets.Tick) and time.tz is not None:
+            stamps = time.tz_convert("UTC")  # on the wall an hour comes twice in autumn
+            to_stamps = "tz_convert('UTC')"
+        grid = stamps.floor(step.freqstr)
+        call = f"floor({step.freqstr!r})"
     else:
         return None
     if not pd.MultiIndex.from_arrays([series, grid]).is_unique:
         return None
-    call = call if time.tz is None else f"{zone}.{call}"
+    if time.tz is not None:
+        call = f"{to_stamps}.{call}"
     return f"X.rename(index=lambda time: time.{call}, level=1)"
+
+
+def _period_of(step: Any) -> str | None:
+    """Name the period that holds one step each, wherever in it the steps of a series lie."""
+    if isinstance(step, pd.offsets.Day):
+        return "W" if step.n % 7 == 0 else None
+    if type(step) is pd.DateOffset and set(step.kwds) == {"months"}:
+        return "M"
+    rule = step.freqstr.lstrip("0123456789").split("-")[0]
+    if rule in ("MS", "ME", "BMS", "BME"):
+        return "M"
+    return rule[0] if rule in ("W", "QS", "QE", "YS", "YE") else None

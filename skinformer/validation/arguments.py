@@ -86,11 +86,10 @@ def with_horizon(method: Method) -> Method:
     def call(*args: Any, **kwargs: Any) -> Any:
         """Call the method."""
         for name in kwargs.keys() - {*known}:
-            fix = f"; for a number of steps pass horizon={kwargs[name]!r}"
-            raise TypeError(
-                f"{method.__name__}() has no argument {name!r}, but {known[1:]}"
-                f"{fix if isinstance(kwargs[name], Integral) else ''}."
-            )
+            fix = ""
+            if isinstance(kwargs[name], Integral):
+                fix = f"; for a number of steps pass horizon={kwargs[name]!r}"
+            raise TypeError(f"{method.__name__}() has no argument {name!r}, but {known[1:]}{fix}.")
         return method(*args, **kwargs)
 
     return cast("Method", call)
@@ -157,15 +156,18 @@ def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
         )
     if coverage is None:
         return None if levels is None else check_levels(levels)
-    several = isinstance(coverage, list | tuple) or getattr(coverage, "ndim", 0) == 1
-    shares = np.array([check_coverage(each) for each in (coverage if several else [coverage])])
+    if not isinstance(coverage, list | tuple) and getattr(coverage, "ndim", 0) != 1:
+        coverage = [coverage]
+    shares = np.array([check_coverage(share) for share in coverage])
     if not len(shares):
         raise ValueError(
             f"coverage={coverage!r} asks for no interval: pass one share or more, such as "
             "[0.5, 0.8], or None for none."
         )
-    bounds = np.concatenate([(1 - shares) / 2, 1 - (1 - shares) / 2])
-    return bounds[np.unique(bounds.round(12), return_index=True)[1]]
+    lower = (1 - shares) / 2
+    bounds = np.concatenate([lower, 1 - lower])
+    _, distinct = np.unique(bounds.round(12), return_index=True)
+    return bounds[distinct]
 
 
 def check_ranges(ranges: T | None) -> T:

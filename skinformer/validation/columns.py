@@ -158,6 +158,7 @@ def check_kind(values: Any, what: str) -> None:
 
 
 def _check_some_rows(n_rows: int) -> None:
+    """Raise if there are no rows, as scikit-learn does."""
     if not n_rows:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
@@ -194,16 +195,20 @@ def _make_numbers(values: pd.Series, column: str) -> str:
     if not len(texts):
         return f"its values are numbers, so {column} = {column}.astype(float)"
     if texts.str.contains(",", regex=False).any() and texts.str.fullmatch(_COMMA).all():
-        points = ".str.replace('.', '')" if texts.str.contains(".", regex=False).any() else ""
-        strings = "" if pd.api.types.is_string_dtype(values.dtype) else ".astype(str)"
-        call = f"{column} = {column}{strings}{points}.str.replace(',', '.').astype(float)"
+        call = f"{column} = {column}"
+        if not pd.api.types.is_string_dtype(values.dtype):
+            call += ".astype(str)"
+        if texts.str.contains(".", regex=False).any():
+            call += ".str.replace('.', '')"
+        call += ".str.replace(',', '.').astype(float)"
         return f"{texts.iloc[0]!r} has a decimal comma, so {call}, or read it with decimal=','"
     return _make_text_numbers(texts, len(present), column)
 
 
 def _make_clock(values: pd.Series, column: str) -> str:
     """Describe how dates become the index, or numbers where they are none of its."""
-    index, name = values.index, column.removeprefix("X[").removesuffix("]")
+    index = values.index
+    name = column.removeprefix("X[").removesuffix("]")
     if name == column or index.nlevels > 1 or is_dated(index):
         return f"count its seconds, {column} = ({column} - {column}.min()).dt.total_seconds()"
     levels = f"[series, {name}]" if values.duplicated().any() else name
@@ -241,18 +246,18 @@ def check_target_exists(target: Hashable, names: Sequence[Hashable], *, named: b
     if target in names:
         return
     prefixed = [name for name in names if isinstance(name, str) and name.endswith(f"__{target}")]
-    said = f": the columns are {list(names)}. Give one of them, or a list."
+    fix = f": the columns are {list(names)}. Give one of them, or a list."
     if prefixed:
-        said = (
+        fix = (
             f", {prefixed[0]!r} is: a ColumnTransformer or FeatureUnion put its name before it. "
             "Pass verbose_feature_names_out=False to it."
         )
     elif not named:
-        said = (
+        fix = (
             ": X is an array without column names. In a Pipeline call "
             "set_output(transform='pandas') on it, or give the target's position."
         )
-    raise ValueError(f"target={target!r} is not a column of X{said}")
+    raise ValueError(f"target={target!r} is not a column of X{fix}")
 
 
 def check_known_future(
@@ -274,8 +279,12 @@ def check_known_future(
 
 def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
     """Return the columns said to be known ahead, or raise if they are no columns of X."""
-    several = isinstance(known, Iterable) and not isinstance(known, str)
-    names = list(known) if several else [] if known is None else [known]
+    if known is None:
+        names = []
+    elif isinstance(known, Iterable) and not isinstance(known, str):
+        names = list(known)
+    else:
+        names = [known]
     check_known_future(names, columns, targets)
     return names
 
@@ -315,11 +324,15 @@ def labelled_rows(X: Any, first: int) -> Any:
     check_rows(X)
     if isinstance(X, pd.Series):
         X = X.to_frame()
+    elif hasattr(X, "columns") and not isinstance(X, pd.DataFrame):  # of another library
+        X = pd.DataFrame(_foreign_columns(X))
+        X.index += first
     elif not isinstance(X, pd.DataFrame):
         # Numbers and missing values are judged by column, as those of a frame.
-        options = {"ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
-        foreign = hasattr(X, "columns")  # a frame of another library
-        X = pd.DataFrame(_foreign_columns(X) if foreign else check_array(X, dtype=None, **options))
+        values = check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
+        )
+        X = pd.DataFrame(values)
         X.index += first
     if not len(X):
         raise ValueError("X has no rows to forecast.")

@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_consistent_length
 
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import AnyArray, IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, is_dated
 from skinformer.validation import advice, patterns
 from skinformer.validation.warning import warn_user
+
+#: The offset from UTC at the end of a time of day.
+_OFFSET = r":\d.*?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)$"
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -23,7 +26,8 @@ def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | 
                 f"{name}.index has {index.nlevels} levels: two are needed, (series, time). Join "
                 "the levels that name a series into one."
             )
-        series, index = index.get_level_values(0), index.get_level_values(1)
+        series = index.get_level_values(0)
+        index = index.get_level_values(1)
         if is_dated(series) and not is_dated(index):
             raise TypeError(
                 f"{name}.index has the levels (time, series), but (series, time) are needed: call "
@@ -65,15 +69,18 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     if rows.is_unique:
         return
     again = rows.duplicated()
-    call = "tz_localize(zone, ambiguous='infer')"
-    fix = "keep one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
-    fix += "(series, time)."
+    fix = (
+        "keep one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
+        "(series, time)."
+    )
+    name_zone = "tz_localize(zone, ambiguous='infer')"
     if advice.in_a_night_of_change(time[again]):
-        zone = advice.on_each(call, panel=series is not None)
-        hour = "naive local time repeats an hour in autumn, so name its zone"
-        fix = f"{hour}, {zone}. Otherwise {fix}"
+        call = advice.on_each(name_zone, panel=series is not None)
+        fix = (
+            f"naive local time repeats an hour in autumn, so name its zone, {call}. Otherwise {fix}"
+        )
     else:
-        fix += f" Naive local time repeats an hour in autumn: X.index.{call}."
+        fix += f" Naive local time repeats an hour in autumn: X.index.{name_zone}."
     raise ValueError(
         f"X.index holds {again.sum()} duplicated timestamps, the first {rows[again][0]}: {fix}"
     )
@@ -102,34 +109,42 @@ def check_no_missing_steps(
 
     named: whether the user named the step, so that no other one is offered.
     """
-    runs = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
-    if not len(runs):
+    gaps = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
+    if not len(gaps):
         return
     panel = names is not None
-    missing = np.diff(steps)[runs] - 1
-    first = clock.labels(steps[runs] + 1)
-    where = "X.index" if names is None else f"X.index (series {names[series[runs[0]]]!r})"
-    found = f"{where} lacks {int(missing.sum())} timestamps, the first {first[0]}: "
+    missing = np.diff(steps)[gaps] - 1
+    first = clock.labels(steps[gaps] + 1)
+    where = "X.index"
+    if names is not None:
+        where += f" (series {names[series[gaps[0]]]!r})"
+    found = f"{where} lacks {missing.sum()} timestamps, the first {first[0]}"
     misread = advice.read_again(time, panel=panel)
     if misread:
-        raise ValueError(f"{found.removesuffix(': ')}. {misread}")
-    if advice.skips_an_hour(first, missing, clock):
-        zone = advice.on_each("tz_localize(zone)", panel=panel)
-        found += f"naive local time skips an hour in spring, so name its zone, {zone}. Otherwise "
-    raise ValueError(
-        f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
+        raise ValueError(f"{found}. {misread}")
+    fix = (
+        f"{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
         "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-        f"have no gaps.{'' if named else _open_times(time, series, clock)}"
+        "have no gaps."
     )
+    if advice.skips_an_hour(first, missing, clock):
+        call = advice.on_each("tz_localize(zone)", panel=panel)
+        fix = f"naive local time skips an hour in spring, so name its zone, {call}. Otherwise {fix}"
+    if not named:
+        fix += _open_times(time, series, clock)
+    raise ValueError(f"{found}: {fix}")
 
 
 def _open_times(time: pd.Index, series: IntArray, clock: Clock) -> str:
     """Offer the step of open days or hours, where no row lies on others."""
     if not isinstance(time, pd.DatetimeIndex):
         return ""
-    step = patterns.open_times(time[series == np.bincount(series).argmax()], clock.freq)
+    longest = np.bincount(series).argmax()
+    step = patterns.open_times(time[series == longest], clock.freq)
+    if step is None:
+        return ""
     what = "hours" if clock.freq == pd.offsets.Hour() else "days"
-    return "" if step is None else f" Where only working {what} count, pass freq={step} instead."
+    return f" Where only working {what} count, pass freq={step} instead."
 
 
 def check_freq(time: pd.Index, freq: Any) -> None:
@@ -218,22 +233,31 @@ def check_on_grid(
     off = steps == OFF_GRID
     if not off.any():
         return
-    panel, first = names is not None, int(off.argmax())
+    panel = names is not None
+    first = int(off.argmax())
+    where = str(time[first])
+    if names is not None:
+        where += f" of series {names[series[first]]!r}"
     step = advice.written(clock.freq)
-    found = f"freq={step}" if named else f"one grid: its longest series has steps of {step}"
-    where = (
-        f"{time[first]}" if names is None else f"{time[first]} of series {names[series[first]]!r}"
-    )
-    found = f"X.index does not lie on {found}{':' if named else ', and'} {where} is between two"
+    if named:
+        found = f"X.index does not lie on freq={step}: {where} is between two steps."
+    else:
+        found = (
+            f"X.index does not lie on one grid: its longest series has steps of {step}, and "
+            f"{where} is between two steps."
+        )
     shared = advice.share_grid(time, series, clock.freq) if panel else None
     pattern = patterns.take_as(time[series == series[first]], panel=panel)
-    fix = "Pass the freq that fits, or"
     if shared is not None:
-        fix = "All series share one grid: where theirs begin at other times, "
-        fix += f"{shared} puts them onto it. Otherwise"
+        fix = (
+            f"All series share one grid: where theirs begin at other times, {shared} puts them "
+            "onto it. Otherwise"
+        )
     elif pattern:
-        raise ValueError(f"{found} steps. {pattern}")
-    raise ValueError(f"{found} steps. {fix} {advice.regrid(time, panel=panel)}.")
+        raise ValueError(f"{found} {pattern}")
+    else:
+        fix = "Pass the freq that fits, or"
+    raise ValueError(f"{found} {fix} {advice.regrid(time, panel=panel)}.")
 
 
 def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
@@ -262,17 +286,11 @@ def check_series_named(labels: pd.Index) -> None:
             ) from error
 
 
-#: At the end of a time of day.
-_OFFSET = r":\d.*?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)$"
-
-
-#: Offsets that are none.
-_UTC = ("Z", "UTC", "+00:00", "+0000", "+00")
-
-
 def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | None) -> None:
     """Raise if a column that is to become the index is not there, or nothing is left beside it."""
-    wanted = [("time", time), *([] if series is None else [("series", series)])]
+    wanted = [("time", time)]
+    if series is not None:
+        wanted.append(("series", series))
     for parameter, name in wanted:
         if name not in frame.columns:
             raise ValueError(
@@ -316,13 +334,13 @@ def _check_zone(tz: str) -> None:
 
 
 def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.Index:
-    """Read text."""
-    odd = next((value for value in times if not isinstance(value, str)), None)
-    if odd is not None:
-        raise ValueError(
-            f"column {name!r} holds {odd!r}, which is no time: pass dates, text that says them, or "
-            "whole numbers."
-        )
+    """Read text of a format as dates, in UTC where it names an offset."""
+    for value in times:
+        if not isinstance(value, str):
+            raise ValueError(
+                f"column {name!r} holds {value!r}, which is no time: pass dates, text that says "
+                "them, or whole numbers."
+            )
     read = pd.to_datetime(times, format=format, errors="coerce", utc=True)
     bad = times[read.isna()]
     if len(bad):
@@ -330,24 +348,28 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
             f"column {name!r} holds {bad[0]!r}, which format={format!r} cannot read"
             f"{_more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
         )
-    # Text with offsets from UTC is taken as it says; that without them is read off a clock.
     offsets = np.asarray(times.str.extract(_OFFSET, expand=False), dtype=object)
-    with_offset = pd.notna(offsets)
-    if with_offset.any() and not with_offset.all():
+    if not pd.notna(offsets).any():
+        return read.tz_localize(None)  # off a clock
+    _check_offsets(times, offsets, name, tz)
+    return read
+
+
+def _check_offsets(times: pd.Index, offsets: AnyArray, name: Hashable, tz: str | None) -> None:
+    """Raise if some texts alone have an offset from UTC, or if it may change."""
+    without = pd.isna(offsets)
+    if without.any():
         raise ValueError(
-            f"column {name!r} holds {times[~with_offset][0]!r} without an offset from UTC and "
-            f"{times[with_offset][0]!r} with one: write all times alike."
+            f"column {name!r} holds {times[without][0]!r} without an offset from UTC and "
+            f"{times[~without][0]!r} with one: write all times alike."
         )
-    if not with_offset.any():
-        read = read.tz_localize(None)
-    local = with_offset & ~np.isin(offsets, _UTC)
+    local = ~np.isin(offsets, ("Z", "UTC", "+00:00", "+0000", "+00"))
     if tz is None and local.any():
         raise ValueError(
             f"column {name!r} holds {times[local][0]!r}, whose offset from UTC may change with the "
             "seasons: pass the zone whose wall clock counts, such as tz='Europe/Berlin', or "
             "tz='UTC'."
         )
-    return read
 
 
 def check_complete(column: pd.Series, lacks: str, what: str) -> None:

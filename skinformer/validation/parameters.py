@@ -14,17 +14,15 @@ from skinformer.timeline.arrays import BoolArray
 from skinformer.validation.arguments import MOST, Decimal, Whole
 from skinformer.validation.warning import first_names, warn_user
 
-#: Rows that the shortest training needs.
-_FEWEST_ROWS = 2
-
-
-_COUNT, _LENGTH = Whole(1, 2**31 - 1), Whole(1, MOST)
+_COUNT = Whole(1, 2**31 - 1)
+_LENGTH = Whole(1, MOST)
 _SHARE = Decimal(0, 1, closed="neither")
 _TRANSFORMER = HasMethods(["fit", "transform", "inverse_transform"])
 
 
 #: Of these torch makes matrices (a billion numbers at most), and layers one by one.
-_WIDTH, _LAYERS = Whole(1, 2**15), Whole(1, 1000)
+_WIDTH = Whole(1, 2**15)
+_LAYERS = Whole(1, 1000)
 
 
 #: The parameters of the estimators, as scikit-learn validates them.
@@ -103,7 +101,12 @@ MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
 def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
     """Return the constraint of a parameter that is a part, or the name of one."""
     names = {name for name in named if name is not None}
-    return [part, *([StrOptions(names)] if names else []), *([None] if None in named else [])]
+    constraint: list[Any] = [part]
+    if names:
+        constraint.append(StrOptions(names))
+    if None in named:
+        constraint.append(None)
+    return constraint
 
 
 def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -> None:
@@ -113,10 +116,6 @@ def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -
             f"{parameter}={value!r} has no parameters to set: choose from {list(named)}, or pass "
             f"what skinformer has for {parameter}."
         )
-
-
-#: What `Dropout` rounds its probability to on a CPU.
-_DROPOUT_STEP = 2**-16
 
 
 #: What `embeddings` may hold.
@@ -142,11 +141,11 @@ def check_together(model: Any, micro_batch_size: int) -> None:
             f"label_len={model.label_len} must be at most seq_len={model.seq_len}: the "
             "guiding window is the end of the encoder window. Lower label_len or leave it None."
         )
-    d_model, n_heads = model.d_model, model.n_heads
-    if d_model % n_heads:
+    if model.d_model % model.n_heads:
+        features_each = -(-model.d_model // model.n_heads)
         raise ValueError(
-            f"d_model={d_model} must be a multiple of n_heads={n_heads}: each head gets d_model / "
-            f"n_heads features. Try d_model={-(-d_model // n_heads) * n_heads}."
+            f"d_model={model.d_model} must be a multiple of n_heads={model.n_heads}: each head "
+            f"gets d_model / n_heads features. Try d_model={features_each * model.n_heads}."
         )
     if model.batch_size % micro_batch_size:
         raise ValueError(
@@ -174,7 +173,7 @@ def _check_checkpoint(path: Any, random_state: Any) -> None:
 
 def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
     """Raise if a parameter is out of what its constraint cannot say."""
-    if float(model.dropout) > 1 - _DROPOUT_STEP:
+    if float(model.dropout) > 1 - 2**-16:
         raise ValueError(
             f"dropout={model.dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of "
             "2**-16, and nothing would be kept. Try dropout=0.5."
@@ -198,12 +197,13 @@ def _check_target(target: Any) -> None:
             "target=[] names no column: there is nothing to forecast. Name one, or leave it None "
             "for the last column."
         )
-    names = target if isinstance(target, list) else []
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
-    if twice:
-        raise ValueError(
-            f"target={target!r} names {twice[0]!r} twice: each target is forecast once. Remove one."
-        )
+    if not isinstance(target, list):
+        return
+    for i, name in enumerate(target):
+        if name in target[:i]:
+            raise ValueError(
+                f"target={target!r} names {name!r} twice: each target is forecast once. Remove one."
+            )
 
 
 def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
@@ -214,35 +214,42 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
     """
     if isinstance(members, str):
         return
-    fits, kind = (is_classifier, "classifier") if classifies else (is_regressor, "regressor")
+    kind = "classifier" if classifies else "regressor"
+    regressors = [member for member in members if not isinstance(member, str)]
+    for regressor in regressors:
+        _check_member(regressor, names, kind)
     given = f"members={members!r}"
-    others = [each for each in members if not isinstance(each, str)]
-    for each in others:
-        if isinstance(each, type):
-            name = each.__name__
-            raise ValueError(f"members holds the class {name}: pass an instance, {name}().")
-        if not hasattr(each, "fit") or not fits(each):
-            raise ValueError(
-                f"members holds {each!r}, which is no {kind}: pass one such as "
-                f"HistGradientBoosting{kind.title()}(), or names of {list(names)}."
-            )
-    known = [each for each in members if isinstance(each, str)]
-    unknown = [each for each in known if each not in names]
+    named = [member for member in members if isinstance(member, str)]
+    unknown = [name for name in named if name not in names]
     if unknown:
         raise ValueError(
             f"{given} holds {unknown[0]!r}, which is no member: choose from {list(names)}, and "
             f"pass at most one {kind} in place of 'trees'."
         )
-    if len(set(known)) < len(known) or len(others) + ("trees" in known) > 1:
+    n_regressors = len(regressors) + ("trees" in named)
+    if len(set(named)) < len(named) or n_regressors > 1:
         raise ValueError(
             f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
         )
-    alone = ["network"] if classifies else ["network", "classical"]
-    if names[0] not in known and (others or len(known) != 1 or known[0] not in alone):
-        one_by_one = " or ".join(f"[{name!r}]" for name in alone)
+    alone = [["network"]] if classifies else [["network"], ["classical"]]
+    if names[0] not in named and list(members) not in alone:
+        one_by_one = " or ".join(map(str, alone))
         raise ValueError(
             f"{given} lacks {names[0]!r}, beside which all others are weighed: add it, or pass "
             f"{one_by_one} for one that forecasts alone."
+        )
+
+
+def _check_member(member: Any, names: Sequence[str], kind: str) -> None:
+    """Raise if a member is no estimator of a kind."""
+    if isinstance(member, type):
+        name = member.__name__
+        raise ValueError(f"members holds the class {name}: pass an instance, {name}().")
+    is_kind = is_classifier if kind == "classifier" else is_regressor
+    if not hasattr(member, "fit") or not is_kind(member):
+        raise ValueError(
+            f"members holds {member!r}, which is no {kind}: pass one such as "
+            f"HistGradientBoosting{kind.title()}(), or names of {list(names)}."
         )
 
 
@@ -302,15 +309,25 @@ def _check_names(
 
 def check_enough_rows(n_rows: int, settings: Any) -> None:
     """Raise if the longest series holds no window (and no validation split, if one is asked)."""
-    seq_len, pred_len = settings.seq_len, settings.pred_len
+    seq_len = settings.seq_len
+    pred_len = settings.pred_len
     validated = settings.early_stopping is True
-    needed, rows = _FEWEST_ROWS, "one to forecast from and one to forecast. Pass"
-    why = f"a series has to hold {needed} consecutive rows, {rows}"
     if settings.whole_windows or validated:
-        needed = seq_len + pred_len * (1 + validated)
-        also = f" + pred_len={pred_len} for early_stopping=True" if validated else ""
-        why = f"seq_len={seq_len} + pred_len={pred_len}{also} = {needed} consecutive rows are "
-        why += "needed for one window. Lower seq_len or pred_len, or pass"
+        needed = seq_len + pred_len
+        sizes = f"seq_len={seq_len} + pred_len={pred_len}"
+        if validated:
+            needed += pred_len
+            sizes += f" + pred_len={pred_len} for early_stopping=True"
+        why = (
+            f"{sizes} = {needed} consecutive rows are needed for one window. Lower seq_len or "
+            "pred_len, or pass"
+        )
+    else:
+        needed = 2
+        why = (
+            f"a series has to hold {needed} consecutive rows, one to forecast from and one to "
+            "forecast. Pass"
+        )
     if n_rows < needed:
         raise ValueError(f"n_samples={n_rows} is too few: {why} more rows.")
 
@@ -366,12 +383,16 @@ def warn_of_rows_to_come(n: int) -> None:
 
 def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise if a warm start finds weights of another network."""
-    shapes = [{name: getattr(w, "shape", None) for name, w in s.items()} for s in (earlier, new)]
-    if shapes[0] != shapes[1]:
+    if _shapes(earlier) != _shapes(new):
         raise ValueError(
             "warm_start=True cannot go on from weights of another network: columns, lengths or "
             "sizes have changed since the last fit. Set warm_start=False or fit a clone."
         )
+
+
+def _shapes(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return the shape of each weight that has one."""
+    return {name: getattr(weight, "shape", None) for name, weight in weights.items()}
 
 
 def warn_of_one_series(embeddings: Any) -> None:

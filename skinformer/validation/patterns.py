@@ -8,7 +8,8 @@ import pandas as pd
 from skinformer.timeline.clock import Clock, infer_step, lies_on, wall_times
 from skinformer.validation import advice
 
-_DAY, _HOUR = pd.Timedelta(days=1), pd.Timedelta(hours=1)
+_DAY = pd.Timedelta(days=1)
+_HOUR = pd.Timedelta(hours=1)
 _NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _TWO_WEEKS = 14  # days in which each day of the week comes twice
 _KEPT = 0.75  # share of the open days or hours that have rows, else rows come at any time
@@ -46,11 +47,15 @@ def _by_another_clock(time: pd.DatetimeIndex, *, panel: bool) -> str:
     if finer is None:
         return ""
     call = f"tz_convert(zone{level})"
-    call = call if time.tz is not None else f"tz_localize('UTC'{level}).{call}"
-    call += f".tz_localize(None{level})" if finer else ""
+    zone = str(time.tz)
+    if time.tz is None:
+        call = f"tz_localize('UTC'{level}).{call}"
+        zone = "UTC"
+    if finer:
+        call += f".tz_localize(None{level})"
     return (
         "They move by an hour with summer time: they follow the clock of a zone, and were written "
-        f"in {'UTC' if time.tz is None else time.tz}. Name their own, such as "
+        f"in {zone}. Name their own, such as "
         f"zone='Europe/Berlin', X.{call}."
     )
 
@@ -78,10 +83,12 @@ def after_a_change(given: pd.Index, due: pd.Index, clock: Clock, *, panel: bool)
             f"Rows follow the clock on the wall of {due.tz}, which moves by an hour with summer "
             f"time: fit again, and update, on X.tz_localize(None{level})."
         )
-    call = "" if due.tz is not None else f"tz_localize('UTC'{level})."
+    call = f"tz_convert(zone{level})"
+    if due.tz is None:
+        call = f"tz_localize('UTC'{level}).{call}"
     return (
         "Rows move by an hour with summer time: fit again, and update, on rows in the zone whose "
-        f"clock they follow, X.{call}tz_convert(zone{level})."
+        f"clock they follow, X.{call}."
     )
 
 
@@ -94,16 +101,19 @@ def _written_in_utc(time: pd.DatetimeIndex) -> bool | None:
     """Return whether steps are finer than days, where they move by an hour in summer; else None."""
     walls = wall_times(time)
     gaps = np.diff(walls.as_unit("us").asi8)
-    hour, day = (int(span / pd.Timedelta(microseconds=1)) for span in (_HOUR, _DAY))
-    values, counts = np.unique(gaps, return_counts=True)
-    unit = min(int(values[counts.argmax()]), day)
+    hour = 3_600_000_000  # microseconds
+    day = 24 * hour
+    lengths, counts = np.unique(gaps, return_counts=True)
+    unit = min(int(lengths[counts.argmax()]), day)
     if unit < 3 * hour:  # an hour more and one less are not told apart
         return None
     moved = (gaps + unit // 2) % unit - unit // 2
     turns = np.abs(moved) == hour
     years = (walls[-1] - walls[0]) / (365 * _DAY)
+    if not 0 < turns.sum() <= 2 * years + 2 or moved[~turns].any():
+        return None
     offset = np.append(0, np.cumsum(moved))
-    if not 0 < turns.sum() <= 2 * years + 2 or moved[~turns].any() or np.ptp(offset) > hour:
+    if np.ptp(offset) > hour:
         return None
     still = walls - pd.to_timedelta(offset, unit="us")
     if unit < day:
@@ -154,16 +164,16 @@ def open_times(time: pd.Index, step: Any) -> str | None:
 def _open_days(time: pd.Index) -> str | None:
     """Name the days of the week of daily rows that leave some out, as a `weekmask`; else None."""
     walls = wall_times(time)
-    first, last = walls[0].normalize(), walls[-1].normalize()
-    of_day = walls - walls.normalize()
-    if (of_day != of_day[0]).any() or (last - first).days < _TWO_WEEKS:
+    dates = walls.normalize()
+    of_day = walls - dates
+    if (of_day != of_day[0]).any() or (dates[-1] - dates[0]).days < _TWO_WEEKS:
         return None
-    mask = [day in walls.day_of_week for day in range(7)]
-    days = pd.date_range(first, last).day_of_week
-    n_open = np.isin(days, np.flatnonzero(mask)).sum()
-    if not 1 < sum(mask) < 7 or len(walls) < _KEPT * n_open:
+    is_open = np.isin(np.arange(7), walls.day_of_week)
+    all_days = pd.date_range(dates[0], dates[-1]).day_of_week
+    n_open = is_open[all_days].sum()
+    if not 1 < is_open.sum() < 7 or len(walls) < _KEPT * n_open:
         return None
-    return " ".join(name for name, is_open in zip(_NAMES, mask, strict=True) if is_open)
+    return " ".join(np.array(_NAMES)[is_open])
 
 
 def _days_step(days: str) -> Any:
@@ -176,14 +186,17 @@ def _days_step(days: str) -> Any:
 def _open_hours(walls: pd.DatetimeIndex) -> str | None:
     """Write the step of hours of the day that all lie between an opening and a closing; or None."""
     hours = np.unique(walls.hour)
+    n_hours = len(hours)
     n_days = (walls[-1].normalize() - walls[0].normalize()).days + 1
-    if len(hours) < 2 or len(hours) > 22 or np.ptp(hours) >= len(hours) or 2 * n_days < _TWO_WEEKS:
+    if not 2 <= n_hours <= 22 or np.ptp(hours) >= n_hours or 2 * n_days < _TWO_WEEKS:
         return None
     days = [name for day, name in enumerate(_NAMES) if day in walls.day_of_week]
-    if len(walls) < _KEPT * len(hours) * n_days * len(days) / 7:
+    if len(walls) < _KEPT * n_hours * n_days * len(days) / 7:
         return None
-    opens = walls[0].replace(hour=int(hours[0]))
-    start, end = (f"{at:%H:%M}" for at in (opens, opens + len(hours) * _HOUR))
+    opening = walls[0].replace(hour=int(hours[0]))
+    closing = opening + n_hours * _HOUR
+    start = f"{opening:%H:%M}"
+    end = f"{closing:%H:%M}"
     if days == list(_NAMES[:5]):
         return advice.written(pd.offsets.BusinessHour(start=start, end=end))
     hours_of: Any = pd.offsets.CustomBusinessHour  # whose weekmask stubs of pandas lack

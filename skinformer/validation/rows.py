@@ -17,22 +17,31 @@ from skinformer.validation.warning import warn_user
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction are of another kind than at fit."""
-    own = clock.labels(np.zeros(1, dtype=np.int64))
-    zones = [getattr(index, "tz", None) for index in (own, time)]
-    kinds = [type(index).__name__.removeprefix("Range") for index in (own, time)]
-    if kinds[0] != kinds[1] or (isinstance(own, pd.PeriodIndex) and own.dtype != time.dtype):
+    fitted = clock.labels(np.zeros(1, dtype=np.int64))
+    fitted_kind = type(fitted).__name__.removeprefix("Range")
+    kind = type(time).__name__.removeprefix("Range")
+    other_period = isinstance(fitted, pd.PeriodIndex) and fitted.dtype != time.dtype
+    if kind != fitted_kind or other_period:
         raise TypeError(
             f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
-            f"{type(own).__name__} ({own.dtype}): pass labels of the same kind."
+            f"{type(fitted).__name__} ({fitted.dtype}): pass labels of the same kind."
         )
-    if (zones[0] is None) != (zones[1] is None):
-        fit, now, fix = "naive", "time-zone aware", "tz_convert(zone).tz_localize(None)"
-        if zones[0] is not None:
-            fit, now, fix = str(zones[0]), "naive", f"tz_localize({str(zones[0])!r})"
-        raise TypeError(
-            f"X.index is {now}, but the training rows were {fit}: the hours cannot be matched. Use "
-            f"X.index.{fix} with the zone of the training rows."
-        )
+    fitted_zone = getattr(fitted, "tz", None)
+    zone = getattr(time, "tz", None)
+    if (fitted_zone is None) == (zone is None):
+        return
+    if fitted_zone is None:
+        was = "naive"
+        now = "time-zone aware"
+        fix = "tz_convert(zone).tz_localize(None)"
+    else:
+        was = str(fitted_zone)
+        now = "naive"
+        fix = f"tz_localize({was!r})"
+    raise TypeError(
+        f"X.index is {now}, but the training rows were {was}: the hours cannot be matched. Use "
+        f"X.index.{fix} with the zone of the training rows."
+    )
 
 
 def check_panel(fitted: bool, given: bool) -> None:
@@ -86,13 +95,18 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
 
 def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
     """Warn that columns without values ahead, at so many steps, were held at their last ones."""
-    past_only = ("past-only columns", roles.past, past)
-    for what, names, n_steps in (past_only, ("columns known ahead", roles.known, known)):
-        if n_steps:
-            warn_user(
-                f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
-                "on: their last value is held there."
-            )
+    if past:
+        _warn_of_held("past-only columns", roles.past, past)
+    if known:
+        _warn_of_held("columns known ahead", roles.known, known)
+
+
+def _warn_of_held(what: str, names: Sequence[Hashable], n_steps: int) -> None:
+    """Warn that columns of one kind were held."""
+    warn_user(
+        f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
+        "on: their last value is held there."
+    )
 
 
 def warn_of_closed(closed: Closed) -> None:
@@ -121,11 +135,13 @@ def check_follows(
     table: Table, expected: IntArray, history_clock: Clock, names: pd.Index | None
 ) -> None:
     """Raise if the rows of an update, by their `expected` steps, do not follow the history."""
-    wrong = np.flatnonzero((table.steps != expected) | (table.clock != history_clock))[:1]
-    if not len(wrong):
+    wrong = (table.steps != expected) | (table.clock != history_clock)
+    if not wrong.any():
         return
-    given, due = table.clock.labels(table.steps[wrong]), history_clock.labels(expected[wrong])
-    where = "" if names is None else f" of series {names[table.series[wrong[0]]]!r}"
+    first = np.flatnonzero(wrong)[:1]
+    given = table.clock.labels(table.steps[first])
+    due = history_clock.labels(expected[first])
+    where = "" if names is None else f" of series {names[table.series[first[0]]]!r}"
     fix = patterns.after_a_change(given, due, history_clock, panel=names is not None)
     raise ValueError(
         f"update got rows from {given[0]}{where} on: they must follow the history directly, from "
@@ -153,7 +169,7 @@ def raise_unseen_series(known: pd.Index | None) -> None:
 
 def check_placement(
     place: Any,
-    track: IntArray,
+    segment: IntArray,
     table: Table,
     timeline: Timeline,
     *,
@@ -164,7 +180,7 @@ def check_placement(
 ) -> None:
     """Raise if rows cannot be forecast from anything, and warn if they lack the stored history.
 
-    place, track: the tracks of X's rows, and that of each.
+    place, segment: the segments of X's rows, and that of each.
     has_target: rows with an observed target.
     features: whether X never holds the target.
     sizes: of the model, whose seq_len and pred_len count here: rows that begin further than a
@@ -177,37 +193,54 @@ def check_placement(
             "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
             "rows."
         )
-    seen = np.bincount(track, weights=has_target, minlength=len(place.series)) > 0
+    steps = pd.Series(table.steps).groupby(segment)  # no segment is without rows
+    first = steps.min().to_numpy()
+    last = steps.max().to_numpy()
+    observed = np.bincount(segment, weights=has_target, minlength=len(place.series)) > 0
     new = place.series >= timeline.n_series
-    owner = np.where(new, 0, place.series)
-    off = ~new & (table.clock != timeline.clock)
-    steps = pd.Series(table.steps).groupby(track)  # no track is without rows
-    first, last = steps.min().to_numpy(), steps.max().to_numpy()
-    early = ~(new | off) & (first < timeline.first_step[owner])
-    begins = timeline.clock.labels(timeline.first_step[owner])
-    if (new & ~seen).any():
-        name = None if table.names is None else table.names[place.series[new & ~seen][0]]
+    _check_new_series(place.series[new & ~observed], table)
+    _check_gaps(place.begin, last, segment, table, reach)
+
+    owner = np.where(new, 0, place.series)  # any for a new series
+    start = timeline.first_step[owner]
+    off_grid = ~new & (table.clock != timeline.clock)
+    early = ~(new | off_grid) & (first < start)
+    begins = timeline.clock.labels(start)[early.argmax()]
+    step = timeline.clock.step_name
+    _check_own_timelines(
+        off_grid, observed, segment, f"between the steps of the training data ({step!r})"
+    )
+    _check_own_timelines(
+        early, observed, segment, f"before the training data, which begin at {begins}"
+    )
+    continuing = ~(new | off_grid | early) & observed
+    distance = np.where(continuing, first - timeline.end_step[owner], 0)
+    _warn_of_far_rows(distance, place.stored, segment, sizes)
+
+
+def _check_new_series(series: IntArray, table: Table) -> None:
+    """Raise if there are new series without an observed target."""
+    if len(series):
+        name = None if table.names is None else table.names[series[0]]
         _raise_unknown(f"of the series {name!r}, which fit did not see", "Give its history.")
-    _check_gaps(place.begin, last, track, table, reach)
-    for flags, text in (
-        (off, f"between the steps of the training data ({timeline.clock.step_name!r})"),
-        (early, f"before the training data, which begin at {begins[early.argmax()]}"),
-    ):
-        if (flags & ~seen).any():
-            _raise_unknown(text, "Drop these rows, or give their targets.")
-        if flags.any():
-            warn_user(
-                f"X holds {int(flags[track].sum())} rows {text}: they are their own timeline, "
-                "forecast from one another alone, the first of them from the training mean. Rows "
-                "that follow the history directly are joined to it by update."
-            )
-    ahead = first - timeline.end_step[owner]
-    # With the rows before it, one row would have been forecast from these.
-    alone = np.bincount(track, minlength=len(new)) == 1
-    near = np.where(alone, min(sizes.pred_len - 1, sizes.seq_len), sizes.seq_len)
-    far = ~(new | off | early) & seen & (ahead > near)
-    if far.any():
-        _warn_of_far_rows(int(ahead[far].max()), bool(place.stored[far].all()))
+
+
+def _check_own_timelines(
+    flags: BoolArray, observed: BoolArray, segment: IntArray, text: str
+) -> None:
+    """Raise or warn if segments are their own timelines.
+
+    flags, observed: segments that are, and those that hold an observed target.
+    text: where their rows lie.
+    """
+    if (flags & ~observed).any():
+        _raise_unknown(text, "Drop these rows, or give their targets.")
+    if flags.any():
+        warn_user(
+            f"X holds {int(flags[segment].sum())} rows {text}: they are their own timeline, "
+            "forecast from one another alone, the first of them from the training mean. Rows "
+            "that follow the history directly are joined to it by update."
+        )
 
 
 def check_after_context(table: Table, timeline: Timeline, since: IntArray | None) -> None:
@@ -229,33 +262,51 @@ def check_after_context(table: Table, timeline: Timeline, since: IntArray | None
 
 
 def _raise_unknown(where: str, fix: str) -> None:
+    """Raise because rows hold no target to be forecast from."""
     raise ValueError(
         f"X holds rows {where}, and no observed target there: nothing is known from which they "
         f"could be forecast. {fix}"
     )
 
 
-def _check_gaps(begin: IntArray, last: IntArray, track: IntArray, table: Table, reach: int) -> None:
+def _check_gaps(
+    begin: IntArray, last: IntArray, segment: IntArray, table: Table, reach: int
+) -> None:
     """Raise if more steps between rows would have to be forecast than is sensible."""
-    later = table.steps >= begin[track]
-    given = np.bincount(track[later], minlength=len(begin))
+    later = table.steps >= begin[segment]
+    given = np.bincount(segment[later], minlength=len(begin))
     lacking = last - begin + 1 - given
-    if lacking.max(initial=0) > reach:
-        worst = lacking.argmax()
-        label = table.clock.labels(last[[worst]])[0]
-        raise ValueError(
-            f"X holds a row at {label}, and {lacking[worst]:,} of the steps before it are not "
-            f"known: each would have to be forecast, and that is done for {reach:,} at most. Check "
-            "the labels of X.index, or call update with the rows between."
+    if lacking.max(initial=0) <= reach:
+        return
+    worst = lacking.argmax()
+    label = table.clock.labels(last[[worst]])[0]
+    raise ValueError(
+        f"X holds a row at {label}, and {lacking[worst]:,} of the steps before it are not "
+        f"known: each would have to be forecast, and that is done for {reach:,} at most. Check "
+        "the labels of X.index, or call update with the rows between."
+    )
+
+
+def _warn_of_far_rows(distance: IntArray, stored: BoolArray, segment: IntArray, sizes: Any) -> None:
+    """Warn of segments that begin long after the history.
+
+    distance: steps from the end of the history to each of them; 0 for those that do not count.
+    stored: whether the steps between are forecast.
+    """
+    # With the rows before it, one row would have been forecast from these.
+    alone = np.bincount(segment, minlength=len(distance)) == 1
+    near_alone = min(sizes.pred_len - 1, sizes.seq_len)
+    far = distance > np.where(alone, near_alone, sizes.seq_len)
+    if not far.any():
+        return
+    if stored[far].all():
+        between = "the steps between are forecast, and the first forecasts of X build on them"
+    else:
+        between = (
+            "too far to forecast the steps between, so X is its own timeline, and its first "
+            "rows are forecast from the training mean"
         )
-
-
-def _warn_of_far_rows(n_steps: int, reached: bool) -> None:
-    between = "the steps between are forecast, and the first forecasts of X build on them"
-    if not reached:
-        between = "too far to forecast the steps between, so X is its own timeline, and its first "
-        between += "rows are forecast from the training mean"
     warn_user(
-        f"X begins {n_steps:,} steps after the history: {between}. Call update with the rows "
-        "between to forecast from what was observed."
+        f"X begins {distance[far].max():,} steps after the history: {between}. Call update with "
+        "the rows between to forecast from what was observed."
     )

@@ -192,7 +192,7 @@ def test_features_of_columns_known_ahead_are_where_they_are_said_to_be():
     maker = FeatureMaker(columns, (4, 8), -wide, wide, plain=(1,))
     values = np.random.default_rng(0).normal(size=(60, 7))
     base = maker.make(values, pairs_of(40, 2), RowClock())
-    groups = maker.known_features(base.shape[1])
+    groups = maker.known_positions(base.shape[1])
     assert [len(group) for group in groups] == [9, 1, 9]
     for i, group in enumerate(groups):
         other = values.copy()
@@ -229,8 +229,8 @@ def test_what_is_usual_is_read_at_the_step_and_at_its_phase(n_known):
     np.testing.assert_array_equal(got[:, :-2], bare.make(values, pairs, hourly()))
     ahead = 5 + 5 * 5 * n_known
     np.testing.assert_allclose(got[:, -2:], np.array([[1], [10]]) * [ahead, ahead - 5])
-    assert [list(g) for g in maker.known_features(got.shape[1])] == [
-        list(g) for g in bare.known_features(got.shape[1] - 2)
+    assert [list(g) for g in maker.known_positions(got.shape[1])] == [
+        list(g) for g in bare.known_positions(got.shape[1] - 2)
     ]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from skinformer.tabular.trees import plant, plant_classifier, uproot
+from skinformer.tabular.trees import classifier_from_arrays, from_arrays, to_arrays
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def test_trees_forecast_the_same(loss, table):
     """To the last bit, NaN and the link of a loss included."""
     level = 0.3 if loss == "quantile" else None
     fitted = HistGradientBoostingRegressor(loss=loss, quantile=level, max_iter=30, random_state=0)
-    again = plant(uproot(fitted.fit(*table)))
+    again = from_arrays(to_arrays(fitted.fit(*table)))
     np.testing.assert_array_equal(again.predict(table[0]), fitted.predict(table[0]))
     assert again.get_params() == fitted.get_params()
 
@@ -31,18 +31,18 @@ def test_trees_of_classes_tell_the_same(n_classes, table):
     X, y = table
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)) * 2
     fitted = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X, labels)
-    again = plant_classifier(uproot(fitted), fitted.classes_)
+    again = classifier_from_arrays(to_arrays(fitted), fitted.classes_)
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
     with pytest.raises(ValueError, match="one tree a turn"):
-        plant_classifier(uproot(fitted), np.arange(n_classes + 2))
+        classifier_from_arrays(to_arrays(fitted), np.arange(n_classes + 2))
     with pytest.raises(ValueError, match="classes ascend"):
-        plant_classifier(uproot(fitted), fitted.classes_[::-1])
+        classifier_from_arrays(to_arrays(fitted), fitted.classes_[::-1])
 
 
 def test_a_turn_without_one_of_its_trees_is_refused(table):
     """The classes after it would be told by the trees of others."""
-    trees = uproot(HistGradientBoostingClassifier(max_iter=2).fit(table[0], np.arange(600) % 3))
+    trees = to_arrays(HistGradientBoostingClassifier(max_iter=2).fit(table[0], np.arange(600) % 3))
     ends, cut = trees.sizes.cumsum(), trees.sizes[-1]
     splits = int((~trees.leaf[: ends[-2]]).sum())
     fewer = {name: getattr(trees, name)[:splits] for name in ("feature", "threshold", "right")}
@@ -54,14 +54,14 @@ def test_a_turn_without_one_of_its_trees_is_refused(table):
         **fewer,
     )
     with pytest.raises(ValueError, match="a turn lacks a tree"):
-        plant_classifier(trees, np.arange(3))
+        classifier_from_arrays(trees, np.arange(3))
 
 
-def test_planting_draws_from_no_global_generator(table):
+def test_making_trees_draws_from_no_global_generator(table):
     """The stub that is grafted on is a fit, too."""
-    trees = uproot(HistGradientBoostingRegressor(max_iter=2).fit(*table))
+    trees = to_arrays(HistGradientBoostingRegressor(max_iter=2).fit(*table))
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    plant(trees)
+    from_arrays(trees)
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
 
 
@@ -70,7 +70,7 @@ def test_trees_over_categories_are_left_alone(table):
     X = np.nan_to_num(table[0]).round()
     fitted = HistGradientBoostingRegressor(categorical_features=[0], max_iter=2)
     X[:, 0] = np.abs(X[:, 0])
-    assert uproot(fitted.fit(X, table[1])) is None
+    assert to_arrays(fitted.fit(X, table[1])) is None
 
 
 FORGERIES = {
@@ -90,6 +90,6 @@ FORGERIES = {
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_forged_trees_are_refused(forge, table):
     """Compiled code follows them without looking."""
-    trees = uproot(HistGradientBoostingRegressor(max_iter=5).fit(*table))
+    trees = to_arrays(HistGradientBoostingRegressor(max_iter=5).fit(*table))
     with pytest.raises((ValueError, IndexError)):
-        plant(FORGERIES[forge](trees))
+        from_arrays(FORGERIES[forge](trees))
