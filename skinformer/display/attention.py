@@ -14,7 +14,6 @@ from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import is_dated, timestamps
-from skinformer.validation.arguments import MOST, Whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,7 +184,7 @@ class AttentionDisplay(Display):
         n_heads = len(self.attention.weights)
         if head is None:
             return list(range(n_heads))
-        if not (Whole(1, MOST).is_satisfied_by(head) and head <= n_heads):
+        if head not in range(1, n_heads + 1):
             raise ValueError(
                 f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
                 "another."

@@ -63,9 +63,9 @@ from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
-from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
+from skinformer.validation.arguments import check_fitted, check_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import CONSTRAINTS, warn_of_fit_on_cpu, warn_of_idle_network
+from skinformer.validation.parameters import CONSTRAINTS, warn_of_cpu, warn_of_idle_network
 from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
@@ -166,7 +166,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         except RuntimeError as error:
             if not self._may_fit_on_cpu(error):
                 raise
-            warn_of_fit_on_cpu(str(error))
+            warn_of_cpu(str(error))
             draft = None
         if draft is None:  # behind the error, whose frames hold what filled the GPU
             draft = self._fitted_draft(X, y, sample_weight, device="cpu")
@@ -389,7 +389,6 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self.__dict__.update(scaler_=scaler, timeline_=timeline, _outlier_bounds_=cleaned[1])
         return self
 
-    @with_horizon
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
         """
         Make rows for the steps after the history: fill in what is known, then `predict`.

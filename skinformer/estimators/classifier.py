@@ -15,7 +15,7 @@ from skinformer.estimators.parts import PART_CONSTRAINTS
 from skinformer.reading.labels import LabelReader, read_labels
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import AnyArray, Float64Array
-from skinformer.validation.arguments import check_fitted, with_horizon
+from skinformer.validation.arguments import check_fitted
 from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS
 
 
@@ -332,7 +332,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         parts = self.predict_proba(X)
         return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
 
-    @with_horizon
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the likeliest class of the steps after the history.
@@ -362,7 +361,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             self.head_.likeliest(values), index, self.roles_.target_labels
         )
 
-    @with_horizon
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the probabilities of classes of the steps after the history.

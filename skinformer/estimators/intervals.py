@@ -28,7 +28,6 @@ class IntervalsMixin(FittedState):
             self._intervals_ = self.calibration_.intervals(self._forecaster)
         return self._intervals_
 
-    @checks.with_horizon
     def forecast(
         self,
         X: Any = None,
@@ -158,7 +157,9 @@ class IntervalsMixin(FittedState):
         (20, 3)
         """
         checks.check_fitted(self)
-        wanted = checks.requested_levels(levels, getattr(self.head_, "levels", None))
+        wanted = checks.check_levels(
+            getattr(self.head_, "levels", None) if levels is None else levels
+        )
         quantiles = self._with_quantiles(self._requested_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 

@@ -249,7 +249,7 @@ def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
     for key, value in nested.items():
         _, name, *inner = key.split("__", 2)
         if name not in copies or not inner:
-            checks.raise_no_nested_member(key, members, list(copies))
+            checks.raise_no_nested_member(key, members)
         copies[name].set_params(**{inner[0]: value})
     kept = members if isinstance(members, list | tuple) else []
     new = [each if isinstance(each, str) else copies.get(_name_of(each), each) for each in kept]

@@ -23,7 +23,7 @@ from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.precision import has_cuda_device
 from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.parameters import warn_of_model_on_cpu
+from skinformer.validation.parameters import warn_of_cpu
 
 #: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
@@ -128,7 +128,7 @@ class PersistentMixin(FittedState):
         except RuntimeError as error:
             if not is_gpu_out_of_memory(error):
                 raise
-            warn_of_model_on_cpu(str(error))
+            warn_of_cpu(str(error))
             self.ensemble_, self.device_ = self.ensemble_.on_device("cpu"), "cpu"
 
 

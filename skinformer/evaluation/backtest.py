@@ -24,12 +24,7 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 from skinformer.validation import columns as checks
-from skinformer.validation.arguments import (
-    check_fitted,
-    check_n_jobs,
-    check_range_levels,
-    check_row_count,
-)
+from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
 from skinformer.validation.index import check_distinct, check_same_rows, find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
@@ -141,7 +136,6 @@ def backtest(
     requested = check_range_levels(coverage, levels)
     if refit is False:
         _check_forecasts(estimator)
-    check_n_jobs(n_jobs)
     jobs = {"n_jobs": n_jobs, "verbose": verbose}
     last = split_last_step(estimator)[1]
     horizon = _horizon(last, horizon)

@@ -117,7 +117,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         if truth is None and self.target is None:
             known = find_known(rows.names, (), targets)
             others = [name for name in rows.names if name not in (*targets, *known)]
-            warn_of_last_column(targets[0], others, named=rows.named)
+            warn_of_last_column(targets[0], others)
         return [rows.names.index(name) for name in targets]
 
     def predict(self, X: Any) -> Float64Array:

@@ -13,8 +13,9 @@ from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import group_rows
 from skinformer.timeline.arrays import IntArray
-from skinformer.validation.arguments import MOST, Whole, check_fitted
+from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
+from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
 
 
 class SlidingWindow(RowTransformer):
@@ -66,7 +67,7 @@ class SlidingWindow(RowTransformer):
            [1., 2.]])
     """
 
-    _parameter_constraints: ClassVar = {"seq_len": [Whole(1, MOST)], "lag": [Whole(0, MOST)]}
+    _parameter_constraints: ClassVar = SLIDING_WINDOW_CONSTRAINTS
 
     def __init__(self, seq_len: int = 24, lag: int = 0) -> None:
         self.seq_len = seq_len

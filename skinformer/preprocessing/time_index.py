@@ -139,7 +139,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         frame.index.name = self.time
         if self.series is None:
             return frame
-        check_complete(frame[self.series], "names no", "series")
+        check_complete(frame[self.series], "series")
         return frame.set_index(self.series, append=True).swaplevel()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:

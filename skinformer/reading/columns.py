@@ -60,26 +60,30 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
-        checks.check_columns(estimator, X, reset=reset)
-        names: list[Hashable] = list(X.columns)
-        if roles is not None and roles.by_name:
-            checks.check_same_names(names, roles.columns)
-        elif roles is not None:
-            names = list(roles.columns)  # an array was fitted: columns by their place
-        columns = {}
-        for j, name in enumerate(names):
-            columns[name] = checks.numeric_column(X.iloc[:, j], name)
-        return Columns(columns, X.index, named=True)
+        return _read_frame(estimator, X, reset=reset, roles=roles)
     values = checks.numeric_array(estimator, X, reset=reset)
     fitted_names = getattr(estimator, "feature_names_in_", None)
+    names: list[Hashable] = list(range(values.shape[1]))
     if roles is not None:
         names = list(roles.columns)
     elif fitted_names is not None:
         names = list(fitted_names)
-    else:
-        names = list(range(values.shape[1]))
-    columns = {name: values[:, j] for j, name in enumerate(names)}
+    columns = dict(zip(names, values.T, strict=True))
     return Columns(columns, None, named=fitted_names is not None)
+
+
+def _read_frame(estimator: object, X: pd.DataFrame, *, reset: bool, roles: Roles | None) -> Columns:
+    """Read a frame as columns of numbers."""
+    checks.check_columns(estimator, X, reset=reset)
+    names: list[Hashable] = list(X.columns)
+    if roles is not None and roles.by_name:
+        checks.check_same_names(names, roles.columns)
+    elif roles is not None:
+        names = list(roles.columns)  # an array was fitted: columns by their place
+    columns = {}
+    for j, name in enumerate(names):
+        columns[name] = checks.numeric_column(X.iloc[:, j], name)
+    return Columns(columns, X.index, named=True)
 
 
 def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:

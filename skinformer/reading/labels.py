@@ -44,12 +44,6 @@ class NumberReader:
         """Return numbers, (n, n_targets), as they were before they were encoded."""
         return values[:, 0] if one_dimensional else values
 
-    def decode_frame(
-        self, values: Float64Array, index: pd.Index | None, names: pd.Index
-    ) -> pd.DataFrame:
-        """Return the same as a frame."""
-        return pd.DataFrame(values, index=index, columns=names)
-
 
 @dataclass(frozen=True)
 class Labels:
@@ -237,7 +231,6 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     X = as_frame(X)
     table = _table(X)
     by_name = isinstance(X, pd.DataFrame)
-    # 1. The columns of labels.
     y_columns = []
     y_targets = None
     if y is not None:
@@ -249,17 +242,20 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
         names = find_targets(target, list(table.columns), named=by_name, y=y_targets)
     places = _places(X, table, names, by_name=by_name)
     x_columns = [table.iloc[:, places[name]] for name in names]
-    # 2. Their classes.
-    where = [f"X (column {name!r})" for name in names]
-    columns = x_columns
-    if y is not None:
-        where = ["y"] * len(y_columns)
-        columns = y_columns
-    weights = checks.check_class_weights(class_weight, len(columns))
-    targets = tuple(map(_find_classes, columns, where, weights))
-    if y is not None:
-        _check_same_labels(x_columns, targets, names)
+    if y is None:
+        where = [f"X (column {name!r})" for name in names]
+        return LabelReader(_classes_of(x_columns, where, class_weight), names, by_name)
+    targets = _classes_of(y_columns, ["y"] * len(y_columns), class_weight)
+    _check_same_labels(x_columns, targets, names)
     return LabelReader(targets, names, by_name)
+
+
+def _classes_of(
+    columns: Sequence[pd.Series], where: Sequence[str], class_weight: Any
+) -> tuple[Labels, ...]:
+    """Find the classes of targets."""
+    weights = checks.check_class_weights(class_weight, len(columns))
+    return tuple(map(_find_classes, columns, where, weights))
 
 
 def _check_same_labels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,9 +49,8 @@ class GroupedRows:
             checks.raise_irregular(time_of_longest, panel=self.names is not None)
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
-        named = freq is not None
-        checks.check_on_grid(steps, time, clock, series, self.names, named=named)
-        checks.check_no_missing_steps(time, series, steps, clock, self.names, named=named)
+        checks.check_on_grid(steps, time, clock, series, self.names, named=freq is not None)
+        checks.check_no_missing_steps(time, series, steps, clock, self.names)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
@@ -100,10 +98,9 @@ def _number_series(
     checks.check_series_named(labels)
     codes, keys = pd.factorize(labels)
     if by_name:
-        with suppress(TypeError):  # names that have no order among themselves stay as they came
-            order = np.argsort(np.asarray(keys))
-            codes = np.argsort(order)[codes]
-            keys = keys[order]
+        order = np.argsort(np.asarray(keys))
+        codes = np.argsort(order)[codes]
+        keys = keys[order]
     return codes.astype(np.int64), pd.Index(keys, name=labels.name)
 
 
@@ -157,13 +154,7 @@ class RowPlaces:
         """
         check_panel(self.names is not None, labels is not None)
         if time is None or isinstance(self.clock, RowClock):
-            is_fitted = time is None and self.digest != b"" and content_digest(X) == self.digest
-            first_step = 0 if is_fitted else self.end
-            steps = np.arange(n_rows) + first_step
-            series = np.zeros(n_rows, dtype=np.int64)
-            return FoundRows(
-                series, steps, self.names, self.clock, own=False, assumed=not is_fitted
-            )
+            return self._follow(X, n_rows, labelled=time is not None)
         check_same_kind(time, self.clock)
         checks.check_distinct(time, labels)
         series, names = _find_series(self.names, labels, n_rows)
@@ -175,6 +166,14 @@ class RowPlaces:
             steps = clock.steps(time)
             checks.check_on_own_grid(steps, time, clock)
         return FoundRows(series, steps, names, clock, own=own, assumed=False)
+
+    def _follow(self, X: Any, n_rows: int, *, labelled: bool) -> FoundRows:
+        """Place rows without labels behind the training rows, or on them if they are these."""
+        is_fitted = not labelled and self.digest != b"" and content_digest(X) == self.digest
+        first_step = 0 if is_fitted else self.end
+        steps = np.arange(n_rows) + first_step
+        series = np.zeros(n_rows, dtype=np.int64)
+        return FoundRows(series, steps, self.names, self.clock, own=False, assumed=not is_fitted)
 
 
 def _find_series(

@@ -1,5 +1,6 @@
 """Read rows of `predict`, `forecast`, `update` and `score` into a validated table, or y."""
 
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,8 +41,16 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     lie on the fitted grid. Series that training did not hold are numbered after the fitted ones.
     """
     roles = fitted.roles
-    columns = _read_fitted_columns(estimator, X, roles)
-    ordered = _order_columns(columns, fitted)
+    needed = set(roles.known) - set(roles.static)
+    return _read_table(estimator, X, fitted, optional=set(roles.columns) - needed)
+
+
+def _read_table(
+    estimator: object, X: Any, fitted: FittedRows, *, optional: Collection[Hashable]
+) -> Table:
+    """Validate rows, whose optional columns may miss or be left out."""
+    columns = _read_fitted_columns(estimator, X, fitted.roles, optional)
+    ordered = _order_columns(columns, fitted, optional)
     time = None
     labels = None
     clock = fitted.places.clock
@@ -51,24 +60,25 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     found = fitted.places.find(X, time, labels, n_rows)
     if found.assumed:
         warn_of_assumed_steps(clock, fitted.places.end, n_rows)
-    n_targets = len(roles.targets)
+    n_targets = len(fitted.roles.targets)
     return Table(ordered, n_targets, found.series, found.steps, found.clock, names=found.names)
 
 
-def _order_columns(columns: Columns, fitted: FittedRows) -> list[AnyArray | None]:
+def _order_columns(
+    columns: Columns, fitted: FittedRows, optional: Collection[Hashable]
+) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
     roles = fitted.roles
-    for name in roles.known:
-        may_miss = fitted.may_miss or name in roles.static
-        checks.check_finite(columns.values[name], name, may_miss=may_miss)
-    for name in roles.past:
-        checks.check_finite(columns.values[name], name)
     ordered: list[AnyArray | None] = [None] * len(roles.targets)
     if roles.mode != "features":
         for name in roles.targets:
             checks.check_finite(columns.values[name], name)
         ordered = [*_histories(columns, roles)]
-    return ordered + [columns.values[name] for name in (*roles.past, *roles.known)]
+    for name in (*roles.past, *roles.known):
+        may_miss = fitted.may_miss or name in optional
+        checks.check_finite(columns.values[name], name, may_miss=may_miss)
+        ordered.append(columns.values[name])
+    return ordered
 
 
 def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
@@ -77,15 +87,14 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     y is needed in features mode, and used elsewhere where X's target is missing.
     """
     roles = fitted.roles
-    checks.check_update(X, y, roles)
-    table = read_prediction(estimator, X, fitted)
+    if y is None:
+        checks.check_y_needed("update", roles)
+    table = _read_table(estimator, X, fitted, optional=() if y is None else roles.targets)
     check_same_index(X, y)
     if (table.series >= fitted.places.n_series).any():
         raise_unseen_series(fitted.places.names)
     targets = table.columns[: table.n_targets]
     covariates = table.columns[table.n_targets :]
-    for column, name in zip(covariates, (*roles.past, *roles.known), strict=True):
-        checks.check_finite(column, name, may_miss=fitted.may_miss)
     if y is not None:
         values = read_targets(y).values
         check_consistent_length(table.series, values)
@@ -109,28 +118,24 @@ def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array
         values = read_targets(y).values
         check_same_rows(X, y)
         return values
-    checks.check_score(X, roles)
-    histories = _histories(_read_fitted_columns(estimator, X, roles), roles)
+    checks.check_y_needed("score", roles)
+    others = set(roles.columns) - set(roles.targets)
+    histories = _histories(_read_fitted_columns(estimator, X, roles, others), roles)
     return np.column_stack([column.astype(np.float64) for column in histories])
 
 
-def _read_fitted_columns(estimator: object, X: Any, roles: Roles) -> Columns:
-    """Read the fitted columns, those that rows may leave out as NaN."""
-    X = _complete(as_frame(X), roles)
+def _read_fitted_columns(
+    estimator: object, X: Any, roles: Roles, optional: Collection[Hashable]
+) -> Columns:
+    """Read the fitted columns; NaN stands in optional ones that X leaves out."""
+    X = as_frame(X)
     if isinstance(X, pd.DataFrame):
+        missing = set(roles.columns) - set(X.columns)
+        is_complete = len(X.columns) + len(missing) == len(roles.columns)
+        if roles.by_name and missing and missing <= set(optional) and is_complete:
+            X = X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
         checks.check_some_columns(X.shape[1], "X")
     return read_columns(estimator, X, reset=False, roles=roles)
-
-
-def _complete(X: Any, roles: Roles) -> Any:
-    """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
-    if roles.mode == "features" or not roles.by_name or not isinstance(X, pd.DataFrame):
-        return X
-    needed = set(roles.known) - set(roles.static)
-    given = set(X.columns)
-    if not X.columns.is_unique or not needed <= given or not given < set(roles.columns):
-        return X  # complete already, or wrong, of which another check raises
-    return X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
 
 
 def _histories(columns: Columns, roles: Roles) -> list[AnyArray]:

@@ -60,22 +60,21 @@ def find_targets(
 
     It is a ValueError if a target is not a column of X, and y does not stand for it.
     """
-    # Only y's own names may match columns.
-    x_holds_y = y is not None and y.named and set(y.names) <= set(names)
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
-    if wanted is None and y is None:
+    if y is None and wanted is None:
         targets = (names[-1],)
-    elif wanted is None and y is not None:
-        if not (named and x_holds_y):
-            return ()
-        targets = y.names
-    elif y is not None and not set(targets) & set(names):
-        # Prefixed on the way, or mistyped, it is in X all the same.
-        is_prefixed = any(
-            str(name).endswith(f"__{first}") for first in targets[:1] for name in names
-        )
-        if named and not is_prefixed and not x_holds_y:
-            return ()
+    if y is not None:
+        # Only y's own names may match columns.
+        x_holds_y = named and y.named and set(y.names) <= set(names)
+        if wanted is None:
+            if not x_holds_y:
+                return ()
+            targets = y.names
+        elif named and not x_holds_y and not set(targets) & set(names):
+            # Prefixed on the way, it is in X all the same.
+            suffix = f"__{targets[0]}" if targets else ""
+            if not any(str(name).endswith(suffix) for name in names):
+                return ()
     for target in targets:
         check_target_exists(target, names, named=named)
     return targets

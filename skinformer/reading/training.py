@@ -12,19 +12,14 @@ from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
 from skinformer.reading.places import GroupedRows, group_rows
 from skinformer.reading.targets import Targets, find_known, find_targets, read_targets
-from skinformer.timeline.arrays import AnyArray, BoolArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks
 from skinformer.validation.columns import check_finite, check_known_future, check_some_columns
-from skinformer.validation.index import (
-    check_same_index,
-    check_same_rows,
-    time_labels,
-    warn_of_coded_dates,
-)
+from skinformer.validation.index import check_same_index, check_same_rows, time_labels
 from skinformer.validation.parameters import check_enough_rows
 
 
@@ -78,30 +73,38 @@ def read_training(
     # 1. Columns in their roles.
     columns, y_targets, roles = _read_roles(estimator, X, y, settings)
     roles, targets, observed = _combine_targets(columns.values, y_targets, roles)
-    covariates = []
     for name in (*roles.past, *roles.known):
         check_finite(columns.values[name], name, may_miss=settings.may_miss)
-        covariates.append(columns.values[name])
     check_same_index(X, sample_weight, "sample_weight")
     weight = checks.truth_weight(sample_weight, observed)
     # 2. Rows in their places.
     index = columns.index
     if index is None and y_targets is not None:
         index = y_targets.index
+    covariates = [columns.values[name] for name in (*roles.past, *roles.known)]
     rows = _group_rows(index, len(observed), settings)
+    table = _make_table(rows, targets, covariates, weight, settings)
+    # 3. Roles that depend on the order of the rows.
+    table, roles = _with_static(table, roles, settings)
+    if y_targets is None and settings.target is None:
+        checks.warn_of_last_column(roles.targets[0], roles.past)
+    digest = content_digest(X) if columns.index is None else b""
+    return TrainingRows(table, roles, rows.names, digest)
+
+
+def _make_table(
+    rows: GroupedRows,
+    targets: list[AnyArray],
+    covariates: list[AnyArray],
+    weight: AnyArray | None,
+    settings: ReadingSettings,
+) -> Table:
+    """Order columns by series and time, and count their steps."""
     clock, steps = rows.count_steps(settings.freq)
-    if settings.freq is None and rows.time is not None:
-        warn_of_coded_dates(rows.time, panel=rows.names is not None)
-    ordered = [column[rows.order] for column in (*targets, *covariates)]
+    columns = [column[rows.order] for column in (*targets, *covariates)]
     if weight is not None:
         weight = weight[rows.order]
-    table = Table(ordered, len(targets), rows.series, steps, clock, weight)
-    # 3. Roles that depend on the order of the rows.
-    digest = content_digest(X) if columns.index is None else b""
-    table, roles = _with_static(table, roles, settings)
-    if y_targets is None:
-        _warn_of_targets(columns, roles, settings)
-    return TrainingRows(table, roles, rows.names, digest)
+    return Table(columns, len(targets), rows.series, steps, clock, weight)
 
 
 def _read_roles(
@@ -137,15 +140,15 @@ def _assign_roles(
     """Choose the mode, and each column's role in it."""
     names = tuple(columns.values)
     targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
-    mode: Literal["frame", "both"] = "frame"
     one_dimensional = not isinstance(settings.target, list)
-    labels: tuple[Hashable, ...] = ()
+    mode: Literal["frame", "both"] = "frame"
+    is_copy = False
     if y_targets is not None:
         mode = "both"
         one_dimensional = y_targets.one_dimensional
         if not targets:
             targets = find_copies(columns.values, y_targets, classifies=classifies)
-            labels = y_targets.names if targets and y_targets.named else ()
+            is_copy = bool(targets) and y_targets.named
     check_known_future(settings.known_future, names, targets)
     if y_targets is not None and not targets:
         return Roles(
@@ -153,19 +156,11 @@ def _assign_roles(
         )
     known = find_known(names, settings.known_future, targets)
     past = tuple(name for name in names if name not in targets and name not in known)
-    if labels:
+    roles = Roles(mode, targets, past, known, one_dimensional, names, by_name=columns.named)
+    if y_targets is not None and is_copy:
         checks.warn_of_copy(targets[0], past)
-    return Roles(
-        mode, targets, past, known, one_dimensional, names, by_name=columns.named, labels=labels
-    )
-
-
-def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:
-    """Warn of targets that were not named, and of those in a scaler's units."""
-    if settings.target is None:
-        checks.warn_of_last_column(roles.targets[0], roles.past, named=columns.named)
-    targets = {name: columns.values[name] for name in roles.targets}
-    checks.warn_of_scaled_targets(targets, named=columns.named)
+        roles = replace(roles, labels=y_targets.names)
+    return roles
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
@@ -189,8 +184,6 @@ def _check_targets(X: Any, y: Any, y_targets: Targets, columns: Columns, roles: 
     targets = () if roles.mode == "features" else roles.targets
     features = {name: column for name, column in columns.values.items() if name not in targets}
     checks.warn_of_leaks(features, y_targets.values)
-    if roles.mode == "features":
-        checks.warn_of_mixed_truth(list(features.values()), y_targets.values)
 
 
 def _combine_targets(
@@ -205,30 +198,38 @@ def _combine_targets(
     histories = [columns[name] for name in roles.targets]
     for name, history in zip(roles.targets, histories, strict=True):
         check_finite(history, name)
-    if y_targets is None:
-        observed = ~np.isnan(np.column_stack(histories))
-        checks.check_some_truth(np.where(observed, 0.0, np.nan))
-        return roles, histories, observed
-    values = y_targets.values
-    checks.check_target_count(len(histories), values.shape[1])
+    if y_targets is not None:
+        links, targets = _link_targets(roles.targets, histories, y_targets.values)
+        return replace(roles, links=links), targets, ~np.isnan(y_targets.values)
+    observed = ~np.isnan(np.column_stack(histories))
+    checks.check_some_truth(np.where(observed, 0.0, np.nan))
+    return roles, histories, observed
+
+
+def _link_targets(
+    names: tuple[Hashable, ...], histories: list[AnyArray], y: Float64Array
+) -> tuple[tuple[tuple[float, float], ...], list[AnyArray]]:
+    """Return slopes and intercepts from X's targets to y, and targets in y's units."""
+    checks.check_target_count(len(histories), y.shape[1])
     links = []
     targets = []
-    for name, history, y in zip(roles.targets, histories, values.T, strict=True):
-        slope, intercept = checks.check_affine(affine_link(history, y), name)
+    for name, history, column in zip(names, histories, y.T, strict=True):
+        slope, intercept = checks.check_affine(affine_link(history, column), name)
         links.append((slope, intercept))
-        in_units_of_y = slope * history + intercept
-        targets.append(np.where(np.isnan(y), in_units_of_y, y))
-    return replace(roles, links=tuple(links)), targets, ~np.isnan(values)
+        targets.append(np.where(np.isnan(column), slope * history + intercept, column))
+    return tuple(links), targets
 
 
 def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
-    names = (*roles.targets, *roles.past, *roles.known)
-    static = [names[j] for j in table.static_columns()]
-    constant = [names[j] for j in table.constant_columns()]
+    targets = table.columns[: table.n_targets]
+    covariates = table.columns[table.n_targets :]
+    by_name = dict(zip((*roles.past, *roles.known), covariates, strict=True))
+    names = (*roles.targets, *by_name)
     # What is named as known ahead can change, however long it has not.
-    static = [name for name in static if name not in settings.known_future]
-    unchanged = [name for name in constant if name in settings.known_future]
+    may_change = set(settings.known_future)
+    static = [names[j] for j in table.static_columns() if names[j] not in may_change]
+    unchanged = [names[j] for j in table.constant_columns() if names[j] in may_change]
     past = [name for name in roles.past if name not in static]
     known = [name for name in roles.known if name not in static] + static
     roles = replace(
@@ -238,7 +239,5 @@ def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple
         static=tuple(static),
         unchanged=tuple(unchanged),
     )
-    by_name = dict(zip(names, table.columns, strict=True))
-    targets = table.columns[: table.n_targets]
-    covariates = [by_name[name] for name in (*past, *known)]
-    return replace(table, columns=targets + covariates), roles
+    ordered = [by_name[name] for name in (*past, *known)]
+    return replace(table, columns=targets + ordered), roles

@@ -1,7 +1,7 @@
 """Columns of X: their names and numbers."""
 
-from collections.abc import Hashable, Iterable, Sequence
-from numbers import Integral, Number, Real
+from collections.abc import Hashable, Iterable, Sequence, Set
+from numbers import Number
 from os import PathLike
 from typing import Any
 
@@ -10,9 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_array, validation
 
-from skinformer.timeline.clock import is_dated
 from skinformer.timeline.roles import Roles
-from skinformer.validation import advice
 
 
 def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
@@ -38,41 +36,12 @@ def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> N
         )
 
 
-def check_update(X: Any, y: Any, roles: Roles) -> None:
-    """Raise if an update leaves out a column, or what it has no column of; a target may be y."""
-    optional = () if y is None else roles.targets
-    missing = _left_out(X, roles, [name for name in roles.columns if name not in optional])
-    if missing:
-        raise ValueError(
-            f"X lacks {_listed(missing)}: update takes in what was observed, so every column must "
-            "be there. Add it, with NaN where a target was not observed."
-        )
-    if y is None and roles.mode == "features":
-        raise ValueError(
-            "update(X) without y adds no history: X holds features only. Pass update(X, y)."
-        )
-
-
-def check_score(X: Any, roles: Roles) -> None:
-    """Raise if rows to score hold no target."""
+def check_y_needed(method: str, roles: Roles) -> None:
+    """Raise if X holds no target, and y is not passed."""
     if roles.mode == "features":
         raise ValueError(
-            "score(X) without y has no truth: X holds features only. Pass score(X, y)."
+            f"{method}(X) without y has no truth: X holds features only. Pass {method}(X, y)."
         )
-    missing = _left_out(X, roles, roles.targets)
-    if missing:
-        raise ValueError(
-            f"X lacks the target {_listed(missing)}, which is the truth to score against: add the "
-            "column, or pass score(X, y)."
-        )
-
-
-def _left_out(X: Any, roles: Roles, wanted: Sequence[Hashable]) -> list[Hashable]:
-    """List what a frame lacks; none where it holds other names, which scikit-learn refuses."""
-    X = X.to_frame() if isinstance(X, pd.Series) else X
-    if not isinstance(X, pd.DataFrame) or not set(X.columns) <= set(roles.columns):
-        return []
-    return [name for name in wanted if name not in X.columns]
 
 
 def check_some_columns(n_columns: int, name: str) -> None:
@@ -84,27 +53,20 @@ def check_some_columns(n_columns: int, name: str) -> None:
         )
 
 
-#: What holds no rows, though some of it has a length.
-_NO_ROWS = (str, bytes, PathLike, Number, np.generic, dict, set, frozenset, type)
-
-
 def holds_no_rows(values: Any) -> bool:
-    """Check whether something is a single value, a mapping or a set, and no list or table."""
-    if isinstance(values, _NO_ROWS):
+    """Return whether something is a single value, a mapping or a set, and no list or table."""
+    if isinstance(values, str | bytes | PathLike | Number | np.generic | dict | Set | type):
         return True
     return not any(hasattr(values, name) for name in ("__len__", "__array__", "columns"))
 
 
 def check_rows(X: Any) -> None:
     """Raise if a number of steps, the name of a file or the like is given in place of rows."""
-    if not (holds_no_rows(X) or isinstance(X, pd.Index)):
-        return
-    advice = "Pass a frame with a row for each time, X=df."
-    if isinstance(X, Integral) and int(X) > 0:
-        advice = f"For the next {X} steps pass forecast(horizon={X})."
-    elif isinstance(X, str | PathLike):
-        advice = f"Read a file first, pd.read_csv({str(X)!r}, index_col=0, parse_dates=True)."
-    raise ValueError(f"X={X!r:.200} holds no rows. {advice}")
+    if holds_no_rows(X) or isinstance(X, pd.Index):
+        raise ValueError(
+            f"X={X!r:.200} holds no rows. Pass a frame with a row for each time, X=df, or for the "
+            "next 24 steps forecast(horizon=24)."
+        )
 
 
 def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
@@ -115,7 +77,9 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
         columns = _foreign_columns(X)
         check_some_columns(len(columns), "X")
         _check_some_rows(len(X))
-        return np.column_stack([_foreign_numbers(*column) for column in columns.items()])
+        return np.column_stack(
+            [numeric_column(pd.Series(column), name) for name, column in columns.items()]
+        )
     checked = validation.validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
     )
@@ -127,27 +91,6 @@ def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a frame that is not of pandas."""
     names = [str(name) for name in getattr(X, "column_names", X.columns)]
     return {name: np.asarray(X[name]) for name in names}
-
-
-def _foreign_numbers(name: str, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Turn a column of such a frame into numbers."""
-    text = column.dtype.kind in "UST"
-    if column.dtype.kind == "M" or (text and advice.reads_dates(pd.Series(column.astype(str)))):
-        series = ", series=name" if len(np.unique(column)) < len(column) else ""
-        raise ValueError(
-            f"could not convert column {name!r} to float: its values are times, which belong in "
-            f"the index. Use make_pipeline(TimeIndex({name!r}{series}), estimator), which puts "
-            "them there."
-        )
-    if text:
-        raise ValueError(
-            f"could not convert column {name!r} of dtype str to float: pass numbers, and names of "
-            f"series by make_pipeline(TimeIndex(time, series={name!r}), estimator)."
-        )
-    if column.dtype.kind == "O":
-        return numeric_column(pd.Series(column), name)
-    check_kind(column, f"column {name!r}")
-    return column
 
 
 def check_kind(values: Any, what: str) -> None:
@@ -174,90 +117,33 @@ def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> npt.N
             raise TypeError(values.dtype)  # texts of pandas that numpy would read
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
+        column = where.format(name)
+        present = values[values.notna()]
+        wrong = present[pd.to_numeric(present.astype(str), errors="coerce").isna()]
+        example = next(iter([*wrong[:1], *present[:1]]), None)
         raise ValueError(
-            f"could not convert column {name!r} of dtype {values.dtype} to float: "
-            f"{_make_numbers(values, where.format(name))}."
+            f"could not convert column {name!r} of dtype {values.dtype} to float: it holds "
+            f"{example!r}. Correct it, or make such values missing, {column} = "
+            f"pd.to_numeric({column}, errors='coerce'), or columns of 0 and 1, pd.get_dummies. "
+            "Times and names of series belong in the index, X.set_index([series, time]), in a "
+            "Pipeline by TimeIndex."
         ) from error
-
-
-#: A number as one writes it where the comma is decimal, with points for thousands.
-_COMMA = r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d*)?"
-
-
-def _make_numbers(values: pd.Series, column: str) -> str:
-    """Show the first value of a column that is no number, and say how it becomes one."""
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return _make_clock(values, column)
-    if pd.api.types.is_timedelta64_dtype(values.dtype):
-        return f"count its seconds, {column} = {column}.dt.total_seconds()"
-    present = values[values.notna()]
-    texts = present[[not isinstance(value, Real) for value in present]].astype(str)
-    if not len(texts):
-        return f"its values are numbers, so {column} = {column}.astype(float)"
-    if texts.str.contains(",", regex=False).any() and texts.str.fullmatch(_COMMA).all():
-        call = f"{column} = {column}"
-        if not pd.api.types.is_string_dtype(values.dtype):
-            call += ".astype(str)"
-        if texts.str.contains(".", regex=False).any():
-            call += ".str.replace('.', '')"
-        call += ".str.replace(',', '.').astype(float)"
-        return f"{texts.iloc[0]!r} has a decimal comma, so {call}, or read it with decimal=','"
-    return _make_text_numbers(texts, len(present), column)
-
-
-def _make_clock(values: pd.Series, column: str) -> str:
-    """Describe how dates become the index, or numbers where they are none of its."""
-    index = values.index
-    name = column.removeprefix("X[").removesuffix("]")
-    if name == column or index.nlevels > 1 or is_dated(index):
-        return f"count its seconds, {column} = ({column} - {column}.min()).dt.total_seconds()"
-    levels = f"[series, {name}]" if values.duplicated().any() else name
-    return f"times belong in the index, X = X.set_index({levels})"
-
-
-def _make_text_numbers(texts: pd.Series, n_present: int, column: str) -> str:
-    """Describe how text without decimal commas becomes numbers."""
-    wrong = texts[pd.to_numeric(texts, errors="coerce").isna()]
-    if len(wrong) == n_present and advice.reads_dates(wrong):
-        call = advice.read_dates(column, wrong)
-        dates = pd.Series(pd.factorize(wrong)[0], wrong.index)
-        return f"{wrong.iloc[0]!r} is a date, so {column} = {call}; {_make_clock(dates, column)}"
-    if not len(wrong):
-        return f"{texts.iloc[0]!r} is text, so {column} = {column}.astype(float)"
-    shown = f"{wrong.iloc[0]!r} is no number"
-    if len(wrong) < n_present or not column.startswith("X["):
-        call = f"{column} = pd.to_numeric({column}, errors='coerce')"
-        return f"{shown}. Correct it, or make it missing, {call}"
-    name = column.removeprefix("X[").removesuffix("]")
-    call = f"X = pd.get_dummies(X, columns=[{name}], dtype=float)"
-    return (
-        f"{shown}. Give each value a column of 0 and 1, {call}, or drop the column; names of "
-        f"series belong in the index, X.set_index([{name}, time])"
-    )
-
-
-def _listed(names: Sequence[Hashable]) -> str:
-    """Write one name, or a list of several."""
-    return repr(names[0]) if len(names) == 1 else repr(list(names))
 
 
 def check_target_exists(target: Hashable, names: Sequence[Hashable], *, named: bool) -> None:
     """Raise, with the fix that fits, if the target is not among the columns."""
     if target in names:
         return
-    prefixed = [name for name in names if isinstance(name, str) and name.endswith(f"__{target}")]
-    fix = f": the columns are {list(names)}. Give one of them, or a list."
-    if prefixed:
+    fix = (
+        f"the columns are {list(names)}. Name one of them; verbose_feature_names_out=False keeps "
+        "a ColumnTransformer from prefixing names"
+    )
+    if not named:
         fix = (
-            f", {prefixed[0]!r} is: a ColumnTransformer or FeatureUnion put its name before it. "
-            "Pass verbose_feature_names_out=False to it."
+            "X is an array without column names. In a Pipeline call "
+            "set_output(transform='pandas') on it, or give the target's position"
         )
-    elif not named:
-        fix = (
-            ": X is an array without column names. In a Pipeline call "
-            "set_output(transform='pandas') on it, or give the target's position."
-        )
-    raise ValueError(f"target={target!r} is not a column of X{fix}")
+    raise ValueError(f"target={target!r} is not a column of X: {fix}.")
 
 
 def check_known_future(

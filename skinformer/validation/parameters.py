@@ -1,35 +1,40 @@
 """Parameters: their constraints, and those that depend on one another."""
 
 from collections.abc import Collection, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from skinformer.timeline.arrays import BoolArray
-from skinformer.validation.arguments import MOST, Decimal, Whole
+from skinformer.validation.arguments import MOST
 from skinformer.validation.warning import first_names, warn_user
 
-_COUNT = Whole(1, 2**31 - 1)
-_LENGTH = Whole(1, MOST)
-_SHARE = Decimal(0, 1, closed="neither")
+_COUNT = Interval(Integral, 1, 2**31 - 1, closed="both")
+_LENGTH = Interval(Integral, 1, MOST, closed="both")
+_SHARE = Interval(Real, 0, 1, closed="neither")
+_BELOW_ONE = Interval(Real, 0, 1, closed="left")
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _TRANSFORMER = HasMethods(["fit", "transform", "inverse_transform"])
+#: A CPU draws masks in steps of 2**-16: of a larger dropout nothing would be kept.
+_DROPOUT = Interval(Real, 0, 1 - 2**-16, closed="both")
 
 
 #: Of these torch makes matrices (a billion numbers at most), and layers one by one.
-_WIDTH = Whole(1, 2**15)
-_LAYERS = Whole(1, 1000)
+_WIDTH = Interval(Integral, 1, 2**15, closed="both")
+_LAYERS = Interval(Integral, 1, 1000, closed="both")
 
 
 #: The parameters of the estimators, as scikit-learn validates them.
 CONSTRAINTS: dict[str, list[Any]] = {
     "target": [None, str, Integral, tuple, list],
     "seq_len": [_LENGTH],
-    "label_len": [None, Whole(0, MOST)],
+    "label_len": [None, Interval(Integral, 0, MOST, closed="both")],
     "pred_len": [_LENGTH],
     "target_transform": [None, StrOptions({"log"}), _TRANSFORMER],
     "members": [StrOptions({"auto"}), list, tuple],
@@ -49,12 +54,12 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
     "checkpoint": [None, str, PathLike],
     "distil": ["boolean"],
-    "dropout": [Decimal(0, 1, closed="left")],
+    "dropout": [_DROPOUT],
     "window_norm": ["boolean"],
     "max_iter": [None, _COUNT],
     "max_windows": [None, _COUNT],
-    "learning_rate": [Decimal(0, None, closed="neither")],
-    "weight_decay": [Decimal(0, None, closed="left")],
+    "learning_rate": [_POSITIVE],
+    "weight_decay": [_NOT_NEGATIVE],
     "batch_size": [_COUNT],
     "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [_SHARE],
@@ -70,8 +75,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
     "class_weight": [None, StrOptions({"balanced"}), dict, list],
-    "label_smoothing": [Decimal(0, 1, closed="left")],
-    "z_loss": [Decimal(0, None, closed="left")],
+    "label_smoothing": [_BELOW_ONE],
+    "z_loss": [_NOT_NEGATIVE],
 }
 
 
@@ -79,7 +84,7 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
 ATTENTION_CONSTRAINTS: dict[str, list[Any]] = {
     "encoder": [StrOptions({"auto", "probsparse", "dense"})],
     "decoder": [StrOptions({"probsparse", "dense"})],
-    "factor": [Decimal(0, None, closed="neither")],
+    "factor": [_POSITIVE],
 }
 
 
@@ -100,18 +105,14 @@ MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
 
 def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
     """Return the constraint of a parameter that is a part, or the name of one."""
-    names = {name for name in named if name is not None}
-    constraint: list[Any] = [part]
-    if names:
-        constraint.append(StrOptions(names))
-    if None in named:
-        constraint.append(None)
-    return constraint
+    names = set(named) - {None}
+    constraint: list[Any] = [part, *(name for name in named if name is None)]
+    return [*constraint, StrOptions(names)] if names else constraint
 
 
 def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -> None:
     """Raise if parameters are to be set of something that has none."""
-    if not (value is None or isinstance(value, str)) or value not in named:
+    if value not in list(named):
         raise ValueError(
             f"{parameter}={value!r} has no parameters to set: choose from {list(named)}, or pass "
             f"what skinformer has for {parameter}."
@@ -125,6 +126,12 @@ EMBEDDINGS = ("series", "missing", "mask")
 CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
     "fields": [StrOptions({"auto"}), list],
     "holidays": [str, list, None],
+}
+
+
+SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
+    "seq_len": [_LENGTH],
+    "lag": [Interval(Integral, 0, MOST, closed="both")],
 }
 
 
@@ -158,12 +165,8 @@ def check_together(model: Any, micro_batch_size: int) -> None:
 
 def _check_checkpoint(path: Any, random_state: Any) -> None:
     """Raise if a checkpoint cannot be written, or a fit could not be gone on with."""
-    if Path(path).is_dir():
-        raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it.")
-    if not Path(path).absolute().parent.is_dir():
-        raise ValueError(
-            f"checkpoint={str(path)!r}: its folder does not exist. Make it, or name another file."
-        )
+    if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"checkpoint={str(path)!r} must be a file in a folder that exists.")
     if not isinstance(random_state, Integral):
         raise ValueError(
             f"checkpoint={str(path)!r} needs an int as random_state, not {random_state!r}: a fit "
@@ -173,37 +176,15 @@ def _check_checkpoint(path: Any, random_state: Any) -> None:
 
 def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
     """Raise if a parameter is out of what its constraint cannot say."""
-    if float(model.dropout) > 1 - 2**-16:
+    target = model.target
+    if isinstance(target, list) and not 0 < len(target) == len(set(target)):
         raise ValueError(
-            f"dropout={model.dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of "
-            "2**-16, and nothing would be kept. Try dropout=0.5."
-        )
-    _check_target(model.target)
-    if isinstance(model.target_transform, type):
-        name = model.target_transform.__name__
-        raise ValueError(
-            f"target_transform={name} is a class: each target is transformed by a clone of an "
-            f"instance. Pass {name}()."
+            f"target={target!r} must name one column or more, each once. Leave it None for the "
+            "last column."
         )
     _check_device(model.device)
     check_calendar("calendar", model.calendar, calendar_fields)
-    _check_names("embeddings", model.embeddings, EMBEDDINGS, "name")
-
-
-def _check_target(target: Any) -> None:
-    """Raise if a list of targets is empty or names one twice."""
-    if target == []:
-        raise ValueError(
-            "target=[] names no column: there is nothing to forecast. Name one, or leave it None "
-            "for the last column."
-        )
-    if not isinstance(target, list):
-        return
-    for i, name in enumerate(target):
-        if name in target[:i]:
-            raise ValueError(
-                f"target={target!r} names {name!r} twice: each target is forecast once. Remove one."
-            )
+    _check_names("embeddings", model.embeddings, EMBEDDINGS)
 
 
 def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
@@ -214,19 +195,16 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
     """
     if isinstance(members, str):
         return
-    kind = "classifier" if classifies else "regressor"
-    regressors = [member for member in members if not isinstance(member, str)]
-    for regressor in regressors:
-        _check_member(regressor, names, kind)
     given = f"members={members!r}"
     named = [member for member in members if isinstance(member, str)]
-    unknown = [name for name in named if name not in names]
-    if unknown:
+    kind = "classifier" if classifies else "regressor"
+    wrong = [member for member in members if not _is_member(member, names, kind)]
+    if wrong:
         raise ValueError(
-            f"{given} holds {unknown[0]!r}, which is no member: choose from {list(names)}, and "
-            f"pass at most one {kind} in place of 'trees'."
+            f"{given} holds {wrong[0]!r}, which is no member: choose from {list(names)}, and pass "
+            f"at most one {kind} in place of 'trees', such as HistGradientBoosting{kind.title()}()."
         )
-    n_regressors = len(regressors) + ("trees" in named)
+    n_regressors = len(members) - len(named) + ("trees" in named)
     if len(set(named)) < len(named) or n_regressors > 1:
         raise ValueError(
             f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
@@ -240,26 +218,19 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
         )
 
 
-def _check_member(member: Any, names: Sequence[str], kind: str) -> None:
-    """Raise if a member is no estimator of a kind."""
-    if isinstance(member, type):
-        name = member.__name__
-        raise ValueError(f"members holds the class {name}: pass an instance, {name}().")
+def _is_member(member: Any, names: Sequence[str], kind: str) -> bool:
+    """Return whether a member has one of some names, or is an estimator of a kind."""
+    if isinstance(member, str):
+        return member in names
     is_kind = is_classifier if kind == "classifier" else is_regressor
-    if not hasattr(member, "fit") or not is_kind(member):
-        raise ValueError(
-            f"members holds {member!r}, which is no {kind}: pass one such as "
-            f"HistGradientBoosting{kind.title()}(), or names of {list(names)}."
-        )
+    return hasattr(member, "fit") and bool(is_kind(member))
 
 
-def raise_no_nested_member(key: str, members: Any, names: Sequence[str]) -> NoReturn:
+def raise_no_nested_member(key: str, members: Any) -> NoReturn:
     """Raise if a parameter is to be set of an estimator that is no member."""
-    inside = [f"members__{name}__…" for name in names] or "none"
     raise ValueError(
-        f"{key!r} is no parameter: it names an estimator among members={members!r}, whose own "
-        f"parameters go by its class in lower case, here {inside}. Pass the estimator in members "
-        "first."
+        f"{key!r} is no parameter: it names an estimator among members={members!r} by its class in "
+        "lower case, such as members__ridge__alpha. Pass the estimator in members first."
     )
 
 
@@ -279,73 +250,52 @@ def _check_device(device: str) -> None:
 
     try:
         kind = torch.device(device).type
-    except RuntimeError as error:
+    except RuntimeError:  # of no kind
+        kind = ""
+    if not kind or (kind == "cuda" and not torch.cuda.is_available()):
         raise ValueError(
-            f"device={device!r} is no device of torch: pass 'auto', 'cpu', 'cuda' or 'cuda:0'."
-        ) from error
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"device={device!r} needs CUDA, which torch does not find here: pass 'auto' or 'cpu'."
+            f"device={device!r} is no device that torch finds here: pass 'auto', 'cpu', or, of "
+            "CUDA, 'cuda:0'."
         )
 
 
 def check_calendar(parameter: str, value: Any, calendar_fields: Sequence[str]) -> None:
     """Raise if a list of calendar fields holds an unknown one."""
     if isinstance(value, list):
-        _check_names(parameter, value, calendar_fields, "field", " or pass 'auto'")
+        _check_names(parameter, value, calendar_fields)
 
 
-def _check_names(
-    parameter: str, value: Sequence[str], known: Sequence[str], what: str, instead: str = ""
-) -> None:
+def _check_names(parameter: str, value: Sequence[str], known: Sequence[str]) -> None:
     """Raise if a list holds a name that is none of those known."""
     unknown = [name for name in value if name not in known]
     if unknown:
         raise ValueError(
-            f"{parameter}={value!r} holds the unknown {what} {unknown[0]!r}: choose from "
-            f"{list(known)}{instead}."
+            f"{parameter}={value!r} holds the unknown {unknown[0]!r}: choose from {list(known)}."
         )
 
 
 def check_enough_rows(n_rows: int, settings: Any) -> None:
     """Raise if the longest series holds no window (and no validation split, if one is asked)."""
-    seq_len = settings.seq_len
-    pred_len = settings.pred_len
+    needed = 2
+    sizes = "one to forecast from and one to forecast"
     validated = settings.early_stopping is True
     if settings.whole_windows or validated:
-        needed = seq_len + pred_len
-        sizes = f"seq_len={seq_len} + pred_len={pred_len}"
+        needed = settings.seq_len + settings.pred_len * (1 + validated)
+        sizes = f"seq_len={settings.seq_len} + pred_len={settings.pred_len}"
         if validated:
-            needed += pred_len
-            sizes += f" + pred_len={pred_len} for early_stopping=True"
-        why = (
-            f"{sizes} = {needed} consecutive rows are needed for one window. Lower seq_len or "
-            "pred_len, or pass"
-        )
-    else:
-        needed = 2
-        why = (
-            f"a series has to hold {needed} consecutive rows, one to forecast from and one to "
-            "forecast. Pass"
-        )
+            sizes += f" + pred_len={settings.pred_len} for early_stopping=True"
     if n_rows < needed:
-        raise ValueError(f"n_samples={n_rows} is too few: {why} more rows.")
+        raise ValueError(
+            f"n_samples={n_rows} is too few: {needed} consecutive rows are needed, {sizes}. Lower "
+            "seq_len or pred_len, or pass more rows."
+        )
 
 
-def warn_of_fit_on_cpu(reason: str) -> None:
-    """Warn that a GPU's memory does not suffice for a fit, which begins anew on the CPU."""
+def warn_of_cpu(reason: str) -> None:
+    """Warn that a GPU's memory does not suffice, so that the CPU fits or forecasts."""
     warn_user(
-        f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): device='auto' "
-        "takes the CPU instead, which is slower. Free the GPU, lower batch_size or seq_len, or "
-        "pass device='cpu'."
-    )
-
-
-def warn_of_model_on_cpu(reason: str) -> None:
-    """Warn that a GPU's memory does not suffice for a model that is loaded."""
-    warn_user(
-        f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): this model, "
-        "fitted on a GPU, forecasts on the CPU. Free the GPU, and load it again."
+        f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): the CPU is "
+        "taken, which is slower. Free the GPU, lower batch_size or seq_len, or pass device='cpu'."
     )
 
 
@@ -383,16 +333,15 @@ def warn_of_rows_to_come(n: int) -> None:
 
 def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise if a warm start finds weights of another network."""
-    if _shapes(earlier) != _shapes(new):
+    shapes = [
+        {name: getattr(weight, "shape", None) for name, weight in weights.items()}
+        for weights in (earlier, new)
+    ]
+    if shapes[0] != shapes[1]:
         raise ValueError(
             "warm_start=True cannot go on from weights of another network: columns, lengths or "
             "sizes have changed since the last fit. Set warm_start=False or fit a clone."
         )
-
-
-def _shapes(weights: dict[str, Any]) -> dict[str, Any]:
-    """Return the shape of each weight that has one."""
-    return {name: getattr(weight, "shape", None) for name, weight in weights.items()}
 
 
 def warn_of_one_series(embeddings: Any) -> None:

@@ -11,37 +11,28 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.closed import Closed
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
-from skinformer.validation import patterns
 from skinformer.validation.warning import warn_user
 
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction are of another kind than at fit."""
-    fitted = clock.labels(np.zeros(1, dtype=np.int64))
-    fitted_kind = type(fitted).__name__.removeprefix("Range")
-    kind = type(time).__name__.removeprefix("Range")
-    other_period = isinstance(fitted, pd.PeriodIndex) and fitted.dtype != time.dtype
-    if kind != fitted_kind or other_period:
+    kind = _kind_of_labels(time)
+    fitted_kind = _kind_of_labels(clock.labels(np.zeros(1, dtype=np.int64)))
+    if kind != fitted_kind:
         raise TypeError(
-            f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
-            f"{type(fitted).__name__} ({fitted.dtype}): pass labels of the same kind."
+            f"X.index holds {kind}, but that of the training rows held {fitted_kind}: pass labels "
+            "of the same kind. Of dates tz_localize(zone) names the zone, and "
+            "tz_convert(zone).tz_localize(None) drops it."
         )
-    fitted_zone = getattr(fitted, "tz", None)
-    zone = getattr(time, "tz", None)
-    if (fitted_zone is None) == (zone is None):
-        return
-    if fitted_zone is None:
-        was = "naive"
-        now = "time-zone aware"
-        fix = "tz_convert(zone).tz_localize(None)"
-    else:
-        was = str(fitted_zone)
-        now = "naive"
-        fix = f"tz_localize({was!r})"
-    raise TypeError(
-        f"X.index is {now}, but the training rows were {was}: the hours cannot be matched. Use "
-        f"X.index.{fix} with the zone of the training rows."
-    )
+
+
+def _kind_of_labels(index: pd.Index) -> str:
+    """Return what labels of time have to have in common."""
+    if isinstance(index, pd.PeriodIndex):
+        return f"{index.dtype} labels"
+    if not isinstance(index, pd.DatetimeIndex):
+        return "whole numbers"
+    return "naive dates" if index.tz is None else "dates of a time zone"
 
 
 def check_panel(fitted: bool, given: bool) -> None:
@@ -95,18 +86,13 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
 
 def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
     """Warn that columns without values ahead, at so many steps, were held at their last ones."""
-    if past:
-        _warn_of_held("past-only columns", roles.past, past)
-    if known:
-        _warn_of_held("columns known ahead", roles.known, known)
-
-
-def _warn_of_held(what: str, names: Sequence[Hashable], n_steps: int) -> None:
-    """Warn that columns of one kind were held."""
-    warn_user(
-        f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
-        "on: their last value is held there."
-    )
+    held = [("past-only columns", roles.past, past), ("columns known ahead", roles.known, known)]
+    for what, names, n_steps in held:
+        if n_steps:
+            warn_user(
+                f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
+                "on: their last value is held there."
+            )
 
 
 def warn_of_closed(closed: Closed) -> None:
@@ -142,10 +128,10 @@ def check_follows(
     given = table.clock.labels(table.steps[first])
     due = history_clock.labels(expected[first])
     where = "" if names is None else f" of series {names[table.series[first[0]]]!r}"
-    fix = patterns.after_a_change(given, due, history_clock, panel=names is not None)
     raise ValueError(
         f"update got rows from {given[0]}{where} on: they must follow the history directly, from "
-        f"{due[0]}. {fix or 'Pass all rows since then.'}"
+        f"{due[0]}. Pass all rows since then; local times that skip or repeat an hour need their "
+        "zone, tz_localize(zone), at fit, too."
     )
 
 
@@ -195,51 +181,42 @@ def check_placement(
         )
     steps = pd.Series(table.steps).groupby(segment)  # no segment is without rows
     first = steps.min().to_numpy()
-    last = steps.max().to_numpy()
+    _check_gaps(place.begin, steps.max().to_numpy(), segment, table, reach)
+
     observed = np.bincount(segment, weights=has_target, minlength=len(place.series)) > 0
     new = place.series >= timeline.n_series
-    _check_new_series(place.series[new & ~observed], table)
-    _check_gaps(place.begin, last, segment, table, reach)
-
+    _check_own_timelines(new, observed, "of series that fit did not see")
     owner = np.where(new, 0, place.series)  # any for a new series
-    start = timeline.first_step[owner]
     off_grid = ~new & (table.clock != timeline.clock)
-    early = ~(new | off_grid) & (first < start)
-    begins = timeline.clock.labels(start)[early.argmax()]
+    early = ~(new | off_grid) & (first < timeline.first_step[owner])
     step = timeline.clock.step_name
-    _check_own_timelines(
-        off_grid, observed, segment, f"between the steps of the training data ({step!r})"
-    )
-    _check_own_timelines(
-        early, observed, segment, f"before the training data, which begin at {begins}"
-    )
+    for flags, where in (
+        (off_grid, f"between the steps of the training data ({step!r})"),
+        (early, "before the training data"),
+    ):
+        _check_own_timelines(flags, observed, where)
+        _warn_of_own_timelines(int(flags[segment].sum()), where)
     continuing = ~(new | off_grid | early) & observed
     distance = np.where(continuing, first - timeline.end_step[owner], 0)
     _warn_of_far_rows(distance, place.stored, segment, sizes)
 
 
-def _check_new_series(series: IntArray, table: Table) -> None:
-    """Raise if there are new series without an observed target."""
-    if len(series):
-        name = None if table.names is None else table.names[series[0]]
-        _raise_unknown(f"of the series {name!r}, which fit did not see", "Give its history.")
-
-
-def _check_own_timelines(
-    flags: BoolArray, observed: BoolArray, segment: IntArray, text: str
-) -> None:
-    """Raise or warn if segments are their own timelines.
-
-    flags, observed: segments that are, and those that hold an observed target.
-    text: where their rows lie.
-    """
+def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> None:
+    """Raise if segments apart from the history hold no target to be forecast from."""
     if (flags & ~observed).any():
-        _raise_unknown(text, "Drop these rows, or give their targets.")
-    if flags.any():
+        raise ValueError(
+            f"X holds rows {where}, and no observed target there: nothing is known from which "
+            "they could be forecast. Give their targets, or drop these rows."
+        )
+
+
+def _warn_of_own_timelines(n_rows: int, where: str) -> None:
+    """Warn of rows that are forecast apart from the history."""
+    if n_rows:
         warn_user(
-            f"X holds {int(flags[segment].sum())} rows {text}: they are their own timeline, "
-            "forecast from one another alone, the first of them from the training mean. Rows "
-            "that follow the history directly are joined to it by update."
+            f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one "
+            "another alone, the first of them from the training mean. Rows that follow the "
+            "history directly are joined to it by update."
         )
 
 
@@ -259,14 +236,6 @@ def check_after_context(table: Table, timeline: Timeline, since: IntArray | None
             'this model was saved with history="context", which leaves out the rows that they '
             'were forecast from. Give later rows alone, or save the model with history="all".'
         )
-
-
-def _raise_unknown(where: str, fix: str) -> None:
-    """Raise because rows hold no target to be forecast from."""
-    raise ValueError(
-        f"X holds rows {where}, and no observed target there: nothing is known from which they "
-        f"could be forecast. {fix}"
-    )
 
 
 def _check_gaps(

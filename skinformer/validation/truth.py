@@ -1,6 +1,5 @@
 """The truth: y or the target of X, its labels, weights and units."""
 
-import reprlib
 from collections.abc import Hashable, Sequence
 from typing import Any, NoReturn
 
@@ -38,10 +37,6 @@ def numeric_truth(y: Any) -> Float64Array:
     return np.asarray(values, dtype=np.float64)
 
 
-#: A weight beside the greatest one: sums and numbers of 32 bits hold it.
-_LEAST_WEIGHT = 1e-12
-
-
 #: What scikit-learn takes for weights.
 _NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
 
@@ -49,38 +44,23 @@ _NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": Tru
 def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, another single value, or a dictionary."""
     if holds_no_rows(y):
-        named = f"target={y!r} to the estimator, and X alone to fit"
-        advice = f"Pass its values, y=X[{y!r}]; to forecast a column of X pass {named}."
-        advice = advice if isinstance(y, str) else "Pass one value a row of X."
-        raise TypeError(f"y={y!r:.200} holds no truth. {advice}")
-
-
-def _numbers_of_rows(sample_weight: Any) -> Float64Array:
-    """Return weights as an array, or raise if they are text, dates, complex or the like."""
-    try:
-        values = np.asarray(sample_weight)
-        if values.dtype.kind not in "fiubO":
-            raise TypeError(values.dtype)
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
         raise TypeError(
-            f"sample_weight={reprlib.repr(sample_weight)} holds no numbers: pass one weight a "
-            "row, or None to weigh all alike."
-        ) from error
+            f"y={y!r:.200} holds no truth. Pass one value a row of X; to forecast a column of X "
+            "pass its name as target to the estimator, and X alone to fit."
+        )
 
 
 def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    given: Any = _numbers_of_rows(sample_weight)
-    given = given if given.ndim else float(given)  # one weight for all
-    weight = _check_sample_weight(given, observed, **_NOT_NEGATIVE)
+    weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
     if not np.isfinite(weight).all():
         raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
     exponent = np.frexp(weight.max(initial=0.0))[1]
-    weight = np.where(weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), _LEAST_WEIGHT), 0.0)
+    least = 1e-12  # beside the greatest: sums and numbers of 32 bits hold it
+    weight = np.where(weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), least), 0.0)
     return observed * weight[:, None]
 
 
@@ -88,15 +68,8 @@ def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
     """Check the weights of rows to score; None weighs all alike."""
     if sample_weight is None:
         return None
-    weight = _numbers_of_rows(sample_weight)
-    shape = weight.shape
-    if shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight of shape {shape} does not fit {n_rows} rows: pass one weight a row, "
-            f"shape ({n_rows},)."
-        )
     rows = np.empty((n_rows, 1))
-    return np.asarray(_check_sample_weight(weight, rows, **_NOT_NEGATIVE))
+    return np.asarray(_check_sample_weight(sample_weight, rows, **_NOT_NEGATIVE))
 
 
 def check_some_truth(y: Float64Array) -> None:
@@ -183,11 +156,8 @@ def warn_of_leaks(columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array
 
 def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
     """Return whether a column equals a truth that varies, where the truth is known."""
-    # The first rows settle it for nearly every column; the rest is read only for a twin.
-    for rows in (slice(64), slice(None)):
-        if not ((column[rows] == y[rows]) | np.isnan(y[rows])).all():
-            return False
-    return bool(np.nanmax(y) > np.nanmin(y))
+    known = ~np.isnan(y)
+    return bool((column[known] == y[known]).all() and np.ptp(y[known]) > 0)
 
 
 def warn_of_outliers(
@@ -295,118 +265,14 @@ def warn_of_unseen_labels(where: str, label: Any, count: int) -> None:
     )
 
 
-#: How near mean and deviation, or least and greatest value, of a scaled column are to 0 and 1:
-#: single precision leaves so much. Of raw columns not one in a million is as near by chance.
-_ROUNDING = 1e-5
-
-
-#: Share of rows that a scaled column has at its greatest value, if there are more than one. A share
-#: of something, such as cloud cover, is 1 for days.
-_MOST_AT_ONE = 0.01
-
-
-def warn_of_last_column(target: Hashable, others: Sequence[Hashable], *, named: bool) -> None:
+def warn_of_last_column(target: Hashable, others: Sequence[Hashable]) -> None:
     """Warn that no target was named where others could be meant."""
-    if not others:
-        return
-    what = repr(target) if named else f"number {target}"
-    warn_user(
-        f"target=None forecasts the last column of X, {what}; the others that are not known "
-        f"ahead, {first_names(pd.Index(others))}, only help. Say which is meant: "
-        f"target={target!r}, or several in a list, target={[target, others[0]]!r}."
-    )
-
-
-def warn_of_scaled_targets(columns: dict[Hashable, npt.NDArray[Any]], *, named: bool) -> None:
-    """Warn that targets without y come in the units of a scaler, of all by the first of them."""
-    for target, column in columns.items():
-        found = _scaler_of(column)
-        if found is None:
-            continue
-        targets = list(columns) if len(columns) > 1 else target
-        y = f"y=df[{targets!r}]" if named else f"target={targets!r} and y, what stood there,"
+    if others:
         warn_user(
-            f"the target {target!r} {found}: forecasts come in these units. If X was scaled, pass "
-            f"{y} as it was before that, or leave the scaler out, as the estimator standardises "
-            "by itself."
+            f"target=None forecasts the last column of X, {target!r}; the others that are not "
+            f"known ahead, {first_names(pd.Index(others))}, only help. Say which is meant: "
+            f"target={target!r}, or several in a list, target={[target, others[0]]!r}."
         )
-        return
-
-
-def _scaler_of(column: npt.NDArray[Any]) -> str | None:
-    """Return the scaler that a column evidently went through."""
-    if column.dtype.kind != "f":  # NaN is no truth; integers went through none
-        return None
-    values = column[~np.isnan(column)].astype(np.float64)
-    low, high = values.min(), values.max()
-    if max(-low, high) > np.sqrt(len(values)) + 1:
-        return None  # no standardised value is larger, and squares of large ones overflow
-    if not ((values > low) & (values < high)).any():
-        return None  # two values are a yes and a no
-    if max(abs(values.mean()), abs(values.std() - 1)) < _ROUNDING:
-        return "has mean 0 and deviation 1, as behind a StandardScaler"
-    rare = (values > 1 - _ROUNDING).sum() <= max(1, _MOST_AT_ONE * len(values))
-    if rare and max(abs(low), abs(high - 1)) < _ROUNDING:
-        return "runs from 0 to 1, as behind a MinMaxScaler"
-    return None
-
-
-#: Cosine between columns, and share of a truth that they leave, that are roundings (float32).
-_COSINE = 1e-4
-
-
-#: Columns looked at, at most: a reducer is there to leave few.
-_MOST_MIXED = 256
-
-
-#: Rows for each column, without which a mixture cannot be told from chance.
-_ROWS_EACH = 8
-
-
-def warn_of_mixed_truth(columns: Sequence[npt.NDArray[Any]], truth: Float64Array) -> None:
-    """Warn where features are a reducer's output, and add up to the truth at their own step.
-
-    Such columns are uncorrelated to the last digit, which measured ones never are. A reducer that
-    dropped components cannot be found out: then no sum is exact. Features count as known ahead.
-    """
-    if not 2 <= len(columns) <= _MOST_MIXED or len(truth) < _ROWS_EACH * (len(columns) + 1):
-        return
-    if not _uncorrelated(np.column_stack(columns[:2])):  # settles it for nearly every fit
-        return
-    features = np.column_stack(columns).astype(np.float64)
-    if _uncorrelated(features) and any(_adds_up(features, y) for y in truth.T):
-        warn_user(
-            "the columns of X are uncorrelated and add up to y at their own step, as those of PCA "
-            "do where y was among its columns: they count as known ahead, and hold the answer. "
-            "Reduce the other columns alone, ColumnTransformer([('pca', PCA(), drivers)], "
-            "remainder='passthrough', verbose_feature_names_out=False), with "
-            "set_output(transform='pandas') and target=, or leave the reducer out."
-        )
-
-
-def _uncorrelated(features: Float64Array) -> bool:
-    """Return whether columns are orthogonal, as they are (truncated SVD) or about their means."""
-    if not np.isfinite(features).all():
-        return False
-    return any(_orthogonal(rows) for rows in (features, features - features.mean(axis=0)))
-
-
-def _orthogonal(rows: Float64Array) -> bool:
-    products = rows.T @ rows
-    length = np.sqrt(np.diag(products))
-    some = length > _COSINE * length.max(initial=0.0)  # others are what rounding left
-    cosines = products[np.ix_(some, some)] / np.outer(length[some], length[some])
-    return bool(some.sum() > 1 and np.abs(cosines - np.eye(some.sum())).max() < _COSINE)
-
-
-def _adds_up(features: Float64Array, y: Float64Array) -> bool:
-    """Return whether a truth that varies is a sum of columns, each times a number, and of one."""
-    present = ~np.isnan(y)
-    y, rows = y[present], np.column_stack([features, np.ones(len(y))])[present]
-    if len(y) < _ROWS_EACH * rows.shape[1] or np.ptp(y) == 0:
-        return False
-    weights = np.linalg.lstsq(rows, y, rcond=None)[0]
-    return bool(np.std(y - rows @ weights) < _COSINE * np.std(y))
 
 
 def check_positive(

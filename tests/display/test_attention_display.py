@@ -125,7 +125,7 @@ def test_what_cannot_be_drawn_is_refused(maps):
     text = "origin=7 is none of the maps; they begin at 2024-01-13 12:00:00 to 2024-01-13 18:00:00."
     with pytest.raises(ValueError, match=re.escape(text)):
         AttentionDisplay.from_maps(maps, origin=7)
-    for head in (0, 3, True, 1.0):
+    for head in (0, 3, 1.5, "1"):
         text = f"head={head!r} must be one of 1 to 2, or None for all heads beside one another."
         with pytest.raises(ValueError, match=re.escape(text)):
             AttentionDisplay.from_maps(maps, head=head)

@@ -128,8 +128,8 @@ def test_long_labels_take_several_lines(actual, pyplot):
          "level. Name it by its level, such as 0.05 or 'load_0.05'."),
         (pd.DataFrame({"a": [1.0]}), {"coverage": 0.8}, "quantiles have 1 columns for 2 levels, "
          "[0.1, 0.9]. Pass one column a level."),
-        (np.ones((30, 2)), {"coverage": [0.5, 2]}, "coverage=2 must be a number between 0 and 1: "
-         "the share of the truth that is to lie within, such as 0.9."),
+        (np.ones((30, 2)), {"coverage": [0.5, 2.0]}, "coverage=2.0 must be a number between 0 and "
+         "1: the share of the truth that is to lie within, such as 0.9."),
         (np.ones((30, 2)), {"coverage": [0.5], "levels": [0.1]}, "coverage=[0.5] and levels=[0.1] "
          "ask for quantiles twice: pass one of them; a coverage of 0.9 is levels=[0.05, 0.95]."),
     ],

@@ -141,7 +141,7 @@ def test_a_file_that_no_fit_wrote_is_refused(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_refused_before_training(tmp_path):
     """Not after an epoch of waiting."""
-    with pytest.raises(ValueError, match="its folder does not exist"):
+    with pytest.raises(ValueError, match="must be a file in a folder that exists"):
         network(tmp_path / "no" / "fit.pt", max_iter=1).fit(rows())
-    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+    with pytest.raises(ValueError, match="must be a file in a folder that exists"):
         network(tmp_path, max_iter=1).fit(rows())

@@ -235,7 +235,7 @@ def test_a_regressor_is_no_base_of_classes(df):
         "level", members=["classes", RandomForestClassifier(n_estimators=3), "network"], **P
     ).fit(df)
     assert list(model.base_blend_)[-1] == "RandomForestClassifier"
-    with pytest.raises(ValueError, match=r"members holds Ridge\(\), which is no classifier"):
+    with pytest.raises(ValueError, match=r"holds Ridge\(\), which is no member"):
         InformerClassifier("level", members=["classes", Ridge()], **P).fit(df)
 
 

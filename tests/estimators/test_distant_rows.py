@@ -133,9 +133,9 @@ def test_rows_before_the_history_are_warned_of(model):
     with pytest.warns(UserWarning, match="before the training data") as caught:
         model.predict(wave(-30, 30))
     assert str(caught[0].message) == (
-        "X holds 30 rows before the training data, which begin at 2024-01-01 00:00:00: they are "
-        "their own timeline, forecast from one another alone, the first of them from the training "
-        "mean. Rows that follow the history directly are joined to it by update."
+        "X holds 30 rows before the training data: they are their own timeline, forecast from one "
+        "another alone, the first of them from the training mean. Rows that follow the history "
+        "directly are joined to it by update."
     )
 
 
@@ -153,7 +153,7 @@ def test_rows_between_the_steps_are_warned_of(model):
 @pytest.mark.parametrize(
     ("shift", "where"),
     [
-        ("-30h", "before the training data, which begin at 2024-01-01 00:00:00"),
+        ("-30h", "before the training data"),
         ("30min", "between the steps of the training data ('h')"),
     ],
 )
@@ -165,7 +165,7 @@ def test_rows_elsewhere_without_any_history_are_refused(model, shift, where):
         model.predict(X)
     assert str(caught.value) == (
         f"X holds rows {where}, and no observed target there: nothing is known from which they "
-        "could be forecast. Drop these rows, or give their targets."
+        "could be forecast. Give their targets, or drop these rows."
     )
 
 

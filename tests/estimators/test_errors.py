@@ -2,7 +2,6 @@
 
 import math
 import re
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skinformer import InformerClassifier, MaskFuture, TimeIndex, load
+from skinformer import MaskFuture, TimeIndex, load
 
 
 @pytest.fixture(scope="session")
@@ -88,13 +87,19 @@ def test_shuffled_cross_validation_is_refused(small, df):
         ).mean()
 
 
+HINTS = (
+    " adds them with NaN, which the target may hold; fill the other columns. Naive local time "
+    "skips an hour in spring, so name its zone, tz_localize(zone). If closed days or hours are no "
+    "steps, pass freq, such as 'B'. In cross-validation use TimeSeriesSplit, whose folds have no "
+    "gaps."
+)
+
+
 def test_missing_timestamps_are_counted_and_the_first_is_named(small, df):
     """A gap shifts every later step; asfreq makes it a row with a missing target."""
     with raises(
         ValueError,
-        "X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h') adds them with "
-        "NaN, which the target may hold; fill the other columns. In cross-validation use "
-        "TimeSeriesSplit, whose folds have no gaps.",
+        f"X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h'){HINTS}",
     ):
         small().fit(df.drop(df.index[[7, 20, 21]]))
 
@@ -113,101 +118,107 @@ ADDS = (
 
 
 @pytest.mark.parametrize(
-    ("index", "where", "call"),
+    ("index", "first"),
     [
-        (pd.RangeIndex(60), "the first 7: ", "X.reindex(range(0, 60))"),
-        (
-            pd.Index(1000 + 10 * np.arange(60)),
-            "the first 1070: ",
-            "X.reindex(range(1000, 1591, 10))",
-        ),
-        (
-            pd.period_range("2024-01-01", periods=60, freq="h"),
-            "the first 2024-01-01 07:00: ",
-            "X.reindex(pd.period_range(X.index[0], X.index[-1], freq='h'))",
-        ),
+        (pd.RangeIndex(60), "7"),
+        (pd.Index(1000 + 10 * np.arange(60)), "1070"),
+        (pd.period_range("2024-01-01", periods=60, freq="h"), "2024-01-01 07:00"),
     ],
     ids=["numbers", "tens", "periods"],
 )
-def test_the_advice_for_holes_suits_the_labels(small, frame, index, where, call):
-    """Only gaps of dates are filled by asfreq; what the sentence says to type must work."""
+def test_holes_of_other_labels_are_counted_too(small, frame, index, first):
+    """Only gaps of dates are filled by asfreq."""
     X = frame(index).drop(index[[7, 20, 21]])
-    with raises(ValueError, f"X.index lacks 3 timestamps, {where}{call}{ADDS}"):
+    with raises(
+        ValueError, f"X.index lacks 3 timestamps, the first {first}: X.reindex to all steps{ADDS}"
+    ):
         small().fit(X)
-    filled = eval(call, {"X": X, "pd": pd})
-    filled[["flow", "price"]] = filled[["flow", "price"]].ffill()
+    filled = X.reindex(index).ffill()
     small().fit(filled)
 
 
-@pytest.mark.parametrize(
-    ("make", "first", "call"),
-    [
-        (
-            lambda n: pd.date_range("2024-01-01", periods=n, freq="h"),
-            "2024-01-01 07:00:00",
-            "x.droplevel(0).asfreq('h')",
-        ),
-        (
-            lambda n: pd.RangeIndex(n),
-            "7",
-            "x.droplevel(0).reindex(range(x.index[0][1], x.index[-1][1] + 1))",
-        ),
-        (
-            lambda n: pd.period_range("2024-01", periods=n, freq="M"),
-            "2024-08",
-            "x.droplevel(0).reindex(pd.period_range(x.index[0][1], x.index[-1][1], freq='M'))",
-        ),
-    ],
-    ids=["dates", "numbers", "periods"],
-)
-def test_holes_in_a_panel_name_the_series(small, frame, make, first, call):
+def test_holes_in_a_panel_name_the_series(small, frame):
     """A panel has no asfreq, and which of a thousand series has the gap is the question."""
-    parts = {"a": frame(make(60)), "b": frame(make(50)).drop(make(50)[[7, 12]])}
-    X = pd.concat(parts, names=["site", "time"])
-    call = f"X.groupby(level=0).apply(lambda x: {call})"
+    hours = pd.date_range("2024-01-01", periods=60, freq="h")
+    X = pd.concat({"a": frame(hours), "b": frame(hours[:50]).drop(hours[[7, 12]])})
+    call = "X.groupby(level=0).apply(lambda x: x.droplevel(0).asfreq('h'))"
     with raises(
-        ValueError, f"X.index (series 'b') lacks 2 timestamps, the first {first}: {call}{ADDS}"
+        ValueError,
+        f"X.index (series 'b') lacks 2 timestamps, the first 2024-01-01 07:00:00: {call}{HINTS}",
     ):
         small().fit(X)
-    filled = eval(call, {"X": X, "pd": pd})
+    filled = eval(call, {"X": X})
     small().fit(filled.groupby(level=0).ffill())
 
 
-def test_holes_between_working_days_may_be_none(small, frame):
-    """Every second working day is regular, but pandas cannot infer it."""
-    X = frame(pd.date_range("2024-01-01", periods=60, freq="2B")._with_freq(None))
-    with raises(
-        ValueError,
-        "X.index lacks 23 timestamps, the first 2024-01-07 00:00:00: X.asfreq('2D')"
-        f"{ADDS} Where only working days count, pass freq='2B' instead.",
-    ):
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [
+        ("2B", "'2D'"),
+        ("SMS-15", None),
+        (pd.offsets.CustomBusinessDay(weekmask="Mon Wed Fri"), None),
+    ],
+    ids=str,
+)
+def test_steps_that_pandas_does_not_infer_are_named_by_the_user(small, frame, step, shown):
+    """Every second working day is regular, and so is what a calendar of one's own says."""
+    X = frame(pd.date_range("2024-01-01", periods=60, freq=step)._with_freq(None))
+    with pytest.raises(ValueError, match=r"^X\.index (lacks|has irregular)") as caught:
         small().fit(X)
-    small(freq="2B").fit(X)
-    said = "X.index lacks 23 timestamps, the first 2024-01-07 00:00:00: X.asfreq('2D')"
-    with raises(ValueError, f"{said}{ADDS}"):  # who names the step is not offered another
-        small(freq="2D").fit(X)
+    assert shown is None or f"X.asfreq({shown})" in str(caught.value)
+    small(freq=step).fit(X)
 
 
 @pytest.mark.parametrize(
-    "freq", ["-1h", "0h", pd.Timedelta(0), pd.Timedelta("-1D"), "-2B", pd.DateOffset(months=-1)]
+    ("step", "typed"),
+    [
+        (pd.DateOffset(months=1), "pd.DateOffset(months=1)"),
+        (pd.offsets.CustomBusinessDay(weekmask="Mon Wed Fri"), "freq"),
+        ("MS", "'MS'"),
+    ],
+    ids=str,
 )
-def test_a_step_of_dates_must_be_positive(small, df, freq):
-    """Time goes forward."""
+def test_a_step_is_written_as_it_is_typed(small, frame, step, typed):
+    """A step of pandas prints as 'C', whatever its days are."""
+    index = pd.date_range("2024-01-01", periods=60, freq=step)
+    with pytest.raises(ValueError, match=re.escape(f": X.asfreq({typed}) adds them")):
+        small(freq=step).fit(frame(index).drop(index[20]))
+
+
+def test_a_guess_of_pandas_that_does_not_hold_is_not_taken(small, frame):
+    """Fridays of some weeks pass for every fourth of the month there."""
+    fridays = pd.date_range("2024-01-05", periods=90, freq="W-FRI")
+    kept = fridays[(fridays.day > 21)]
+    with pytest.raises(ValueError, match=r"^X\.index (lacks|has irr)") as caught:
+        small().fit(frame(kept))
+    assert "WOM" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "freq",
+    [
+        *("-1h", "0h", pd.Timedelta(0), pd.Timedelta("-1D"), "-2B", pd.DateOffset(months=-1)),
+        *("", "moon", 3),
+    ],
+)
+def test_a_step_of_dates_must_be_one_of_pandas_and_go_forward(small, df, freq):
+    """Pandas' "Invalid frequency: ." shows neither the value nor what to type."""
     with raises(
         ValueError,
-        f"freq={freq!r} must be positive: it is the step from one row to the next. Leave it None "
-        "to read it off the index.",
+        f"freq={freq!r} must be an offset of pandas that goes forward, such as 'h', '15min', 'D', "
+        "'MS' or '2W': it is the step from one row to the next. Leave it None to read it off the "
+        "index.",
     ):
         small(freq=freq).fit(df)
 
 
-@pytest.mark.parametrize("freq", [0, -1])
-def test_a_step_of_numbers_must_be_positive(small, df, freq):
+@pytest.mark.parametrize("freq", [0, -1, 10**30, "h"])
+def test_a_step_of_numbers_must_be_positive_and_fit_64_bits(small, df, freq):
     """Nor do row numbers go back."""
     with raises(
         ValueError,
-        f"freq={freq} must be positive: it is the step from one row to the next. Leave it None "
-        "to read it off the index.",
+        f"freq={freq!r} must be a positive whole number less than 2**63: it is the step from one "
+        "row to the next. Leave it None to read it off the index.",
     ):
         small(freq=freq).fit(df.reset_index(drop=True))
 
@@ -217,11 +228,12 @@ def test_periods_have_their_own_step(small, df, freq):
     """Another freq would be silently ignored."""
     with raises(
         ValueError,
-        f"freq={freq!r} is not the step of X.index, which holds period[h]: a period has its own "
-        "length. Leave it None, or resample, X.resample(freq).mean().",
+        f"freq={freq!r} must be the length of X.index's periods, period[h]: it is the step from "
+        "one row to the next. Leave it None to read it off the index.",
     ):
         small(freq=freq).fit(df.to_period("h"))
-    small(freq="h").fit(df.to_period("h"))
+    for same in ("h", pd.Timedelta("1h"), pd.offsets.Hour()):
+        small(freq=same).fit(df.to_period("h"))
 
 
 def test_months_as_periods_may_be_named(small, frame):
@@ -241,24 +253,22 @@ def test_irregular_numbers_and_panels_are_told_what_suits_them(small, frame):
     part = frame(pd.date_range("2024-01-01", periods=60, freq="h") + jitter)
     X = pd.concat({"a": part, "b": part[:40]}, names=["site", "time"])
     call = "X.groupby(level=0).resample(freq, level=1).mean()"
-    with raises(
-        ValueError,
-        "X.index has irregular steps, from 0 days 00:59:54 to 0 days 01:00:01: pass freq= if they "
-        f"follow a calendar, or resample, {call}.",
-    ):
+    with raises(ValueError, f"{IRREGULAR} resample, {call}."):
         small().fit(X)
     small().fit(eval(call, {"X": X, "freq": "h"}))
+
+
+IRREGULAR = (
+    "X.index has irregular steps, from 0 days 00:59:54 to 0 days 01:00:01: pass freq= if they "
+    "follow a calendar, name the zone whose clock they follow, tz_convert(zone), or"
+)
 
 
 def test_irregular_steps_are_named_as_time_spans(small, frame):
     """From … to … tells at once whether it is seconds of jitter or lost days."""
     jitter = pd.to_timedelta(np.arange(60) % 7, unit="s")
     index = pd.date_range("2024-01-01", periods=60, freq="h") + jitter
-    with raises(
-        ValueError,
-        "X.index has irregular steps, from 0 days 00:59:54 to 0 days 01:00:01: pass freq= if they "
-        "follow a calendar, or resample, X.resample(freq).mean().",
-    ):
+    with raises(ValueError, f"{IRREGULAR} resample, X.resample(freq).mean()."):
         small().fit(frame(index))
 
 
@@ -296,35 +306,24 @@ def test_labels_without_an_order_in_time_are_refused(small, df, kind):
 
 
 @pytest.mark.parametrize(
-    ("index", "advice", "call"),
+    "index",
     [
-        (
-            pd.timedelta_range("0h", periods=60, freq="h").as_unit("us"),
-            "add the moment that they count from, X.index = pd.Timestamp('2000-01-01') + X.index.",
-            lambda X: pd.Timestamp("2000-01-01") + X.index,
-        ),
-        (
-            pd.Index(np.arange(60.0)),
-            "make them whole numbers, X.index = X.index.astype(int), or number the rows, "
-            "X.reset_index(drop=True).",
-            lambda X: X.index.astype(int),
-        ),
-        (
-            pd.Index(np.ones(60, dtype=bool)),
-            "number the rows, X.reset_index(drop=True).",
-            lambda X: X.reset_index(drop=True).index,
-        ),
+        pd.timedelta_range("0h", periods=60, freq="h").as_unit("us"),
+        pd.Index(np.arange(60.0)),
+        pd.Index(np.ones(60, dtype=bool)),
     ],
     ids=["spans", "floats", "bools"],
 )
-def test_the_advice_for_labels_suits_them(small, frame, index, advice, call):
+def test_labels_that_are_no_text_are_to_be_numbered(small, frame, index):
     """to_datetime of numbers means nanoseconds since 1970, and of spans nothing."""
     X = frame(index)
     with raises(
-        TypeError, f"X.index holds {index.dtype} labels, which have no order in time: {advice}"
+        TypeError,
+        f"X.index holds {index.dtype} labels, which have no order in time: number the rows, "
+        "X.reset_index(drop=True).",
     ):
         small().fit(X)
-    small().fit(X.set_axis(call(X)))
+    small().fit(X.reset_index(drop=True))
 
 
 def test_the_advice_for_labels_of_a_panel_works(small, panel):
@@ -332,16 +331,13 @@ def test_the_advice_for_labels_of_a_panel_works(small, panel):
     right = panel()
     X = right.copy()
     X.index = X.index.set_levels(X.index.levels[1].astype(str), level=1)
-    number = "X.assign(step=X.groupby(level=0).cumcount()).set_index('step', append=True)"
-    number += ".droplevel(1)"
     convert = "X.index.set_levels(pd.to_datetime(X.index.levels[1]), level=1)"
     with raises(
         TypeError,
         "X.index holds str labels, which have no order in time: convert them, X.index = "
-        f"{convert}, or number the rows, {number}.",
+        f"{convert}, or number the rows of each series, X.groupby(level=0).cumcount().",
     ):
         small().fit(X)
-    small().fit(eval(number, {"X": X}))
     X.index = eval(convert, {"X": X, "pd": pd})
     pd.testing.assert_index_equal(X.index, right.index, exact="equiv")
 
@@ -382,29 +378,30 @@ def test_three_levels_are_refused(small, df):
 def test_x_and_y_with_different_indexes_are_refused(small, df):
     """The same length is not the same rows."""
     y = df["load"]
-    said = "X and y have different indexes: rows belong together by their labels. Pass "
-    with raises(ValueError, said + "y.loc[X.index]."):
-        small().fit(df[["price"]], y[::-1])
-    for labels in (df.index + pd.Timedelta(hours=1), range(len(df))):
-        with raises(ValueError, said + "y.to_numpy() if its rows are in X's order."):
-            small().fit(df[["price"]], y.set_axis(labels))
+    for other in (y[::-1], y.set_axis(df.index + pd.Timedelta(hours=1)), y.reset_index(drop=True)):
+        with raises(
+            ValueError,
+            "X and y have different indexes: rows belong together by their labels. Pass "
+            "y.loc[X.index], or y.to_numpy() if its rows are in X's order.",
+        ):
+            small().fit(df[["price"]], other)
 
 
 @pytest.mark.parametrize(
-    ("n", "early_stopping", "sentence"),
+    ("n", "early_stopping", "sizes"),
     [
-        (15, "auto", "seq_len=12 + pred_len=4 = 16"),
-        (15, False, "seq_len=12 + pred_len=4 = 16"),
-        (19, True, "seq_len=12 + pred_len=4 + pred_len=4 for early_stopping=True = 20"),
+        (15, "auto", "seq_len=12 + pred_len=4"),
+        (15, False, "seq_len=12 + pred_len=4"),
+        (19, True, "seq_len=12 + pred_len=4 + pred_len=4 for early_stopping=True"),
     ],
 )
-def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stopping, sentence):
+def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stopping, sizes):
     """The number is what the user can act on; one row more is enough."""
     estimator = small(early_stopping=early_stopping, members=["network"])
     with raises(
         ValueError,
-        f"n_samples={n} is too few: {sentence} consecutive rows are needed for one window. Lower "
-        "seq_len or pred_len, or pass more rows.",
+        f"n_samples={n} is too few: {n + 1} consecutive rows are needed, {sizes}. Lower seq_len "
+        "or pred_len, or pass more rows.",
     ):
         estimator.fit(frame(n))
     estimator.fit(frame(n + 1))
@@ -456,63 +453,33 @@ def test_a_target_without_any_value_is_refused(small, df, mode_):
         small().fit(*inputs)
 
 
+def no_number(name, dtype, example, column):
+    return (
+        f"could not convert column {name!r} of dtype {dtype} to float: it holds {example!r}. "
+        f"Correct it, or make such values missing, {column} = pd.to_numeric({column}, "
+        "errors='coerce'), or columns of 0 and 1, pd.get_dummies. Times and names of series "
+        "belong in the index, X.set_index([series, time]), in a Pipeline by TimeIndex."
+    )
+
+
 @pytest.mark.parametrize(
-    ("column", "said", "call"),
+    ("column", "example"),
     [
-        (
-            ["a", "b"],
-            "'a' is no number. Give each value a column of 0 and 1, {}, or drop the column; "
-            "names of series belong in the index, X.set_index(['kind', time])",
-            "X = pd.get_dummies(X, columns=['kind'], dtype=float)",
-        ),
-        (
-            pd.Categorical(["b", "a"]),
-            "'b' is no number. Give each value a column of 0 and 1, {}, or drop the column; "
-            "names of series belong in the index, X.set_index(['kind', time])",
-            "X = pd.get_dummies(X, columns=['kind'], dtype=float)",
-        ),
-        (
-            pd.Categorical([2, 1]),
-            "its values are numbers, so {}",
-            "X['kind'] = X['kind'].astype(float)",
-        ),
-        (
-            ["1,5", "2"],
-            "'1,5' has a decimal comma, so {}, or read it with decimal=','",
-            "X['kind'] = X['kind'].str.replace(',', '.').astype(float)",
-        ),
-        (
-            pd.Categorical(["-1,5", "2,5"]),
-            "'-1,5' has a decimal comma, so {}, or read it with decimal=','",
-            "X['kind'] = X['kind'].astype(str).str.replace(',', '.').astype(float)",
-        ),
-        (
-            ["1.001,5", "2,0"],
-            "'1.001,5' has a decimal comma, so {}, or read it with decimal=','",
-            "X['kind'] = X['kind'].str.replace('.', '').str.replace(',', '.').astype(float)",
-        ),
-        (["1.5", "2"], "'1.5' is text, so {}", "X['kind'] = X['kind'].astype(float)"),
-        (
-            pd.to_timedelta([1, 2], unit="h"),
-            "count its seconds, {}",
-            "X['kind'] = X['kind'].dt.total_seconds()",
-        ),
+        (["a", "b"], "a"),
+        (pd.Categorical(["b", "a"]), "b"),
+        (["1,5", "2"], "1,5"),
+        (["1.5", "2"], "1.5"),
+        (pd.to_timedelta([1, 2], unit="h"), pd.Timedelta("1h")),
+        (pd.to_datetime(["2024-01-01", "2024-01-02"]), pd.Timestamp("2024-01-01")),
+        (["2024-01-01", "2024-01-02"], "2024-01-01"),
     ],
-    ids=["text", "category", "numbers", "comma", "categories", "thousands", "strings", "spans"],
+    ids=["text", "category", "comma", "strings", "spans", "dates", "text of dates"],
 )
-def test_columns_of_text_are_told_how_they_become_numbers(small, df, column, said, call):
-    """A sample shows at once what is wrong, and the line to type mends it."""
-    X = df.assign(kind=pd.Series(column).repeat(30).to_numpy())
-    X["kind"] = pd.Series(column).repeat(30).set_axis(df.index)
-    with raises(
-        ValueError,
-        f"could not convert column 'kind' of dtype {X['kind'].dtype} to float: "
-        f"{said.format(call)}.",
-    ):
+def test_columns_without_numbers_are_named_with_a_value(small, df, column, example):
+    """A sample shows at once what is wrong."""
+    X = df.assign(kind=pd.Series(column).repeat(30).set_axis(df.index))
+    with raises(ValueError, no_number("kind", X["kind"].dtype, example, "X['kind']")):
         small(target="load").fit(X)
-    names = {"X": X, "pd": pd}
-    exec(call, names)
-    small(target="load").fit(names["X"])
 
 
 @pytest.mark.parametrize("dtype", ["object", "str"])
@@ -521,57 +488,36 @@ def test_text_among_numbers_is_refused_by_name(small, df, dtype):
     mixed = df["flow"].astype(dtype)
     mixed.iloc[5] = "-"
     X = df.assign(kind=mixed)
-    call = "X['kind'] = pd.to_numeric(X['kind'], errors='coerce')"
-    with raises(
-        ValueError,
-        f"could not convert column 'kind' of dtype {dtype} to float: '-' is no number. Correct "
-        f"it, or make it missing, {call}.",
-    ):
+    with raises(ValueError, no_number("kind", dtype, "-", "X['kind']")):
         small(target="load").fit(X)
-    exec(call, {"X": X, "pd": pd})
+    X["kind"] = pd.to_numeric(X["kind"], errors="coerce")
     small(target="kind").fit(X)
 
 
-def test_text_in_y_is_told_how_it_becomes_numbers(small, df):
+def test_text_in_y_is_refused_likewise(small, df):
     """There the column is y itself."""
     y = df["load"].round(1).astype(str).str.replace(".", ",")
-    call = "y = y.str.replace(',', '.').astype(float)"
-    with raises(
-        ValueError,
-        f"could not convert column 'load' of dtype str to float: {y.iloc[0]!r} has a decimal "
-        f"comma, so {call}, or read it with decimal=','.",
-    ):
+    with raises(ValueError, no_number("load", "str", y.iloc[0], "y")):
         small().fit(df[["price"]], y)
-    names = {"y": y}
-    exec(call, names)
-    small().fit(df[["price"]], names["y"])
-    with pytest.raises(ValueError, match=r"so y\['load'\] = y\['load'\]\.str\.replace"):
+    with raises(ValueError, no_number("load", "str", y.iloc[0], "y['load']")):
         small().fit(df[["price"]], y.to_frame())
 
 
 DAYS = list(pd.date_range("2024", periods=60).to_pydatetime())
-TIMES = "to float: its values are times, which belong in the index. Use make_pipeline("
-TEXTS = [f"{day:%Y-%m-%d}" for day in DAYS]
 
 
 @pytest.mark.parametrize(
-    ("column", "said"),
-    [
-        (["x"] * 60, "of dtype str to float: pass numbers, and names of series by make_pipeline("),
-        (DAYS, f"{TIMES}TimeIndex('when'), estimator), which puts them there."),
-        (TEXTS, f"{TIMES}TimeIndex('when'), estimator), which puts them there."),
-        ([day.date() for day in DAYS], f"{TIMES}TimeIndex('when'), estimator), which puts"),
-        (DAYS[:30] * 2, f"{TIMES}TimeIndex('when', series=name), estimator), which puts them"),
-    ],
-    ids=["text", "dates and hours", "dates as text", "dates", "a panel's dates"],
+    "column",
+    [["x"] * 60, DAYS, [f"{day:%Y-%m-%d}" for day in DAYS], [day.date() for day in DAYS]],
+    ids=["text", "dates and hours", "dates as text", "dates"],
 )
-def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, column, said):
+def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, column):
     """A date swallowed as a number would be a measurement of 10^15; it is where rows lie."""
     polars = pytest.importorskip("polars")
     numbers = {name: df[name].to_numpy() for name in df}
     X = polars.DataFrame({"when": column, **numbers})
     for estimator in (small(target="load"), MaskFuture(target="load")):
-        with pytest.raises(ValueError, match=re.escape(f"convert column 'when' {said}")):
+        with pytest.raises(ValueError, match=r"convert column 'when' of dtype .* by TimeIndex"):
             estimator.fit(X)
 
 
@@ -640,7 +586,7 @@ def test_weights_with_another_index_are_refused(small, df):
     with raises(
         ValueError,
         "X and sample_weight have different indexes: rows belong together by their labels. Pass "
-        "sample_weight.loc[X.index].",
+        "sample_weight.loc[X.index], or sample_weight.to_numpy() if its rows are in X's order.",
     ):
         small().fit(df, sample_weight=weight[::-1])
     estimator = small().fit(df, sample_weight=weight[::-1].loc[df.index])
@@ -649,14 +595,12 @@ def test_weights_with_another_index_are_refused(small, df):
 
 
 @pytest.mark.parametrize("shape", [(59,), (60, 1), ()])
-def test_weights_of_a_score_must_fit_the_rows(small, df, shape):
-    """One weight too few would be another row's."""
+def test_weights_must_fit_the_rows(small, df, shape):
+    """One weight too few would be another row's; scikit-learn says so."""
     estimator = small().fit(df)
-    with raises(
-        ValueError,
-        f"sample_weight of shape {shape} does not fit 60 rows: pass one weight a row, shape (60,).",
-    ):
-        estimator.score(df, sample_weight=np.ones(shape))
+    for call in (estimator.fit, estimator.score):
+        with pytest.raises((TypeError, ValueError), match=r"60|dimension"):
+            call(df, sample_weight=np.ones(shape))
 
 
 def test_columns_with_one_name_are_refused(small, df):
@@ -703,8 +647,9 @@ def test_a_target_prefixed_by_a_column_transformer_is_recognised(small, df, with
     pipe = make_pipeline(prefixing, small(target="load")).set_output(transform="pandas")
     with raises(
         ValueError,
-        "target='load' is not a column of X, 'standardscaler__load' is: a ColumnTransformer or "
-        "FeatureUnion put its name before it. Pass verbose_feature_names_out=False to it.",
+        "target='load' is not a column of X: the columns are ['standardscaler__price', "
+        "'standardscaler__load']. Name one of them; verbose_feature_names_out=False keeps a "
+        "ColumnTransformer from prefixing names.",
     ):
         pipe.fit(df, df["load"] if with_y else None)
 
@@ -726,8 +671,8 @@ def test_a_misspelt_target_lists_the_columns(small, df, target):
     """A typing error is seen when the right names stand beside it."""
     with raises(
         ValueError,
-        "target='laod' is not a column of X: the columns are ['flow', 'price', 'load']. Give one "
-        "of them, or a list.",
+        "target='laod' is not a column of X: the columns are ['flow', 'price', 'load']. Name one "
+        "of them; verbose_feature_names_out=False keeps a ColumnTransformer from prefixing names.",
     ):
         small(target=target).fit(df)
 
@@ -762,38 +707,27 @@ def test_known_columns_must_exist_among_features_too(small, df):
 # --- parameters ------------------------------------------------------------------------------
 
 
-def test_targets_must_be_some_and_differ(small, df):
+@pytest.mark.parametrize("target", [[], ["load", "flow", "load"]])
+def test_targets_must_be_some_and_differ(small, df, target):
     """None at all, and one twice, are slips of a list."""
     with raises(
         ValueError,
-        "target=[] names no column: there is nothing to forecast. Name one, or leave it None for "
-        "the last column.",
+        f"target={target!r} must name one column or more, each once. Leave it None for the last "
+        "column.",
     ):
-        small(target=[]).fit(df)
-    with raises(
-        ValueError,
-        "target=['load', 'flow', 'load'] names 'load' twice: each target is forecast once. Remove "
-        "one.",
-    ):
-        small(target=["load", "flow", "load"]).fit(df)
+        small(target=target).fit(df)
 
 
-def test_a_device_must_be_one_of_torch(small, df):
-    """Before anything is read, and in a sentence."""
-    with raises(
-        ValueError, "device='foo' is no device of torch: pass 'auto', 'cpu', 'cuda' or 'cuda:0'."
-    ):
-        small(device="foo").fit(df)
-
-
-def test_cuda_must_be_there(small, df, monkeypatch):
-    """The sentence comes before the data are prepared for it."""
+@pytest.mark.parametrize("device", ["foo", "cuda:0"])
+def test_a_device_must_be_one_that_torch_finds(small, df, monkeypatch, device):
+    """Before the data are prepared for it, and in a sentence."""
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with raises(
         ValueError,
-        "device='cuda:0' needs CUDA, which torch does not find here: pass 'auto' or 'cpu'.",
+        f"device={device!r} is no device that torch finds here: pass 'auto', 'cpu', or, of CUDA, "
+        "'cuda:0'.",
     ):
-        small(device="cuda:0").fit(df)
+        small(device=device).fit(df)
 
 
 @pytest.mark.parametrize("horizon", [0, -3, 2.5, "4", np.nan, True, 2**63])
@@ -826,8 +760,8 @@ def test_parameters_that_do_not_fit_each_other_are_named(small, df):
         small(d_model=9).fit(df)
     with raises(
         ValueError,
-        "calendar=['hour', 'moon'] holds the unknown field 'moon': choose from ['minute', "
-        "'hour', 'weekday', 'day', 'week', 'month'] or pass 'auto'.",
+        "calendar=['hour', 'moon'] holds the unknown 'moon': choose from ['minute', 'hour', "
+        "'weekday', 'day', 'week', 'month'].",
     ):
         small(calendar=["hour", "moon"]).fit(df)
     small(label_len=12, d_model=10).fit(df)
@@ -837,11 +771,7 @@ def test_parameters_that_do_not_fit_each_other_are_named(small, df):
 @pytest.mark.parametrize("dropout", [0.9999999, 1 - 2**-17, math.nextafter(1 - 2**-16, 1)])
 def test_a_dropout_that_keeps_nothing_is_refused(small, df, dropout):
     """A CPU rounds it to 1: the scale 1 / (1 - dropout) would divide by zero in training."""
-    with raises(
-        ValueError,
-        f"dropout={dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of 2**-16, "
-        "and nothing would be kept. Try dropout=0.5.",
-    ):
+    with pytest.raises(ValueError, match=r"The 'dropout' parameter .* range \[0.*, 0\.99998"):
         small(dropout=dropout).fit(df)
 
 
@@ -849,13 +779,6 @@ def test_the_largest_dropout_allowed_works(small, df):
     """The border of the check is that of the masks."""
     estimator = small(dropout=1 - 2**-16).fit(df)
     assert np.isfinite(estimator.predict(df)).all()
-
-
-@pytest.mark.parametrize("freq", ["moon", "x3"])
-def test_an_unknown_freq_is_named(small, df, freq):
-    """Pandas' own sentence names the value."""
-    with pytest.raises(ValueError, match=freq):
-        small(freq=freq).fit(df)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training_and_says_where(small, frame):
@@ -874,21 +797,18 @@ def test_nothing_works_before_fit(small, df, method):
         getattr(small(), method)(*(() if method == "make_future_frame" else (df,)))
 
 
+OTHER_KIND = (
+    "X.index holds {}, but that of the training rows held {}: pass labels of the same kind. Of "
+    "dates tz_localize(zone) names the zone, and tz_convert(zone).tz_localize(None) drops it."
+)
+
+
 def test_naive_and_time_zone_aware_rows_do_not_mix(small, df):
     """Which zone the naive rows are in cannot be guessed."""
     aware = df.tz_localize("Europe/Berlin")
-    with raises(
-        TypeError,
-        "X.index is time-zone aware, but the training rows were naive: the hours cannot be "
-        "matched. Use X.index.tz_convert(zone).tz_localize(None) with the zone of the training "
-        "rows.",
-    ):
+    with raises(TypeError, OTHER_KIND.format("dates of a time zone", "naive dates")):
         small().fit(df).predict(aware)
-    with raises(
-        TypeError,
-        "X.index is naive, but the training rows were Europe/Berlin: the hours cannot be matched. "
-        "Use X.index.tz_localize('Europe/Berlin') with the zone of the training rows.",
-    ):
+    with raises(TypeError, OTHER_KIND.format("naive dates", "dates of a time zone")):
         small().fit(aware).predict(df)
 
 
@@ -896,13 +816,9 @@ def test_naive_and_time_zone_aware_rows_do_not_mix(small, df):
 def test_labels_of_another_kind_are_refused(small, df, method):
     """A period is no timestamp, and an integer neither."""
     estimator = small().fit(df)
-    with raises(
-        TypeError,
-        "X.index is a PeriodIndex (period[h]), but the training rows had a DatetimeIndex "
-        "(datetime64[us]): pass labels of the same kind.",
-    ):
+    with raises(TypeError, OTHER_KIND.format("period[h] labels", "naive dates")):
         getattr(estimator, method)(df.to_period("h"))
-    with pytest.raises(TypeError, match=r"X\.index is a (Range)?Index \(int64\), but the training"):
+    with raises(TypeError, OTHER_KIND.format("whole numbers", "naive dates")):
         getattr(estimator, method)(df.reset_index(drop=True))
 
 
@@ -981,27 +897,19 @@ def test_missing_and_unknown_columns_are_named(small, df):
         small().fit(df.to_numpy()).predict(df.to_numpy()[:, :2])
 
 
-def test_rows_of_the_past_without_a_column_are_told_to_add_it(small, df):
+def test_rows_of_the_past_hold_all_columns(small, df):
     """An update and a score are about what was observed; only the future may leave it out."""
     for y in (None, df["load"]):
         estimator = small(target="load").fit(df[:50], None if y is None else y[:50])
         later = df[50:].drop(columns="load")
-        with raises(
-            ValueError,
-            "X lacks 'load': update takes in what was observed, so every column must be there. "
-            "Add it, with NaN where a target was not observed.",
+        missing = "Feature names seen at fit time, yet now missing:\n- "
+        for call, rows, truth, name in (
+            (estimator.update, later, None, "load"),
+            (estimator.update, later.drop(columns="flow"), df["load"][50:], "flow"),
+            (estimator.score, later, None, "load"),
         ):
-            estimator.update(later)
-        with pytest.raises(ValueError, match=r"^X lacks 'flow': update takes in"):
-            estimator.update(later.drop(columns="flow"), df["load"][50:])
-        with pytest.raises(ValueError, match=r"^X lacks \['price', 'load'\]: update takes in"):
-            estimator.update(later["flow"])
-        with raises(
-            ValueError,
-            "X lacks the target 'load', which is the truth to score against: add the column, or "
-            "pass score(X, y).",
-        ):
-            estimator.score(later)
+            with pytest.raises(ValueError, match=f"{missing}{name}"):
+                call(rows, truth)
         assert np.isfinite(estimator.score(later, df["load"][50:]))
         assert estimator.update(later, df["load"][50:]).timeline_.end_step == 60
 
@@ -1054,82 +962,19 @@ def test_a_series_without_a_name_is_refused(small, panel):
 
 
 @pytest.mark.parametrize(
-    ("value", "advice"),
-    [
-        (24, "For the next 24 steps pass forecast(horizon=24)."),
-        (None, "Pass a frame with a row for each time, X=df."),
-        ("load.csv", "Read a file first, pd.read_csv('load.csv', index_col=0, parse_dates=True)."),
-        ({"load": [1.0]}, "Pass a frame with a row for each time, X=df."),
-        (pd.date_range("2024-05-01", periods=3), "Pass a frame with a row for each time, X=df."),
-    ],
+    "value", [24, None, "load.csv", {"load": [1.0]}, pd.date_range("2024-05-01", periods=3)]
 )
-def test_what_holds_no_rows_is_refused(small, df, value, advice):
+def test_what_holds_no_rows_is_refused(small, df, value):
     """A number of steps was to be reshaped."""
     model = small(members=["network"]).fit(df)
     for call in (model.fit, model.predict, model.score, model.update, model.forecast):
         if value is not None or call != model.forecast:
-            with raises(ValueError, f"X={value!r:.200} holds no rows. {advice}"):
+            with raises(
+                ValueError,
+                f"X={value!r:.200} holds no rows. Pass a frame with a row for each time, X=df, or "
+                "for the next 24 steps forecast(horizon=24).",
+            ):
                 call(value)
-
-
-def test_the_name_of_a_column_is_no_truth(small, df):
-    """It belongs to the estimator."""
-    with raises(
-        TypeError,
-        "y='load' holds no truth. Pass its values, y=X['load']; to forecast a column of X pass "
-        "target='load' to the estimator, and X alone to fit.",
-    ):
-        small().fit(df, "load")
-    with raises(TypeError, "y=3 holds no truth. Pass one value a row of X."):
-        small().fit(df, 3)
-
-
-def test_another_name_for_the_horizon_is_told_the_right_one(small, df):
-    """Python says that `steps` is unexpected, not what counts them."""
-    model = small(members=["network"]).fit(df[["load"]])
-    for method in (model.forecast, model.make_future_frame):
-        with pytest.raises(TypeError, match=r"has no argument 'steps'.* pass horizon=3\.$"):
-            method(steps=3)
-    with pytest.raises(
-        TypeError, match=r"^forecast\(\) has no argument 'start', but \['X', .*\]\.$"
-    ):
-        model.forecast(start="2024-01-01")
-
-
-@pytest.mark.parametrize("dtype", ["datetime64[us]", "str", object])
-def test_a_column_of_dates_becomes_the_index(small, df, dtype):
-    """One column for each date was advised, or an index of a series that is none."""
-    times = pd.date_range("2024-01-01", periods=60, freq="h", name="time")
-    X = df[["load"]].set_axis(times).reset_index().astype({"time": dtype})
-    with pytest.raises(ValueError, match=r"times belong in the index, X = X\.set_index") as refused:
-        small(target="load").fit(X)
-    names = {"X": X, "pd": pd}
-    for line in re.findall(r"X(?:\['time'\])? = [^;]*(?=;|\.$)", str(refused.value)):
-        exec(line, names)
-    assert names["X"].index.equals(times)
-    small(target="load").fit(names["X"])
-    twice = pd.concat([X.assign(series=i) for i in range(2)])
-    with pytest.raises(ValueError, match=re.escape("X = X.set_index([series, 'time']).")):
-        small(target="load").fit(twice)
-
-
-def test_dates_with_points_have_the_day_first(small, df):
-    """02.01.2024 is in January; read otherwise, days become months."""
-    times = pd.date_range("2024-01-01", periods=60, freq="h").strftime("%d.%m.%Y %H:%M")
-    X = df[["load"]].reset_index(drop=True).assign(time=times)
-    with pytest.raises(ValueError, match=re.escape("pd.to_datetime(X['time'], dayfirst=True) (")):
-        small(target="load").fit(X)
-
-
-def test_dates_beside_the_index_are_counted(small, df):
-    """A column such as that of the last repair is no clock."""
-    days = pd.date_range("2020-01-01", periods=60, freq="D")
-    X = df.assign(repair=days)
-    call = "X['repair'] = (X['repair'] - X['repair'].min()).dt.total_seconds()"
-    with pytest.raises(ValueError, match=re.escape(f"count its seconds, {call}.")):
-        small(target="load").fit(X)
-    exec(call, {"X": X})
-    small(target="load").fit(X)
 
 
 def test_one_column_known_ahead_needs_no_list(small, df):
@@ -1149,28 +994,11 @@ def test_one_column_known_ahead_needs_no_list(small, df):
         "n_iter_no_change",
     ],
 )
-@pytest.mark.parametrize("value", [10**30, True])
+@pytest.mark.parametrize("value", [10**30, 0.5])
 def test_a_size_is_a_number_that_a_machine_can_count_to(small, df, name, value):
     """OverflowError, a million layers one by one, or the weights of one window came before."""
     with pytest.raises(ValueError, match=f"The '{name}' parameter .* Got {value} instead"):
         small(**{name: value}).fit(df)
-
-
-@pytest.mark.parametrize("freq", ["", "moon"])
-def test_a_freq_that_pandas_does_not_know_is_told_some(small, df, freq):
-    """Pandas' "Invalid frequency: ." shows neither the value nor what to type."""
-    with raises(
-        ValueError,
-        f"Invalid frequency: freq={freq!r} is no step that pandas knows, such as 'h', '15min', "
-        "'D', 'MS' or '2W'. Leave it None to read it off the index.",
-    ):
-        small(freq=freq).fit(df)
-
-
-def test_a_step_of_numbers_fits_64_bits(small, df):
-    """OverflowError."""
-    with pytest.raises(ValueError, match=r"^freq=10+ must be less than 2\*\*63: "):
-        small(freq=10**30).fit(df.reset_index(drop=True))
 
 
 def test_names_of_series_have_an_order(small, df):
@@ -1178,7 +1006,7 @@ def test_names_of_series_have_an_order(small, df):
     X = pd.concat({"a": df, 1: df})
     with raises(
         TypeError,
-        "X.index names series by int and str, which have no order: name all alike, "
+        "X.index names series by labels of several types, which have no order: name all alike, "
         "X = X.rename(index=str, level=0).",
     ):
         small(target="load").fit(X)
@@ -1208,37 +1036,24 @@ def test_a_quantile_that_the_network_alone_learns_needs_the_network(small, df):
         small(loss=0.9, members=["ridges"]).fit(df)
 
 
-NO_NUMBERS = {
-    "dict": {"a": 1},
-    "set": {1, 2},
-    "text": "a",
-    "date": pd.Timestamp("2024-01-01"),
-    "span": pd.Timedelta("1D"),
-    "complex": 1 + 2j,
-    "texts": ["a"] * 60,
-    "complexes": [1 + 2j] * 60,
-    "dates": pd.date_range("2024-01-01", periods=60),
-    "object": object(),
-}
-
-
-@pytest.mark.parametrize("weight", NO_NUMBERS.values(), ids=NO_NUMBERS)
+@pytest.mark.parametrize("weight", [{"a": 1}, "a", pd.Timestamp("2024-01-01"), ["a"] * 60], ids=str)
 def test_weights_that_are_no_numbers_are_refused(small, df, weight):
-    """Half a complex number was a weight, and days since 1970 were."""
-    said = (
-        r"^sample_weight=.* holds no numbers: pass one weight a row, or None to weigh all alike\.$"
-    )
-    with pytest.raises(TypeError, match=said):
-        small().fit(df, sample_weight=weight)
+    """In scikit-learn's words."""
     estimator = small().fit(df)
-    with pytest.raises(TypeError, match=said):
-        estimator.score(df, sample_weight=weight)
+    for call in (estimator.fit, estimator.score):
+        with pytest.raises((TypeError, ValueError), match="float"):
+            call(df, sample_weight=weight)
 
 
-@pytest.mark.parametrize("y", [{"load": [1]}, {1, 2}, pd.Timestamp("2024-01-01"), object(), b"y"])
+@pytest.mark.parametrize(
+    "y", ["load", 3, {"load": [1]}, {1, 2}, pd.Timestamp("2024-01-01"), object(), b"y"]
+)
 def test_a_truth_that_is_no_list_is_refused(small, df, y):
-    """Of a dictionary scikit-learn asks for a dimension."""
-    said = r"^y=.* holds no truth\. Pass one value a row of X\.$"
+    """Of a dictionary scikit-learn asks for a dimension; a column's name is for the estimator."""
+    said = (
+        r"^y=.* holds no truth\. Pass one value a row of X; to forecast a column of X pass its "
+        r"name as target to the estimator, and X alone to fit\.$"
+    )
     estimator = small(target="load").fit(df)
     for call in (small().fit, estimator.score, estimator.update):
         with pytest.raises(TypeError, match=said):
@@ -1257,10 +1072,10 @@ def test_rows_that_are_none_are_refused(small, df, X):
 HALVES = ("weight_decay", "learning_rate", "dropout", "validation_fraction", "loss")
 
 
-@pytest.mark.parametrize("half", [Fraction(1, 2), np.float16(0.5)])
 @pytest.mark.parametrize("name", HALVES)
-def test_numbers_of_other_kinds_are_numbers(small, df, tmp_path, name, half):
-    """A Fraction is real, and a search over NumPy's numbers passes these; files hold both."""
+def test_numbers_of_numpy_are_numbers(small, df, tmp_path, name):
+    """A search over NumPy's numbers passes these; files hold them."""
+    half = np.float16(0.5)
     estimator = small(target="load", **{name: half}).fit(df)
     same = small(target="load", **{name: 0.5}).fit(df)
     np.testing.assert_array_equal(estimator.predict(df), same.predict(df))
@@ -1268,11 +1083,3 @@ def test_numbers_of_other_kinds_are_numbers(small, df, tmp_path, name, half):
     loaded = load(tmp_path / "model.skinformer")
     assert loaded.get_params()[name] == half
     assert type(loaded.get_params()[name]) is type(half)
-
-
-def test_a_fraction_of_a_label_is_one(df):
-    """A classifier's numbers, too."""
-    labels = (df["load"] > df["load"].median()).astype(int)
-    options = {"d_model": 4, "n_heads": 2, "max_iter": 1, "seq_len": 8, "pred_len": 2}
-    half = {"label_smoothing": Fraction(1, 2), "z_loss": Fraction(1, 2)}
-    InformerClassifier(members=["network"], **options, **half).fit(df[["flow"]], labels)

@@ -277,8 +277,8 @@ def test_an_unseen_series_without_history_is_refused(estimator, panel):
     with pytest.raises(ValueError, match="nothing is known") as caught:
         estimator.predict(unseen_rows(panel).assign(load=np.nan))
     assert str(caught.value) == (
-        "X holds rows of the series 'new', which fit did not see, and no observed target there: "
-        "nothing is known from which they could be forecast. Give its history."
+        "X holds rows of series that fit did not see, and no observed target there: nothing is "
+        "known from which they could be forecast. Give their targets, or drop these rows."
     )
 
 

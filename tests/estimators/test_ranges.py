@@ -429,8 +429,8 @@ def test_no_quantile_has_the_name_of_a_target(small, frame):
     [
         (
             lambda model, rows: model.forecast(coverage=[]),
-            "coverage=[] asks for no interval: pass one share or more, such as [0.5, 0.8], or None "
-            "for none.",
+            "levels of coverage=[] must be a list of numbers between 0 and 1, each once, such as "
+            "[0.1, 0.5, 0.9].",
         ),
         (
             lambda model, rows: model.forecast(coverage=0.9, levels=[0.5]),
@@ -444,7 +444,8 @@ def test_no_quantile_has_the_name_of_a_target(small, frame):
         ),
         (
             lambda model, rows: model.predict_quantiles(rows, 0.5),
-            "levels=0.5 must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9].",
+            "levels=0.5 must be a list of numbers between 0 and 1, each once, such as [0.1, 0.5, "
+            "0.9].",
         ),
         (
             lambda model, rows: model.sample(0),

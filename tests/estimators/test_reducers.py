@@ -1,28 +1,18 @@
 """Reducers, samplers, shufflers and one-row calls: what cannot work is refused or warned of."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import PCA, FastICA, TruncatedSVD
+from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerRegressor
 
 SMALL = {
     "seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0
 }  # fmt: skip
-MIXED = (
-    "^the columns of X are uncorrelated and add up to y at their own step, as those of PCA do "
-    "where y was among its columns: they count as known ahead, and hold the answer. Reduce the "
-    r"other columns alone, ColumnTransformer\(\[\('pca', PCA\(\), drivers\)\], "
-    r"remainder='passthrough', verbose_feature_names_out=False\), with "
-    r"set_output\(transform='pandas'\) and target=, or leave the reducer out.$"
-)
 
 
 @pytest.fixture(scope="module")
@@ -32,79 +22,6 @@ def df():
     wave = np.sin(np.arange(300) * 2 * np.pi / 24)
     columns = {"temp": rng.normal(size=300), "wind": rng.normal(size=300)}
     return pd.DataFrame({**columns, "load": wave + rng.normal(scale=0.3, size=300)}, index=hours)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["default", "pandas"])
-@pytest.mark.parametrize(
-    "reducer",
-    [
-        PCA(),
-        TruncatedSVD(3, random_state=0),
-        FastICA(random_state=0),
-        make_pipeline(StandardScaler(), PCA(), StandardScaler()),
-    ],
-    ids=["PCA", "SVD", "ICA", "scaled"],
-)
-def test_a_reducer_over_the_target_is_warned_of(df, reducer, kind):
-    """R² was .99999 on later rows: each held its own answer."""
-    pipeline = make_pipeline(reducer.set_output(transform=kind), InformerRegressor(**SMALL))
-    with pytest.warns(UserWarning, match=MIXED):
-        pipeline.fit(df, df["load"])
-
-
-def test_one_of_several_targets_in_the_mixture_is_enough(df):
-    """The other forecasts look honest."""
-    rows = PCA().set_output(transform="pandas").fit_transform(df)
-    both = pd.DataFrame({"load": df["load"], "other": np.roll(df["temp"], 7)}, index=df.index)
-    with pytest.warns(UserWarning, match=MIXED):
-        InformerRegressor(**SMALL).fit(rows, both)
-
-
-def test_a_missing_truth_does_not_hide_the_mixture(df):
-    """The truth has a gap where X, filled in, has none."""
-    rows = PCA().set_output(transform="pandas").fit_transform(df)
-    with pytest.warns(UserWarning, match=MIXED):
-        InformerRegressor(**SMALL).fit(rows, df["load"].mask(np.arange(300) == 99))
-
-
-def _honest(df):
-    rng = np.random.default_rng(1)
-    hour = df.index.hour.to_numpy()
-    waves = [np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 24)]
-    drivers = df[["temp", "wind"]]
-    reduced = PCA().set_output(transform="pandas").fit_transform(drivers)
-    return {
-        "drivers reduced": (reduced, df["load"]),
-        "an exact sum of measured columns": (drivers, drivers["temp"] + 2 * drivers["wind"]),
-        "noise beside orthogonal waves": (np.column_stack(waves), df["load"].to_numpy()),
-        "columns of zeros": (np.zeros((300, 2)), df["load"].to_numpy()),
-        "few rows": (PCA().fit_transform(df)[:31], df["load"].to_numpy()[:31]),
-        "a constant truth": (reduced, np.ones(300)),
-        "one column": (rng.normal(size=(300, 1)), df["load"].to_numpy()),
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "case",
-    [
-        "drivers reduced",
-        "an exact sum of measured columns",
-        "noise beside orthogonal waves",
-        "columns of zeros",
-        "few rows",
-        "a constant truth",
-        "one column",
-    ],
-)
-def test_honest_features_are_not_warned_of(df, case):
-    """A warning that cries wolf is switched off, and the next one with it."""
-    X, y = _honest(df)[case]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        InformerRegressor(**SMALL, members=["classical", "ridges", "network"]).fit(X, y)
-    assert not [w for w in caught if "uncorrelated" in str(w.message)]
 
 
 def test_a_reducer_of_the_drivers_alone_passes_the_target_through(df):

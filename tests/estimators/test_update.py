@@ -130,7 +130,7 @@ def test_features_alone_are_no_history(fresh, frame):
     with pytest.raises(ValueError, match="without y") as caught:
         estimator.update(df[["flow", "price"]][60:])
     assert str(caught.value) == (
-        "update(X) without y adds no history: X holds features only. Pass update(X, y)."
+        "update(X) without y has no truth: X holds features only. Pass update(X, y)."
     )
 
 
@@ -144,7 +144,8 @@ def test_rows_that_do_not_follow_directly_are_refused(fresh, mode, frame, inputs
     day = "2024-01-01" if start == 0 else "2024-01-03"
     assert str(caught.value) == (
         f"update got rows from {day} {first}:00 on: they must follow the history directly, from "
-        "2024-01-03 12:00:00. Pass all rows since then."
+        "2024-01-03 12:00:00. Pass all rows since then; local times that skip or repeat an hour "
+        "need their zone, tz_localize(zone), at fit, too."
     )
     assert estimator.timeline_.end_step == 60
 

@@ -159,8 +159,8 @@ def test_y_is_the_truth_where_x_does_not_hold_it(frame):
 def test_a_misspelt_target_is_refused(frame):
     """With y, too, as y's name says which column is meant."""
     sentence = (
-        r"^target='aa' is not a column of X: the columns are \['a', 'b'\]. Give one of them, or a "
-        r"list\.$"
+        r"^target='aa' is not a column of X: the columns are \['a', 'b'\]\. Name one of them; "
+        r"verbose_feature_names_out=False keeps a ColumnTransformer from prefixing names\.$"
     )
     for y in (None, frame["a"]):
         with pytest.raises(ValueError, match=sentence):

@@ -70,7 +70,7 @@ def test_pandas_na_is_a_missing_truth():
         (
             ([1.0, np.nan], [1.0, 2.0]),
             [1.0],
-            "sample_weight of shape (1,) does not fit 2 rows: pass one weight a row, shape (2,).",
+            "sample_weight.shape == (1,), expected (2,)!",
         ),
         (([], []), None, "Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is "
          "required."),

@@ -211,11 +211,13 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
         ),
         (
             lambda: pinball_loss([1.0], [[1.0]], levels=[1.0]),
-            "levels=[1.0] must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9].",
+            "levels=[1.0] must be a list of numbers between 0 and 1, each once, such as [0.1, 0.5, "
+            "0.9].",
         ),
         (
             lambda: pinball_loss([1.0], [[1.0, 1.0]], levels=[0.5, 0.5]),
-            "levels=[0.5, 0.5] holds one of them twice: name each once.",
+            "levels=[0.5, 0.5] must be a list of numbers between 0 and 1, each once, such as [0.1, "
+            "0.5, 0.9].",
         ),
         (
             lambda: winkler_score([1.0], [[1.0, 2.0]], coverage=90),

@@ -222,32 +222,27 @@ def test_columns_of_one_name_are_refused(transformer):
 
 @every
 @pytest.mark.parametrize(
-    ("values", "dtype", "advice"),
+    ("values", "dtype", "example"),
     [
-        (
-            ["a", "b", "c"],
-            "str",
-            "'a' is no number. Give each value a column of 0 and 1, X = pd.get_dummies(X, "
-            "columns=['kind'], dtype=float), or drop the column; names of series belong in the "
-            "index, X.set_index(['kind', time])",
-        ),
-        (
-            pd.Categorical([1, 2, 3]),
-            "category",
-            "its values are numbers, so X['kind'] = X['kind'].astype(float)",
-        ),
+        (["a", "b", "c"], "str", "'a'"),
+        (pd.Categorical(["x", "y", "z"]), "category", "'x'"),
         (
             pd.date_range("2024", periods=3, unit="us"),
             "datetime64[us]",
-            "times belong in the index, X = X.set_index('kind')",
+            "Timestamp('2024-01-01 00:00:00')",
         ),
     ],
     ids=["str", "category", "dates"],
 )
-def test_columns_without_numbers_are_named(transformer, values, dtype, advice):
+def test_columns_without_numbers_are_named(transformer, values, dtype, example):
     """Categories need an encoder; scikit-learn's message names no column."""
     X = pd.DataFrame({"load": [1.0, 2.0, 3.0], "kind": values})
-    message = f"could not convert column 'kind' of dtype {dtype} to float: {advice}."
+    message = (
+        f"could not convert column 'kind' of dtype {dtype} to float: it holds {example}. Correct "
+        "it, or make such values missing, X['kind'] = pd.to_numeric(X['kind'], errors='coerce'), "
+        "or columns of 0 and 1, pd.get_dummies. Times and names of series belong in the index, "
+        "X.set_index([series, time]), in a Pipeline by TimeIndex."
+    )
     with raises(ValueError, message):
         clone(transformer).fit(X)
 

@@ -169,8 +169,8 @@ def test_an_unknown_field_is_named_with_the_known_ones():
     """A field misspelt would be left out in silence."""
     X = frame(pd.date_range("2024-01-01", periods=48, freq="h"))
     message = (
-        "fields=['hour', 'dayofweek'] holds the unknown field 'dayofweek': choose from "
-        "['minute', 'hour', 'weekday', 'day', 'week', 'month'] or pass 'auto'."
+        "fields=['hour', 'dayofweek'] holds the unknown 'dayofweek': choose from ['minute', "
+        "'hour', 'weekday', 'day', 'week', 'month']."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         CalendarFeatures(["hour", "dayofweek"]).fit(X)

@@ -31,14 +31,6 @@ def test_training_rows_are_grouped_by_the_names_of_series(mixed):
     assert places.n_series == 2
 
 
-def test_series_whose_names_have_no_order_stay_as_they_came():
-    """Objects of one's own are hashable, which is all that a label has to be."""
-    names = [object(), object()]
-    time, _ = panel(a=2, b=2)
-    rows, _ = fitted(time, pd.Index([names[1], names[1], names[0], names[0]]))
-    assert list(rows.names) == names[::-1]
-
-
 def test_sorted_training_rows_are_not_copied():
     """An order that is an array would copy every column of a large frame."""
     rows, _ = fitted(*panel(a=3, b=2))

@@ -61,8 +61,8 @@ def test_a_prefixed_target_is_never_taken_for_a_feature(target):
     """A transformer's prefix would have the yardstick learn from y, and the model from its leak."""
     X, y = FRAME.add_prefix("num__"), FRAME["load"].to_numpy()
     message = (
-        "target='load' is not a column of X, 'num__load' is: a ColumnTransformer or FeatureUnion "
-        "put its name before it. Pass verbose_feature_names_out=False to it."
+        f"target='load' is not a column of X: the columns are {list(X.columns)}. Name one of them; "
+        "verbose_feature_names_out=False keeps a ColumnTransformer from prefixing names."
     )
     for read in (
         lambda: roles_of(X, y, target=target),
