@@ -305,8 +305,8 @@ TIMESTAMPS = [
         "a week has seven hours",
         "timeline/cycle.py",
         "calendar_cells",
-        "7 * n_times",
-        "7",
+        "size * n_times",
+        "size",
         ("timeline/test_cycle.py::test_hours_have_the_cells_of_their_wall",),
     ),
     Mutant(

@@ -17,12 +17,14 @@ def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64
     >>> find_bounds(values, 1)
     (array([-inf,  -4.]), array([inf,  8.]))
     """
-    low, high = np.full(values.shape[1], -np.inf), np.full(values.shape[1], np.inf)
+    low = np.full(values.shape[1], -np.inf)
+    high = np.full(values.shape[1], np.inf)
     for j in range(n_targets, values.shape[1]):
         known = np.sort(values[~np.isnan(values[:, j]), j].astype(np.float64))
         n_left_out = -(-len(known) // 1000)
         if len(known) > 2 * n_left_out:
-            inner = known[n_left_out], known[-1 - n_left_out]
-            width = inner[1] - inner[0]
-            low[j], high[j] = inner[0] - width, inner[1] + width
+            least = known[n_left_out]
+            greatest = known[-1 - n_left_out]
+            low[j] = least - (greatest - least)
+            high[j] = greatest + (greatest - least)
     return low, high

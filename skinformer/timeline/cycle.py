@@ -106,30 +106,35 @@ def calendar_cells(fields: Sequence[str], values: AnyArray, *, years: bool = Fal
     """
     places = np.zeros((len(fields), _MOST_VALUES), dtype=np.int64)
     every = np.arange(_MOST_VALUES)
-    n_times = n_cells = 1
-    if "hour" in fields:
-        n_each = 1
-        if "minute" in fields:
-            j = fields.index("minute")
-            minutes = np.unique(values[:, j])
-            n_each = len(minutes)
-            places[j] = np.maximum(np.searchsorted(minutes, every, side="right") - 1, 0)
-        places[fields.index("hour"), :24] = n_each * every[:24]
-        n_times = n_cells = 24 * n_each
-    if "weekday" in fields:
-        places[fields.index("weekday"), :7] = n_times * every[:7]
-        n_cells = 7 * n_times
-    elif "hour" not in fields:
-        for name, size in (("week", 53), ("month", 12)):
-            if name in fields and n_cells == 1:
-                places[fields.index(name), :size] = every[:size]
-                n_cells = size
+    n_times = _place_times(places, fields, values)
+    n_cells = n_times
+    cycles = [("weekday", 7)] if n_times > 1 else [("weekday", 7), ("week", 53), ("month", 12)]
+    for name, size in cycles:
+        if name in fields:
+            places[fields.index(name), :size] = n_times * every[:size]
+            n_cells = size * n_times
+            break
     if years:
         # Added: a month may have its place in the cycle, too.
         places[fields.index("month"), :12] += 31 * n_cells * every[:12]
         places[fields.index("day"), :31] += n_cells * every[:31]
     cells = Cells(tuple(fields), places, n_times, n_cells, _DAYS if years else 1)
     return cells if 1 < n_cells <= _MOST_CELLS else None
+
+
+def _place_times(places: IntArray, fields: Sequence[str], values: AnyArray) -> int:
+    """Set what hours and minutes add to a cell's number, and return how many times a day has."""
+    if "hour" not in fields:
+        return 1
+    every = np.arange(_MOST_VALUES)
+    n_each = 1
+    if "minute" in fields:
+        j = fields.index("minute")
+        minutes = np.unique(values[:, j])
+        n_each = len(minutes)
+        places[j] = np.maximum(np.searchsorted(minutes, every, side="right") - 1, 0)
+    places[fields.index("hour"), :24] = n_each * every[:24]
+    return 24 * n_each
 
 
 def number_cells(places: Any, values: Any) -> Any:

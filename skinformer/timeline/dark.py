@@ -12,9 +12,10 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import seasons_from_a_day
 from skinformer.timeline.timeline import Timeline
 
-#: Part of the rows that has to be zero for the question to be asked, and how likely zeros that fall
-#: by chance may fill a place.
-_LEAST, _CHANCE = 0.05, 1e-3
+#: Part of the rows that has to be zero for the question to be asked.
+_LEAST = 0.05
+#: How likely zeros that fall by chance may fill a place.
+_CHANCE = 1e-3
 #: Seasons that are looked at, the shortest.
 _N_SEASONS = 2
 
@@ -41,22 +42,22 @@ class Dark(NamedTuple):
     @classmethod
     def of(cls, timeline: Timeline, scaler: Scaler, n_targets: int) -> Dark:
         """Find them, where so many zeros at one place of a day or a week are no chance."""
-        clock, n_series = timeline.clock, timeline.n_series
-        given = scaler.targets is not None and scaler.targets.transformers
-        if given or not clock.dated:  # a user's transformer may not know zero
+        clock = timeline.clock
+        n_series = timeline.n_series
+        is_given = scaler.targets is not None and scaler.targets.transformers
+        if is_given or not clock.dated:  # a user's transformer may not know zero
             return cls(clock, np.zeros((n_series + 1, n_targets), dtype=np.float32), ())
-        numbers = np.arange(n_series)
-        zeros = scaler.transform([np.zeros(n_series)] * n_targets, numbers)
+        zeros = scaler.transform([np.zeros(n_series)] * n_targets, np.arange(n_series))
         zero = np.concatenate([zeros, np.zeros((1, n_targets), dtype=np.float32)])
         series = timeline.series
-        none = timeline.values[:, :n_targets] == zeros[series]
-        if not len(none) or none.mean() < _LEAST:
+        is_zero = timeline.values[:, :n_targets] == zeros[series]
+        if not len(is_zero) or is_zero.mean() < _LEAST:
             return cls(clock, zero, ())
-        known = np.ones_like(none) if timeline.weight is None else timeline.weight > 0
+        known = np.ones_like(is_zero) if timeline.weight is None else timeline.weight > 0
         wall = clock.wall_steps(timeline.steps)
         seasons = seasons_from_a_day(clock)[:_N_SEASONS]
-        places = (_always(none & known, known, series, wall, n) for n in seasons)
-        return cls(clock, zero, tuple(found for found in places if found.any()))
+        places = [_always(is_zero & known, known, series, wall, season) for season in seasons]
+        return cls(clock, zero, tuple(each for each in places if each.any()))
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
         """Return which targets of which steps of series lie at such a place, (n, n_targets)."""
@@ -66,15 +67,15 @@ class Dark(NamedTuple):
 
 
 def _always(
-    none: BoolArray, known: BoolArray, series: IntArray, wall: IntArray, season: int
+    is_zero: BoolArray, known: BoolArray, series: IntArray, wall: IntArray, season: int
 ) -> BoolArray:
     """Return which places of a season were always zero, (n_series + 1, n_targets, season)."""
-    n_series, cell = int(series[-1]) + 1, series * season + wall % season
-    out = np.zeros((n_series + 1, none.shape[1], season), dtype=bool)
-    for j in range(none.shape[1]):
-        both = (np.bincount(cell, part[:, j], n_series * season) for part in (none, known))
-        zeros, seen = (part.reshape(n_series, season) for part in both)
-        total = np.maximum(seen.sum(axis=1, keepdims=True), 1)
-        chance = (zeros.sum(axis=1, keepdims=True) / total) ** seen
-        out[:-1, j] = (zeros == seen) & (seen > 0) & (chance < _CHANCE)
+    n_series = int(series[-1]) + 1
+    cell = series * season + wall % season
+    out = np.zeros((n_series + 1, known.shape[1], season), dtype=bool)
+    for j in range(known.shape[1]):
+        zeros = np.bincount(cell, is_zero[:, j], n_series * season).reshape(n_series, season)
+        seen = np.bincount(cell, known[:, j], n_series * season).reshape(n_series, season)
+        share = zeros.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+        out[:-1, j] = (zeros == seen) & (seen > 0) & (share**seen < _CHANCE)
     return out

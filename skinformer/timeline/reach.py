@@ -11,8 +11,10 @@ from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.scaling import Limits
 from skinformer.timeline.timeline import Timeline
 
-#: Spreads of what was seen, beyond it; and the least spread, standardised, of what hardly moved.
-_BEYOND, _LEAST = 1.5, 1.0
+#: Spreads of what was seen, beyond it.
+_BEYOND = 1.5
+#: The least spread, standardised, of what hardly moved.
+_LEAST = 1.0
 
 
 class Reach(NamedTuple):
@@ -48,19 +50,13 @@ class Reach(NamedTuple):
         values = timeline.values[:, :n_targets]
         if timeline.weight is not None:
             values = np.where(timeline.weight > 0, values, np.float32(np.nan))
-        held = np.diff(timeline.first_row) > 0
-        low = np.full((len(held), n_targets), -np.inf, dtype=np.float32)
-        high = -low
-        begin = timeline.first_row[:-1][held]
-        if len(begin):
-            low[held] = np.fmin.reduceat(values, begin)
-            high[held] = np.fmax.reduceat(values, begin)
+        low, high = _extremes(values, timeline.first_row)
         free = np.isnan(low)
         if limits is not None:
-            free |= np.isfinite(limits.top[: len(held)])
-        return cls(
-            np.where(free, np.float32(-np.inf), low), np.where(free, np.float32(np.inf), high)
-        )
+            free |= np.isfinite(limits.top[: len(low)])
+        low[free] = -np.inf
+        high[free] = np.inf
+        return cls(low, high)
 
     def apply(
         self,
@@ -100,3 +96,16 @@ class Reach(NamedTuple):
     def _around(low: Float32Array, high: Float32Array) -> tuple[Float32Array, Float32Array]:
         room = np.float32(_BEYOND) * np.maximum(high - low, np.float32(_LEAST))
         return low - room, high + room
+
+
+def _extremes(values: Float32Array, first_row: IntArray) -> tuple[Float32Array, Float32Array]:
+    """Return the least and the greatest value of each series; infinities where it has no row."""
+    n_series = len(first_row) - 1
+    low = np.full((n_series, values.shape[1]), -np.inf, dtype=np.float32)
+    high = -low
+    held = np.diff(first_row) > 0
+    begin = first_row[:-1][held]
+    if len(begin):
+        low[held] = np.fmin.reduceat(values, begin)
+        high[held] = np.fmax.reduceat(values, begin)
+    return low, high

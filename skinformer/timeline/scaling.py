@@ -23,10 +23,6 @@ _ROUNDING = 1e-7
 #: Deviations from the mean beyond which squares overflow in the network's single precision.
 _FARTHEST = 1e18
 
-#: Deviation of a series that never moved in training beside others that did, in its size: the whole
-#: of it would let a promotion that moves these by a deviation double a series that is constant.
-_STILL = 0.1
-
 
 class Limits(NamedTuple):
     """How high forecasts of each series may go, standardised; infinitely without logarithms.
@@ -48,9 +44,10 @@ class Limits(NamedTuple):
         seen: gives the largest values of windows by their numbers, (n_some, n_targets).
         """
         deep = (slice(None), None, slice(None), *[None] * (forecast.ndim - 3))
-        level, rise = self.top[series], self.rise[series]
-        axes = tuple(range(1, forecast.ndim))
-        some = np.flatnonzero((forecast > (level + rise)[deep]).any(axis=axes))
+        level = self.top[series]
+        rise = self.rise[series]
+        is_over = forecast > (level + rise)[deep]
+        some = np.flatnonzero(is_over.any(axis=tuple(range(1, forecast.ndim))))
         if not len(some):
             return forecast
         knee = (np.maximum(level[some], seen(some)) + rise[some])[deep]
@@ -114,7 +111,8 @@ class Scaler:
         What single precision made of a zero is zero again.
         """
         k = values.shape[1]
-        scale, mean = self.scale[series, :k], self.mean[series, :k]
+        scale = self.scale[series, :k]
+        mean = self.mean[series, :k]
         out: Float64Array = values.astype(np.float64)
         out *= scale
         out += mean
@@ -149,14 +147,14 @@ class Scaler:
 
         They are 0 and 1 where a target is transformed: no straight line leads to its units.
         """
-        mean, scale = self.mean[series, :k], self.scale[series, :k]
+        mean = self.mean[series, :k]
+        scale = self.scale[series, :k]
         # In units in which neither sums nor squares of the greatest numbers run over.
         unit = np.where(np.maximum(np.abs(mean), scale) > 1e200, 2.0**1000, 1.0)
-        mean, scale = mean / unit, scale / unit
         if self.targets is None:
-            return mean, scale
+            return mean / unit, scale / unit
         shaped = self.targets.shaped[series, :k]
-        return np.where(shaped, 0.0, mean), np.where(shaped, 1.0, scale)
+        return np.where(shaped, 0.0, mean / unit), np.where(shaped, 1.0, scale / unit)
 
     def after(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
         """Take notice of later rows: a series that has been below zero has no bound any more."""
@@ -213,38 +211,55 @@ def fit_scaler(
     without any value. A target that is so in some series of a panel gets a tenth of that, and of
     the median series' deviation for 0.
     """
-    mean = np.zeros((len(start), len(columns)))
-    scale = np.ones((len(start), len(columns)))
-    rows, owner = origins_between(start, stop - 1), np.repeat(np.arange(len(start)), stop - start)
+    n_series = len(start)
+    rows = origins_between(start, stop - 1)
+    owner = np.repeat(np.arange(n_series), stop - start)
+    mean = np.zeros((n_series, len(columns)))
+    scale = np.ones_like(mean)
     for j, column in enumerate(columns):
-        logs = np.zeros(len(start), dtype=bool)
         values = column[rows]
-        if targets is not None and j < targets.n_targets:
-            values, logs = targets.forward(values, owner, j), targets.logs[:, j]
-        mean[:, j], deviation, seen = _moments(values.astype(np.float64), owner, len(start))
+        logs = np.zeros(n_series, dtype=bool)
+        is_target = targets is not None and j < targets.n_targets
+        if targets is not None and is_target:
+            values = targets.forward(values, owner, j)
+            logs = targets.logs[:, j]
+        mean[:, j], deviation, seen = _moments(values.astype(np.float64), owner, n_series)
         if j in static and seen.any():
-            apart = mean[seen, j] - mean[seen, j].mean()
-            unit = _units(np.abs(apart).max())
-            deviation[:] = unit * np.sqrt(((apart / unit) ** 2).mean())
-            mean[:, j] = mean[seen, j].mean()
-        elif not seen.all():
+            mean[:, j], deviation[:] = _moments_across(mean[seen, j])
+        else:
             _lend(mean[:, j], deviation, seen, logs)
-        # What is constant in logarithms has no size: its unit would change the number.
-        size = np.where(logs, 0.0, np.abs(mean[:, j]))
-        scale[size > 0, j] = size[size > 0]
-        varies = deviation > 1e-12 * np.maximum(np.abs(mean[:, j]), 1e-300)
-        scale[varies, j] = deviation[varies]
-        if targets is not None and j < targets.n_targets and j not in static:
-            _damp(scale[:, j], varies, size > 0, logs)
+        is_damped = is_target and j not in static
+        scale[:, j] = _scale_of(mean[:, j], deviation, logs, is_damped=is_damped)
     return Scaler(mean=mean, scale=scale, targets=targets)
+
+
+def _moments_across(means: Float64Array) -> tuple[float, float]:
+    """Return mean and deviation of the means of series."""
+    apart = means - means.mean()
+    unit = _units(np.abs(apart).max())
+    return float(means.mean()), float(unit * np.sqrt(((apart / unit) ** 2).mean()))
+
+
+def _scale_of(
+    mean: Float64Array, deviation: Float64Array, logs: BoolArray, *, is_damped: bool
+) -> Float64Array:
+    """Return the scale of each series: its deviation, else its size, else 1."""
+    # What is constant in logarithms has no size: its unit would change the number.
+    size = np.where(logs, 0.0, np.abs(mean))
+    varies = deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)
+    scale = np.select([varies, size > 0], [deviation, size], default=1.0)
+    if is_damped:
+        _damp(scale, varies, size > 0, logs)
+    return scale
 
 
 def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: BoolArray) -> None:
     """Set for series that start after the training rows what the others in their units have."""
     for kind in (~logs, logs):
-        some, none = seen & kind, ~seen & kind
+        some = seen & kind
         if some.any():
-            mean[none], deviation[none] = mean[some].mean(), deviation[some].mean()
+            mean[~seen & kind] = mean[some].mean()
+            deviation[~seen & kind] = deviation[some].mean()
 
 
 def _damp(scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolArray) -> None:
@@ -252,11 +267,14 @@ def _damp(scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolAr
 
     sized: which have a size of their own; others have that of the median series that varies.
     """
+    # The whole deviation would let a promotion that moves others by one double a series that is
+    # constant.
+    share = 0.1
     for kind in (~logs, logs):
-        some, still = varies & kind, ~varies & kind
-        if some.any():
-            scale[still & ~sized] = np.median(scale[some])
-            scale[still] *= _STILL
+        still = ~varies & kind
+        if (varies & kind).any():
+            scale[still & ~sized] = np.median(scale[varies & kind])
+            scale[still] *= share
 
 
 def _moments(
@@ -267,8 +285,9 @@ def _moments(
     np.fmax.at(size, owner, np.abs(values))
     unit = _units(size)
     groups = pd.Series(values / unit[owner]).groupby(owner)
-    both = groups.mean(), groups.std(ddof=0)
-    mean, deviation = (part.reindex(range(n_series)).to_numpy() for part in both)
+    every = range(n_series)
+    mean = groups.mean().reindex(every).to_numpy()
+    deviation = groups.std(ddof=0).reindex(every).to_numpy()
     seen = ~np.isnan(mean)
     return unit * np.where(seen, mean, 0.0), unit * np.where(seen, deviation, 0.0), seen
 
@@ -285,21 +304,29 @@ def affine_link(source: Float64Array, truth: Float64Array) -> tuple[float, float
     None where the relation is not affine, to 1e-4 of the truth's range; rows with a NaN are left
     out.
     """
-    source, truth = np.asarray(source, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    both = ~(np.isnan(source) | np.isnan(truth))
-    source, truth = source[both], truth[both]
+    source = np.asarray(source, dtype=np.float64)
+    truth = np.asarray(truth, dtype=np.float64)
+    known = ~(np.isnan(source) | np.isnan(truth))
+    source = source[known]
+    truth = truth[known]
     if not len(truth):
         return 1.0, 0.0
     if np.ptp(truth) == 0:  # before any mean, whose rounding would pass for a relation
         # One constant for another: nothing is known of the slope. A column that varies would
         # forecast a constant ever after.
         return None if np.ptp(source) else (1.0, float(truth[0] - source[0]))
-    centre, mean = source.mean(), truth.mean()
-    units = _units(np.ptp(source)), _units(np.ptp(truth))
-    source, truth = (source - centre) / units[0], (truth - mean) / units[1]
-    variance = (source**2).sum()
-    slope = (source * truth).sum() / variance if variance else 0.0
-    if np.abs(truth - slope * source).max() > 1e-4 * np.ptp(truth):
+    return _fit_line(source, truth)
+
+
+def _fit_line(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:
+    """Fit slope and intercept by least squares; None where they miss a value."""
+    source_unit = _units(np.ptp(source))
+    truth_unit = _units(np.ptp(truth))
+    x = (source - source.mean()) / source_unit
+    y = (truth - truth.mean()) / truth_unit
+    variance = (x**2).sum()
+    slope = (x * y).sum() / variance if variance else 0.0
+    if np.abs(y - slope * x).max() > 1e-4 * np.ptp(y):
         return None
-    slope *= units[1] / units[0]
-    return float(slope), float(mean - slope * centre)
+    slope *= truth_unit / source_unit
+    return float(slope), float(truth.mean() - slope * source.mean())

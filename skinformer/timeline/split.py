@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -51,11 +50,13 @@ def split_rows(
     >>> split_rows(table, seq_len=8, pred_len=4, fraction=0.1)
     array([89])
     """
-    start, end = table.first_row[:-1], table.first_row[1:]
+    start = table.first_row[:-1]
+    end = table.first_row[1:]
     counted = np.flatnonzero(_counted(table))
     known = start.copy()  # of each series, the row after its last truth
     np.maximum.at(known, table.series[counted], counted + 1)
-    length, window = known - start, seq_len + pred_len
+    length = known - start
+    window = seq_len + pred_len
     # Both sides need a window: one that ends before the split, one whose targets lie in it.
     parted = length >= window + pred_len
     if not parted.any():
@@ -111,7 +112,8 @@ def series_with_truth(
     >>> series_with_truth(table, np.array([7, 12]), seq_len=3, pred_len=2)
     (array([ True, False]), array([ True, False]))
     """
-    start, end = table.first_row[:-1], table.first_row[1:]
+    start = table.first_row[:-1]
+    end = table.first_row[1:]
     stop = end if split is None else split
     count = np.concatenate([[0], np.cumsum(_counted(table))])
 
@@ -170,7 +172,10 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         tuple of ndarray of int64
             Positions of the training rows and of the test rows, in X's order.
         """
-        self._check_counts()
+        if self.gap < 0:
+            raise ValueError(
+                f"gap={self.gap!r} must be 0 or more: below it test rows would be trained on."
+            )
         labelled = [part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)]
         index = labelled[0].index if labelled else None
         if index is None or index.nlevels == 1:
@@ -179,20 +184,3 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         times, moments = pd.factorize(index.get_level_values(-1), sort=True)
         for train, test in super().split(np.arange(len(moments))):
             yield np.flatnonzero(np.isin(times, train)), np.flatnonzero(np.isin(times, test))
-
-    def _check_counts(self) -> None:
-        """Raise if a parameter that counts timestamps does not; scikit-learn sees to n_splits."""
-        given = {
-            "gap": self.gap,
-            "max_train_size": self.max_train_size,
-            "test_size": self.test_size,
-        }
-        for name, value in given.items():
-            least = 0 if name == "gap" else 1
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if (value is None and least) or (whole and int(value) >= least):
-                continue
-            raise ValueError(
-                f"{name}={value!r:.200} must be a whole number from {least} on: it counts "
-                f"timestamps. Leave it {'None' if least else '0'} for the default."
-            )

@@ -14,8 +14,6 @@ from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArr
 _LOWEST = 0.01
 #: Logarithms beyond which double precision has no number.
 _FARTHEST = float(np.log(np.finfo(np.float64).max))
-#: Factor by which a forecast of logarithms may break a record without being asked for a reason.
-_FREE = 1.25
 #: Share of the largest value that a value may lie below zero and count as zero: rounding.
 _ROUNDING = 1e-9
 
@@ -145,10 +143,15 @@ class TargetScale:
 
     def of_series(self, chosen: IntArray) -> TargetScale:
         """Keep the numbers of some series."""
-        tables: dict[str, Any] = {
-            k: v[chosen] for k, v in vars(self).items() if isinstance(v, np.ndarray)
-        }
-        return replace(self, **tables)
+        return replace(
+            self,
+            floor=self.floor[chosen],
+            low=self.low[chosen],
+            logs=self.logs[chosen],
+            smear=self.smear[chosen],
+            top=None if self.top is None else self.top[chosen],
+            rise=None if self.rise is None else self.rise[chosen],
+        )
 
     def with_unseen(self) -> TargetScale:
         """Append a series that training did not hold.
@@ -175,15 +178,17 @@ class TargetScale:
 
         Where logarithms are taken bounds stay. A series may have no rows.
         """
-        floor, top = self.floor.copy(), None if self.top is None else self.top.copy()
+        floor = self.floor.copy()
+        top = None if self.top is None else self.top.copy()
         some = np.flatnonzero(np.diff(first_row))
-        for j in range(self.n_targets if len(some) else 0):
-            least = _least(columns[j], first_row[some])
-            rounding = _ROUNDING * _largest(columns[j], first_row[some])
-            below = (least < -rounding) & ~self.logs[some, j]
-            floor[some[below], j] = -np.inf
+        if not len(some):
+            return self
+        begin = first_row[some]
+        for j, column in enumerate(columns[: self.n_targets]):
+            is_negative = _least(column, begin) < -_ROUNDING * _largest(column, begin)
+            floor[some[is_negative & ~self.logs[some, j]], j] = -np.inf
             if top is not None:
-                most = np.fmax.reduceat(columns[j], first_row[some]).astype(np.float64)
+                most = np.fmax.reduceat(column, begin).astype(np.float64)
                 top[some, j] = np.fmax(top[some, j], np.log(np.fmax(most, self.low[some, j])))
         return replace(self, floor=floor, top=top)
 
@@ -206,8 +211,8 @@ def observe_targets(
     positive = least > 0
     floor = np.where(least < -_ROUNDING * largest, -np.inf, 0.0)
     low = _LOWEST * np.where(positive, least, 1.0)
-    logs, smear = np.zeros_like(positive), np.zeros(positive.shape)
-    return TargetScale(floor, low, logs, smear), least
+    scale = TargetScale(floor, low, np.zeros_like(positive), np.zeros(positive.shape))
+    return scale, least
 
 
 def observe_records(
@@ -224,21 +229,34 @@ def observe_records(
     >>> np.exp2(grown.top / np.log(2)).item(), np.exp(grown.rise).round(3).item()
     (256.0, 4.0)
     """
-    top, rise = np.full((2, *scale.logs.shape), np.inf)
+    top = np.full(scale.logs.shape, np.inf)
+    rise = np.full(scale.logs.shape, np.inf)
     for j in range(scale.n_targets):
         for i in np.flatnonzero(scale.logs[:, j]):
-            values = columns[j][first_row[i] : first_row[i + 1]].astype(np.float64)
-            values = np.log(np.maximum(values, scale.low[i, j]))
-            record = np.fmax.accumulate(values[~np.isnan(values)])
-            if not len(record):
-                continue
-            later = record[len(record) // 2 :]
-            n = min(n_steps, len(later) - 1)
-            top[i, j] = record[-1]
-            rise[i, j] = (later[n:] - later[:-n]).max() * n_steps / n if n > 0 else 0.0
+            values = columns[j][first_row[i] : first_row[i + 1]]
+            record = _record_of_logs(values, scale.low[i, j])
+            if len(record):
+                top[i, j] = record[-1]
+                rise[i, j] = _largest_rise(record[len(record) // 2 :], n_steps)
         some = scale.logs[:, j] & np.isfinite(top[:, j])  # of the others nothing is known
-        rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j])) if some.any() else 0.0
-    return replace(scale, top=top, rise=np.maximum(rise, np.log(_FREE)))
+        if some.any():
+            rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j]))
+    # A quarter more needs no reason.
+    return replace(scale, top=top, rise=np.maximum(rise, np.log(1.25)))
+
+
+def _record_of_logs(values: AnyArray, low: float) -> Float64Array:
+    """Return the largest logarithm so far at each observed value."""
+    logs = np.log(np.maximum(values.astype(np.float64), low))
+    return np.asarray(np.fmax.accumulate(logs[~np.isnan(logs)]))
+
+
+def _largest_rise(record: Float64Array, n_steps: int) -> float:
+    """Return by how much a record rose in so many steps at most, in proportion if it is shorter."""
+    n = min(n_steps, len(record) - 1)
+    if n <= 0:
+        return 0.0
+    return float((record[n:] - record[:-n]).max() * n_steps / n)
 
 
 def _with_largest(

@@ -57,8 +57,7 @@ class Table:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
         # A column that is the same everywhere may be a measurement in a quiet time.
-        parts = ((j, self.columns[j][start]) for j in self.constant_columns())
-        return [j for j, values in parts if (values != values[0]).any()]
+        return [j for j in self.constant_columns() if len(np.unique(self.columns[j][start])) > 1]
 
     def take(self, rows: Any) -> Table:
         """Choose or reorder rows, by a slice, numbers or a mask."""
@@ -167,15 +166,16 @@ class Timeline:
 
     def recent(self, n_rows: int) -> Timeline:
         """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
-        first, stop = self.first_row[:-1], self.first_row[1:]
-        first = np.maximum(first, stop - n_rows)
+        stop = self.first_row[1:]
+        first = np.maximum(self.first_row[:-1], stop - n_rows)
         forecast_from = self.end_step if self.forecast_from is None else self.forecast_from
         first_step = self.end_step - (stop - first)
         return self._part(first, stop, first_step=first_step, forecast_from=forecast_from)
 
     def of_series(self, chosen: IntArray) -> Timeline:
         """Keep a copy of some series, numbered anew."""
-        first, stop = self.first_row[chosen], self.first_row[chosen + 1]
+        first = self.first_row[chosen]
+        stop = self.first_row[chosen + 1]
         since = None if self.forecast_from is None else self.forecast_from[chosen]
         first_step = self.first_step[chosen]
         return self._part(first, stop, first_step=first_step, forecast_from=since)
@@ -193,11 +193,12 @@ class Timeline:
         order = np.argsort(np.concatenate([self.series, other.series]), kind="stable")
         values = np.concatenate([self.values, other.values])[order]
         weight = None
-        if self.weight is not None or other.weight is not None:
-            n_targets = next(p.weight.shape[1] for p in (self, other) if p.weight is not None)
-            ones = np.ones((len(values), n_targets), np.float32)
-            parts = (self.weight, len(self.values)), (other.weight, len(other.values))
-            weight = np.concatenate([ones[:n] if w is None else w for w, n in parts])[order]
+        weights = [each for each in (self.weight, other.weight) if each is not None]
+        if weights:
+            ones = np.ones((len(values), weights[0].shape[1]), np.float32)
+            own = ones[: len(self.values)] if self.weight is None else self.weight
+            new = ones[: len(other.values)] if other.weight is None else other.weight
+            weight = np.concatenate([own, new])[order]
         first_row = self.first_row + other.first_row
         return replace(self, values=values, weight=weight, first_row=first_row)
 

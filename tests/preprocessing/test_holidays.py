@@ -110,7 +110,7 @@ def test_days_a_week_apart_do_not_say_which_days_they_mean():
     ("places", "kind", "message"),
     [
         ("XX", ValueError, "holidays holds 'XX', which the package holidays does not know"),
-        ("DE-XY", ValueError, "such as DE-"),
+        ("DE-XY", ValueError, "choose an ISO code such as 'NZ' or 'DE-BY'."),
         (["NZ", 3], ValueError, "holidays holds '3', which the package holidays does not know"),
     ],
 )
