@@ -224,7 +224,7 @@ class SeriesUnits(NamedTuple):
     @classmethod
     def of(cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool) -> SeriesUnits:
         """Read those of target j off a scaler."""
-        mean, deviation = (each[:, [j]] for each in scaler.straight(series, j + 1))
+        mean, deviation = (each[:, [j]] for each in scaler.affine_parameters(series, j + 1))
         low, targets = np.full(mean.shape, np.nan), scaler.targets
         if own_logs and targets is not None and not targets.transformers:
             logs = targets.logs[series, j, None]

@@ -385,7 +385,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         expected += np.arange(len(expected))
         check_follows(table, expected, self.timeline_.clock, self.series_)
         timeline = self._forecaster.appended(table)
-        scaler = self.scaler_.after(table.columns, first_row)
+        scaler = self.scaler_.updated(table.columns, first_row)
         self.__dict__.update(scaler_=scaler, timeline_=timeline, _outlier_bounds_=cleaned[1])
         return self
 

@@ -89,8 +89,8 @@ def _fit_transformer(
         raise_unfit_transform(transformer, name, distinct, error)
     lost = float(np.abs(back - distinct).max())
     reach = max(_ROUND_TRIP * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
-    falls = not head.on_path and not (np.diff(out) >= 0).all()
-    check_transformer(transformer, name, lost=lost, reach=reach, falls=falls)
+    is_decreasing = not head.on_path and not (np.diff(out) >= 0).all()
+    check_transformer(transformer, name, lost=lost, reach=reach, is_decreasing=is_decreasing)
     return FittedTransformer(fitted, float(out.min()), float(out.max()))
 
 

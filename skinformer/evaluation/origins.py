@@ -101,5 +101,5 @@ def _changes_bounds(scaler: Any, columns: Any, first_row: IntArray) -> bool:
     """Return whether rows would change the bounds of forecasts."""
     if scaler.targets is None:
         return False
-    updated = scaler.after(columns, first_row)
+    updated = scaler.updated(columns, first_row)
     return bool((scaler.targets.floor != updated.targets.floor).any())

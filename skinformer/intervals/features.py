@@ -87,7 +87,7 @@ def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float
     mean = scaler.mean[series, :n_targets]
     scale = scaler.scale[series, :n_targets]
     is_amount = units.floor[series, :n_targets] == 0
-    is_amount &= ~units.shaped[series, :n_targets] & (mean > 0)
+    is_amount &= ~units.is_transformed[series, :n_targets] & (mean > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         level = points * (scale / mean)[:, None] + 1.0
     logs = np.log(np.maximum(level, 0.0) + low_level)

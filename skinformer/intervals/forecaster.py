@@ -70,9 +70,9 @@ class Intervals:
         series: that of each row.
         """
         table = self.residuals.quantiles(levels)
-        if scaler.targets is not None and scaler.targets.falls.any():
+        if scaler.targets is not None and scaler.targets.is_decreasing.any():
             turned = self.residuals.quantiles(1 - levels)
-            table = np.where(scaler.targets.falls, turned, table)
+            table = np.where(scaler.targets.is_decreasing, turned, table)
         point, size, ahead = self._parts(outputs)
         targets = np.arange(point.shape[1])
         restored = []

@@ -142,7 +142,7 @@ class Scaler:
         plain = replace(self.targets, smear=np.zeros_like(self.targets.smear))
         return replace(self, targets=plain).inverse(values, series)
 
-    def straight(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
+    def affine_parameters(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
         """Return mean and deviation, (n, k), that put the first k columns into units on a line.
 
         They are 0 and 1 where a target is transformed: no straight line leads to its units.
@@ -153,14 +153,16 @@ class Scaler:
         unit = np.where(np.maximum(np.abs(mean), scale) > 1e200, 2.0**1000, 1.0)
         if self.targets is None:
             return mean / unit, scale / unit
-        shaped = self.targets.shaped[series, :k]
-        return np.where(shaped, 0.0, mean / unit), np.where(shaped, 1.0, scale / unit)
+        is_transformed = self.targets.is_transformed[series, :k]
+        return np.where(is_transformed, 0.0, mean / unit), np.where(
+            is_transformed, 1.0, scale / unit
+        )
 
-    def after(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
+    def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
         """Take notice of later rows: a series that has been below zero has no bound any more."""
         if self.targets is None:
             return self
-        return replace(self, targets=self.targets.after(columns, first_row))
+        return replace(self, targets=self.targets.updated(columns, first_row))
 
     def of_series(self, chosen: IntArray) -> Scaler:
         """Keep the numbers of some series."""

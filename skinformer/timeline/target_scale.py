@@ -44,7 +44,7 @@ class FittedTransformer:
         return out
 
     @property
-    def falls(self) -> bool:
+    def is_decreasing(self) -> bool:
         """Return whether what it gives falls where values rise."""
         low, high = self.inverse(np.array([self.low, self.high]))
         return bool(high < low)
@@ -106,14 +106,16 @@ class TargetScale:
         return int(self.floor.shape[1])
 
     @property
-    def shaped(self) -> BoolArray:
+    def is_transformed(self) -> BoolArray:
         """Where values are transformed, shape (n_series, n_targets)."""
         return np.ones_like(self.logs) if self.transformers else self.logs
 
     @property
-    def falls(self) -> BoolArray:
+    def is_decreasing(self) -> BoolArray:
         """Where a transformer falls as the target rises, shape (n_targets,)."""
-        return np.array([each.falls for each in self.transformers] or [False] * self.n_targets)
+        return np.array(
+            [each.is_decreasing for each in self.transformers] or [False] * self.n_targets
+        )
 
     def with_logs(self, logs: BoolArray) -> TargetScale:
         """Take logarithms where told, (n_series, n_targets)."""
@@ -121,7 +123,7 @@ class TargetScale:
 
     def forward(self, values: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j, (n,); what is no target, or not transformed, is given as it is."""
-        if j >= self.n_targets or not self.shaped[:, j].any():
+        if j >= self.n_targets or not self.is_transformed[:, j].any():
             return values
         raw: Float64Array = values.astype(np.float64)
         if self.transformers:
@@ -173,7 +175,7 @@ class TargetScale:
             rise=_with_largest(self.rise, self.logs, logs),
         )
 
-    def after(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
+    def updated(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
         """Take notice of later rows: a series that has been below zero has no bound any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.

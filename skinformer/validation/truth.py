@@ -302,7 +302,7 @@ def raise_unfit_transform(
 
 
 def check_transformer(
-    transformer: Any, target: Hashable, *, lost: float, reach: float, falls: bool
+    transformer: Any, target: Hashable, *, lost: float, reach: float, is_decreasing: bool
 ) -> None:
     """Raise if a transformer does not give training values back, or makes a quantile another."""
     if not lost <= reach:  # NaN, too
@@ -312,7 +312,7 @@ def check_transformer(
             "would be, too. Pass a transformer with the inverse that belongs to it, or "
             "target_transform=None."
         )
-    if falls:
+    if is_decreasing:
         raise ValueError(
             f"target_transform={transformer!r} falls where target {target!r} rises: a quantile as "
             "loss would forecast the opposite one. Pass a transformer that rises, or another loss."
