@@ -228,16 +228,10 @@ def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple
     names = (*roles.targets, *by_name)
     # What is named as known ahead can change, however long it has not.
     may_change = set(settings.known_future)
-    static = [names[j] for j in table.static_columns() if names[j] not in may_change]
-    unchanged = [names[j] for j in table.constant_columns() if names[j] in may_change]
-    past = [name for name in roles.past if name not in static]
-    known = [name for name in roles.known if name not in static] + static
-    roles = replace(
-        roles,
-        past=tuple(past),
-        known=tuple(known),
-        static=tuple(static),
-        unchanged=tuple(unchanged),
-    )
+    static = tuple(names[j] for j in table.static_columns() if names[j] not in may_change)
+    unchanged = tuple(names[j] for j in table.constant_columns() if names[j] in may_change)
+    past = tuple(name for name in roles.past if name not in static)
+    known = (*(name for name in roles.known if name not in static), *static)
+    roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)
     ordered = [by_name[name] for name in (*past, *known)]
     return replace(table, columns=targets + ordered), roles

@@ -132,7 +132,10 @@ def _step_to_type(step: Any) -> str:
         return f"pd.DateOffset({spans})"
     if isinstance(step, Integral):
         return repr(step)
-    is_named = pd.tseries.frequencies.to_offset(step.freqstr) == step
+    try:
+        is_named = pd.tseries.frequencies.to_offset(step.freqstr) == step
+    except ValueError:  # such as Easter's
+        is_named = False
     return repr(step.freqstr) if is_named else "freq"
 
 

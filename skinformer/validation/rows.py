@@ -184,21 +184,44 @@ def check_placement(
     _check_gaps(place.begin, steps.max().to_numpy(), segment, table, reach)
 
     observed = np.bincount(segment, weights=has_target, minlength=len(place.series)) > 0
-    new = place.series >= timeline.n_series
-    _check_own_timelines(new, observed, "of series that fit did not see")
-    owner = np.where(new, 0, place.series)  # any for a new series
+    apart = _check_apart(place.series, first, observed, segment, table, timeline)
+    owner = np.where(apart, 0, place.series)  # any for a new series
+    distance = np.where(~apart & observed, first - timeline.end_step[owner], 0)
+    _warn_of_far_rows(distance, place.stored, segment, sizes)
+
+
+def _check_apart(
+    series: IntArray,
+    first: IntArray,
+    observed: BoolArray,
+    segment: IntArray,
+    table: Table,
+    timeline: Timeline,
+) -> BoolArray:
+    """Raise or warn of segments that no history leads to, and return which these are.
+
+    series, first, observed: of each segment its series, its first step, and whether it holds an
+    observed target.
+    """
+    new = series >= timeline.n_series
     off_grid = ~new & (table.clock != timeline.clock)
-    early = ~(new | off_grid) & (first < timeline.first_step[owner])
+    start = timeline.first_step[np.where(new, 0, series)]
+    early = ~(new | off_grid) & (first < start)
+    _check_own_timelines(new, observed, "of series that fit did not see")
     step = timeline.clock.step_name
     for flags, where in (
         (off_grid, f"between the steps of the training data ({step!r})"),
         (early, "before the training data"),
     ):
         _check_own_timelines(flags, observed, where)
-        _warn_of_own_timelines(int(flags[segment].sum()), where)
-    continuing = ~(new | off_grid | early) & observed
-    distance = np.where(continuing, first - timeline.end_step[owner], 0)
-    _warn_of_far_rows(distance, place.stored, segment, sizes)
+        n_rows = int(flags[segment].sum())
+        if n_rows:
+            warn_user(
+                f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one "
+                "another alone, the first of them from the training mean. Rows that follow the "
+                "history directly are joined to it by update."
+            )
+    return np.asarray(new | off_grid | early)
 
 
 def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> None:
@@ -207,16 +230,6 @@ def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> N
         raise ValueError(
             f"X holds rows {where}, and no observed target there: nothing is known from which "
             "they could be forecast. Give their targets, or drop these rows."
-        )
-
-
-def _warn_of_own_timelines(n_rows: int, where: str) -> None:
-    """Warn of rows that are forecast apart from the history."""
-    if n_rows:
-        warn_user(
-            f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one "
-            "another alone, the first of them from the training mean. Rows that follow the "
-            "history directly are joined to it by update."
         )
 
 

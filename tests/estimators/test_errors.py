@@ -174,6 +174,7 @@ def test_steps_that_pandas_does_not_infer_are_named_by_the_user(small, frame, st
     [
         (pd.DateOffset(months=1), "pd.DateOffset(months=1)"),
         (pd.offsets.CustomBusinessDay(weekmask="Mon Wed Fri"), "freq"),
+        (pd.offsets.Easter(), "freq"),
         ("MS", "'MS'"),
     ],
     ids=str,
