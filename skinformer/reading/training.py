@@ -78,11 +78,8 @@ def read_training(
     check_same_index(X, sample_weight, "sample_weight")
     weight = checks.truth_weight(sample_weight, observed)
     # 2. Rows in their places.
-    index = columns.index
-    if index is None and y_targets is not None:
-        index = y_targets.index
+    rows = _group_rows(columns, y_targets, len(observed), settings)
     covariates = [columns.values[name] for name in (*roles.past, *roles.known)]
-    rows = _group_rows(index, len(observed), settings)
     table = _make_table(rows, targets, covariates, weight, settings)
     # 3. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
@@ -122,8 +119,13 @@ def _read_roles(
     return columns, y_targets, roles
 
 
-def _group_rows(index: pd.Index | None, n_rows: int, settings: ReadingSettings) -> GroupedRows:
-    """Group rows by their series; raise if all of these are too short."""
+def _group_rows(
+    columns: Columns, y_targets: Targets | None, n_rows: int, settings: ReadingSettings
+) -> GroupedRows:
+    """Group rows by their series, as X labels them, or else y; raise if all are too short."""
+    index = columns.index
+    if index is None and y_targets is not None:
+        index = y_targets.index
     time = None
     labels = None
     if index is not None:
@@ -139,28 +141,35 @@ def _assign_roles(
 ) -> Roles:
     """Choose the mode, and each column's role in it."""
     names = tuple(columns.values)
-    targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
-    one_dimensional = not isinstance(settings.target, list)
-    mode: Literal["frame", "both"] = "frame"
-    is_copy = False
-    if y_targets is not None:
-        mode = "both"
-        one_dimensional = y_targets.one_dimensional
-        if not targets:
-            targets = find_copies(columns.values, y_targets, classifies=classifies)
-            is_copy = bool(targets) and y_targets.named
+    targets, is_copy = _find_targets(columns, y_targets, settings, classifies=classifies)
     check_known_future(settings.known_future, names, targets)
+    one_dimensional = not isinstance(settings.target, list)
+    if y_targets is not None:
+        one_dimensional = y_targets.one_dimensional
     if y_targets is not None and not targets:
         return Roles(
             "features", y_targets.names, (), names, one_dimensional, names, by_name=columns.named
         )
     known = find_known(names, settings.known_future, targets)
     past = tuple(name for name in names if name not in targets and name not in known)
+    mode: Literal["frame", "both"] = "frame" if y_targets is None else "both"
     roles = Roles(mode, targets, past, known, one_dimensional, names, by_name=columns.named)
-    if y_targets is not None and is_copy:
+    if y_targets is not None and is_copy and y_targets.named:
         checks.warn_of_copy(targets[0], past)
         roles = replace(roles, labels=y_targets.names)
     return roles
+
+
+def _find_targets(
+    columns: Columns, y_targets: Targets | None, settings: ReadingSettings, *, classifies: bool
+) -> tuple[tuple[Hashable, ...], bool]:
+    """Return which columns of X are the targets, and whether they are y in another scale."""
+    names = tuple(columns.values)
+    targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
+    if targets or y_targets is None:
+        return targets, False
+    copies = find_copies(columns.values, y_targets, classifies=classifies)
+    return copies, bool(copies)
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
