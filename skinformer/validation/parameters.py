@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skinformer.timeline.arrays import BoolArray
 from skinformer.validation.arguments import MOST, Decimal, Whole
+from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.warning import first_names, warn_user
 
 _COUNT = Whole(1, 2**31 - 1)
@@ -210,12 +211,19 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
     """Raise if a list of members holds what forecasts nothing here, or lacks what others need.
 
     names: what it may hold, "trees" in place of one estimator; the first is weighed beside all
-    others; the network and classical forecasters may stand alone.
+    others; the network, classical forecasters and forecasters of the user's may stand alone.
     """
     if isinstance(members, str):
         return
     kind = "classifier" if classifies else "regressor"
-    regressors = [member for member in members if not isinstance(member, str)]
+    forecasters = [member for member in members if is_forecaster(member)]
+    others = [member for member in members if not isinstance(member, str)]
+    regressors = [member for member in others if not is_forecaster(member)]
+    if forecasters and classifies:
+        raise ValueError(
+            f"members={members!r} holds the forecaster {forecasters[0]!r}, which forecasts "
+            "numbers, no classes: pass it to InformerRegressor."
+        )
     for regressor in regressors:
         _check_member(regressor, names, kind)
     given = f"members={members!r}"
@@ -232,6 +240,9 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
             f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
         )
     alone = [["network"]] if classifies else [["network"], ["classical"]]
+    only = [member for member in members if member != "classical"]
+    if forecasters and len(only) == len(forecasters):
+        return  # each of these judges itself
     if names[0] not in named and list(members) not in alone:
         one_by_one = " or ".join(map(str, alone))
         raise ValueError(
@@ -249,7 +260,8 @@ def _check_member(member: Any, names: Sequence[str], kind: str) -> None:
     if not hasattr(member, "fit") or not is_kind(member):
         raise ValueError(
             f"members holds {member!r}, which is no {kind}: pass one such as "
-            f"HistGradientBoosting{kind.title()}(), or names of {list(names)}."
+            f"HistGradientBoosting{kind.title()}(), an object with predict(history, horizon), or "
+            f"names of {list(names)}."
         )
 
 
