@@ -202,7 +202,7 @@ class EnsembleFit:
     @property
     def _user_fits(self) -> list[Callable[..., Member]]:
         """Return what fits each forecaster of the user's."""
-        return [partial(each.of_rows, earlier=each) for each in self.settings.forecasters]
+        return [partial(UserForecaster.of_source, each) for each in self.settings.forecasters]
 
     def _few(self, at: Windows) -> IntArray:
         """Choose the windows that forecasters of the user's are asked for, at least 256."""

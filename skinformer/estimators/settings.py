@@ -7,8 +7,8 @@ import torch
 from sklearn.base import is_classifier
 
 from skinformer.ensemble.head import ClassHead, Head
+from skinformer.ensemble.history_forecaster import named_forecasters
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.user_forecaster import named_forecasters
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.model.patches import n_patches
