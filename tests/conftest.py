@@ -102,7 +102,10 @@ def check_saved(model):
             if str(error).startswith(_NOT_SAVED):
                 return
             raise
-        loaded = skinformer.load(path)
+        forecasters = [] if isinstance(model.members, str) else model.members
+        loaded = skinformer.load(
+            path, forecasters=[f for f in forecasters if not isinstance(f, str)]
+        )
         future = model.make_future_frame()
         future[list(model.roles_.known)] = 0.0
         future = future if model.roles_.known else None

@@ -16,7 +16,7 @@ from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import spread_places
@@ -122,7 +122,8 @@ class UserForecaster(Member):
     def _histories(self, at: Windows, j: int) -> list[Float64Array]:
         """Return what was observed of a target before each origin, in its units; NaN is missing.
 
-        They begin with an observed value; empty where there is none.
+        They begin with an observed value; empty where there is none. Behind the last observed one
+        stand the forecasts that further ones are built on.
         """
         begin = np.maximum(at.begin, at.origins - self.look_back)
         units = SeriesUnits.of(self.scaler, self._series(at), j, own_logs=True)
@@ -130,9 +131,10 @@ class UserForecaster(Member):
         for i, (first, origin) in enumerate(zip(begin, at.origins, strict=True)):
             values = at.values[None, first:origin, j].astype(np.float64)
             history = units.take([i]).raw(values)[0]
+            known = np.ones(len(history), bool)
             if at.known is not None:
-                history[~at.known[first:origin, j]] = np.nan
-            found.append(_from_first_observed(history))
+                known = at.known[first:origin, j]
+            found.append(_between_observed(history, known))
         return found
 
     def _forecast_target(self, at: Windows, j: int, histories: list[Float64Array]) -> Float64Array:
@@ -186,13 +188,22 @@ def _all_series(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> list[F
         for i in range(timeline.n_series):
             rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
             values = units.take([i]).raw(timeline.values[None, rows, j].astype(np.float64))[0]
+            known = np.ones(len(values), bool)
             if timeline.weight is not None:
-                values[timeline.weight[rows, j] == 0] = np.nan
-            found.append(_from_first_observed(values))
+                known = timeline.weight[rows, j] > 0
+            found.append(_between_observed(values, known))
     return found
 
 
-def _from_first_observed(values: Float64Array) -> Float64Array:
-    """Leave out what is missing in front."""
-    observed = np.flatnonzero(~np.isnan(values))
-    return values[observed[0] :] if len(observed) else values[:0]
+def _between_observed(values: Float64Array, known: BoolArray) -> Float64Array:
+    """Leave out rows before the first known one; those between known ones are NaN.
+
+    >>> _between_observed(np.arange(5.0), np.array([False, True, False, True, False]))
+    array([ 1., nan,  3.,  4.])
+    """
+    observed = np.flatnonzero(known)
+    if not len(observed):
+        return values[:0]
+    first, last = observed[[0, -1]]
+    inside = np.arange(len(values)) < last
+    return np.where(inside & ~known, np.nan, values)[first:]

@@ -34,7 +34,8 @@ def load(
         The file.
     forecasters : sequence, default=()
         Classes of the forecasters that the user brought as members: a file holds the name of the
-        class and what `to_config` gave, and ``from_config`` builds it again. Or such a forecaster.
+        class and what `to_config` gave, and ``from_config`` builds it again. A forecaster itself
+        stands for all of its class.
 
     Returns
     -------
