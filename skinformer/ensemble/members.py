@@ -319,16 +319,15 @@ class EnsembleFit:
         three forecasts.
         """
         timeline, pred_len = self.rows.timeline, self.rows.sizes.pred_len
-        first, end = timeline.first_row[:-1], timeline.first_row[1:]
-        n_rows = end - first
-        split = end - np.clip(n_rows // 4, pred_len, 4 * pred_len)
-        latest = np.where(n_rows >= 3 * pred_len, end - pred_len, split - 1)
-        held_out = Origins(np.maximum(split, first + 1), latest)
-        members = [
-            fit(replace(self.rows, split=split), self.settings, before_split=True) for fit in fits
-        ]
+        end = timeline.first_row[1:]
+        n_rows = np.diff(timeline.first_row)
+        is_long = n_rows >= 3 * pred_len
+        split = np.where(is_long, end - np.clip(n_rows // 4, pred_len, 4 * pred_len), end)
+        held_out = Origins(split, end - pred_len)
         if not held_out.count:
             return None
+        rows = replace(self.rows, split=split)
+        members = [fit(rows, self.settings, before_split=True) for fit in fits]
         at = Windows(self._canvas, weighing.series_origins(held_out))
         at = at.take(self._few(at))
         self._check_seconds(members, at)
