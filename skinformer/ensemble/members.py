@@ -332,7 +332,7 @@ class EnsembleFit:
         at = at.take(self._few(at))
         self._check_seconds(members, at)
         forecasts = {member.name: self._forecast(member, at) for member in members}
-        return self._series_weights(forecasts, at)
+        return self._series_weights(forecasts, at, joint=False)  # one or few windows of a series
 
     def _series_weights(
         self,
@@ -340,6 +340,7 @@ class EnsembleFit:
         at: Windows,
         *,
         prior: Float64Array | None = None,
+        joint: bool = True,
         only_known: Collection[str] = (),
     ) -> dict[str, Any]:
         """Weigh forecasts of windows by the errors of each series, see `weigh_series`.
@@ -349,7 +350,12 @@ class EnsembleFit:
         truths = weighing.truths_of(self.rows, at.origins)
         n_series = self.rows.timeline.n_series
         weights = weighing.weigh_series(
-            list(forecasts.values()), *truths, at.series, n_series=n_series, prior=prior
+            list(forecasts.values()),
+            *truths,
+            at.series,
+            n_series=n_series,
+            prior=prior,
+            joint=joint,
         )
         weights[-1] *= [name not in only_known for name in forecasts]
         weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))

@@ -63,7 +63,7 @@ def follow(history, horizon, *, past, known):
     return np.stack(found)
 
 
-def equally(forecasts, truth, weight, series, *, n_series, prior):
+def equally(forecasts, truth, weight, series, *, n_series, prior, joint):
     """Believe all forecasters the same."""
     return np.full((n_series + 1, truth.shape[2], len(forecasts)), 1 / len(forecasts))
 
