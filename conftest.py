@@ -2,4 +2,15 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("sktime") else ["skinformer/beside/sktime.py"]
+_ADAPTERS = {
+    "chronos": "chronos",
+    "fracast": "fracast",
+    "sktime": "sktime",
+    "sktime_member": "sktime",
+    "statsforecast": "statsforecast",
+}
+collect_ignore = [
+    f"skinformer/beside/{module}.py"
+    for module, library in _ADAPTERS.items()
+    if not find_spec(library)
+]

@@ -102,7 +102,8 @@ def check_saved(model):
             if str(error).startswith(_NOT_SAVED):
                 return
             raise
-        loaded = skinformer.load(path)
+        members = [] if isinstance(model.members, str) else model.members
+        loaded = skinformer.load(path, forecasters=[type(member) for member in members])
         future = model.make_future_frame()
         future[list(model.roles_.known)] = 0.0
         future = future if model.roles_.known else None

@@ -20,8 +20,10 @@ LINT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_va
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(skinformer.__path__, prefix="skinformer.")
-    # An adapter is looked at where its library is.
-    if not module.name.startswith("skinformer.beside.") or find_spec(module.name.split(".")[-1])
+    # An adapter is looked at where its library, the first word of its name, is.
+    if not module.name.startswith("skinformer.beside.")
+    or module.name.endswith(".histories")
+    or find_spec(module.name.split(".")[-1].split("_")[0])
 )
 
 

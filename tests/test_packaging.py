@@ -222,7 +222,7 @@ def test_runtime_dependencies_have_no_upper_pins():
 def undeclared_imports(path, source):
     optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
-    optional |= {path.stem} if path.parent.name == "beside" else set()  # an adapter to it
+    optional |= {path.stem.split("_")[0]} if path.parent.name == "beside" else set()  # an adapter
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional
     roots = {name.split(".")[0] for name in imported_names(source)}
     return sorted(roots - declared - set(sys.stdlib_module_names))

@@ -233,6 +233,10 @@ class SeriesUnits(NamedTuple):
             low = np.where(logs, targets.low[series, j, None], np.nan)
         return cls(mean, deviation, low)
 
+    def take(self, some: Any) -> SeriesUnits:
+        """Choose series by number."""
+        return SeriesUnits(*(each[some] for each in self))
+
     def raw(self, values: Float64Array) -> Float64Array:
         """Undo it; what float32 made of a zero is zero again, for logarithms' sake."""
         out: Float64Array = values * self.deviation + self.mean

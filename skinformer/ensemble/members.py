@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -24,6 +24,7 @@ from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import Tabular
+from skinformer.ensemble.user_forecaster import UserForecaster
 from skinformer.ensemble.windows import Canvas, Rows, Windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -31,19 +32,23 @@ from skinformer.ridge.linear_fit import LinearFits
 from skinformer.selection import MOST_STRETCHES, cut_stretches
 from skinformer.stopwatch import timed
 from skinformer.threads import begin
-from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import first_known
+from skinformer.timeline.windows import Origins, spread_places
 from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
 
 #: Members beside ridges and network: one more is a line here.
 MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
 #: All that files hold.
-ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network)
+ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network, UserForecaster)
 
 #: Values that are forecast to weigh a challenger on a long table.
 _MOST_VALUES = 20_000
+#: Windows by which all are weighed where a forecaster of the user's is among them, or one of each
+#: series: such a one may take its time.
+_MOST_OF_USER = 256
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/laboratory/drivers.md).
 _MARGIN = 1.0
@@ -168,7 +173,7 @@ class EnsembleFit:
         settings = self.settings
         if settings.classifies:
             return self._classes()
-        if self.ridges is None and not settings.classical:
+        if self.ridges is None and not settings.judges_itself:
             return self.start
         if self.ridges is None or not self._is_weighed:
             return self._unweighed()
@@ -194,10 +199,28 @@ class EnsembleFit:
     def _kinds(self) -> list[type[Member]]:
         return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
 
+    @property
+    def _user_fits(self) -> list[Callable[..., Member]]:
+        """Return what fits each forecaster of the user's."""
+        return [partial(UserForecaster.of_source, each) for each in self.settings.forecasters]
+
+    def _few(self, at: Windows) -> IntArray:
+        """Choose the windows that forecasters of the user's are asked for, at least 256."""
+        return spread_places(len(at), max(_MOST_OF_USER, self.rows.timeline.n_series))
+
+    def _check_seconds(self, members: list[Member], at: Windows) -> None:
+        """Raise if a forecaster of the user's takes too long for windows and a forecast."""
+        n_asked = (len(at) + self.rows.timeline.n_series) * self.rows.sizes.n_targets
+        for member in members:
+            if isinstance(member, UserForecaster):
+                member.check_seconds(at, n_asked)
+
     def _weigh_rivals(self) -> list[tuple[Member, Float64Array]]:
         """Weigh members beside the ridges of a long table, by stretches of the split."""
-        rows, settings, pred_len = self.rows, self.settings, self.rows.sizes.pred_len
-        if self.ridges is None or not self._has_stretches or not self._kinds:
+        rows, pred_len = self.rows, self.rows.sizes.pred_len
+        if self.ridges is None or not self._has_stretches:
+            return []
+        if not self._kinds and not self._user_fits:
             return []
         most = _MOST_VALUES // (pred_len * rows.sizes.n_targets)
         at = Windows(self._canvas, rows.held_out.thinned(max(most, 32)))
@@ -205,20 +228,41 @@ class EnsembleFit:
         if stretches is None:
             return []
         margin = self._margin(complete=bool(stretches.max() + 1 == MOST_STRETCHES))
-        if margin is None:
+        kinds = self._kinds if margin is not None else []
+        if not kinds and not self._user_fits:
             return []
-        found = None
-        for kind in self._kinds:
-            with timed("trees"):
-                member = kind.of_rows(rows, settings, before_split=True)
-                found = self._forecast(self.ridges, at) if found is None else found
-                both = found, self._forecast(member, at)
-                share = weighing.weigh_steps(
-                    both, rows, at.origins, stretches, self.head, margin=margin
-                )
-            found += share[:, None].astype(np.float32) * (both[1] - found)
-            self.rivals.append((member, share))
+        with timed("trees"):
+            found = self._forecast(self.ridges, at)
+            for kind in kinds:
+                found = self._weigh_rival(kind.of_rows, found, at, stretches, margin or 0.0)
+        if self._user_fits:
+            few = self._few(at)
+            at, found, stretches = at.take(few), found[few], stretches[few]
+        for fit in self._user_fits:
+            found = self._weigh_rival(fit, found, at, stretches, _MARGIN)
         return self.rivals
+
+    def _weigh_rival(
+        self,
+        fit: Callable[..., Member],
+        found: Float32Array,
+        at: Windows,
+        stretches: IntArray,
+        margin: float,
+    ) -> Float32Array:
+        """Fit a member, weigh it beside those before it, and return what all forecast together.
+
+        found: what those forecast of the windows.
+        margin: standard errors by which it has to gain on them.
+        """
+        member = fit(self.rows, self.settings, before_split=True)
+        self._check_seconds([member], at)
+        forecast = self._forecast(member, at)
+        share = weighing.weigh_steps(
+            (found, forecast), self.rows, at.origins, stretches, self.head, margin=margin
+        )
+        self.rivals.append((member, share))
+        return found + share[:, None].astype(np.float32) * (forecast - found)
 
     def _margin(self, *, complete: bool) -> float | None:
         """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
@@ -238,8 +282,9 @@ class EnsembleFit:
     def _begin_refits(self) -> None:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
         refit = self.settings.early_stopping is not True and self.settings.train_network
+        ours = isinstance(self.settings.regressor, str)
         for member, share in self.rivals:
-            if refit and share.any() and isinstance(self.settings.regressor, str):
+            if refit and share.any() and ours and isinstance(member, Tabular):
                 self._refits[member.name] = begin(self._refit(member))
 
     def _refit(self, member: Member) -> Callable[[], Member]:
@@ -256,34 +301,87 @@ class EnsembleFit:
         """Choose where nothing tells members apart: who judges himself, but a trained network."""
         if self.settings.train_network:
             return self._fitted_to_all(self.start)
-        kinds = [kind for kind in self._kinds if kind.judges_itself]
-        members = [kind.of_rows(self.rows, self.settings, before_split=False) for kind in kinds]
-        names = [member.name for member in members] or [RIDGES]
-        even = self._of(members, dict.fromkeys(names, 1 / len(names)))
-        return replace(even, members=even.members | self._final_ridges())
+        fits = [kind.of_rows for kind in self._kinds if kind.judges_itself]
+        if self.ridges is None:
+            fits += self._user_fits
+        members = [fit(self.rows, self.settings, before_split=False) for fit in fits]
+        weights: dict[str, Any] = {members[0].name if members else RIDGES: 1.0}
+        if self.ridges is None and self._user_fits:
+            weights = self._by_last_rows(fits) or weights
+        members = [each for each in members if np.any(weights.get(each.name, 0.0))]
+        chosen = self._of(members, weights)
+        return replace(chosen, members=chosen.members | self._final_ridges())
+
+    def _by_last_rows(self, fits: list[Callable[..., Member]]) -> dict[str, Any] | None:
+        """Weigh members by the last rows of each series, to which they were not fitted.
+
+        These are a quarter of its rows, one to four forecasts long. None where no series holds
+        three forecasts.
+        """
+        timeline, pred_len = self.rows.timeline, self.rows.sizes.pred_len
+        end = timeline.first_row[1:]
+        n_rows = np.diff(timeline.first_row)
+        is_long = n_rows >= 3 * pred_len
+        split = np.where(is_long, end - np.clip(n_rows // 4, pred_len, 4 * pred_len), end)
+        held_out = Origins(split, end - pred_len)
+        if not held_out.count:
+            return None
+        rows = replace(self.rows, split=split)
+        members = [fit(rows, self.settings, before_split=True) for fit in fits]
+        at = Windows(self._canvas, weighing.series_origins(held_out))
+        at = at.take(self._few(at))
+        self._check_seconds(members, at)
+        forecasts = {member.name: self._forecast(member, at) for member in members}
+        return self._series_weights(forecasts, at, joint=False)  # one or few windows of a series
+
+    def _series_weights(
+        self,
+        forecasts: dict[str, Float32Array],
+        at: Windows,
+        *,
+        prior: Float64Array | None = None,
+        joint: bool = True,
+        only_known: Collection[str] = (),
+    ) -> dict[str, Any]:
+        """Weigh forecasts of windows by the errors of each series, see `weigh_series`.
+
+        only_known: names of those that do not forecast series that the fit did not hold.
+        """
+        truths = weighing.truths_of(self.rows, at.origins)
+        n_series = self.rows.timeline.n_series
+        weights = weighing.weigh_series(
+            list(forecasts.values()),
+            *truths,
+            at.series,
+            n_series=n_series,
+            prior=prior,
+            joint=joint,
+        )
+        weights[-1] *= [name not in only_known for name in forecasts]
+        weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
+        return {name: weights[:, None, :, i] for i, name in enumerate(forecasts)}
 
     def _by_series(self) -> Ensemble:
         """Weigh all by the errors of each series."""
-        rows, timeline = self.rows, self.rows.timeline
+        rows = self.rows
         at = Windows(self._canvas, weighing.series_origins(rows.held_out))
-        members = [kind.of_rows(rows, self.settings, before_split=True) for kind in self._kinds]
-        said = {member.name: self._forecast(member, at) for member in members}
+        fits = [kind.of_rows for kind in self._kinds] + self._user_fits
+        members = [fit(rows, self.settings, before_split=True) for fit in fits]
+        if self._user_fits:
+            at = at.take(self._few(at))
+            self._check_seconds(members, at)
+        forecasts = {member.name: self._forecast(member, at) for member in members}
         assert self.ridges is not None
-        said[RIDGES] = self._forecast(self.ridges, at)
+        forecasts[RIDGES] = self._forecast(self.ridges, at)
         if self.settings.train_network:
-            said[NETWORK] = self.head.point(self._forecast(self.network, at, said[RIDGES]))
-        each, truths = list(said.values()), weighing.truths_of(rows, at.origins)
-        of_windows = weighing.prior_of_windows(
-            max(self.batches.training.origins.count, 1), rows.sizes.seq_len
-        )
-        prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in said])
-        weights = weighing.weigh_series(
-            each, *truths, at.series, n_series=timeline.n_series, prior=prior
-        )
-        of_new = [member.forecasts_new for member in members]
-        weights[-1, :, : len(members)] *= of_new
-        weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
-        return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
+            corrected = self._forecast(self.network, at, forecasts[RIDGES])
+            forecasts[NETWORK] = self.head.point(corrected)
+        n_windows = max(self.batches.training.origins.count, 1)
+        of_windows = weighing.prior_of_windows(n_windows, rows.sizes.seq_len)
+        prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in forecasts])
+        know_series = {member.name for member in members if not member.forecasts_new}
+        weights = self._series_weights(forecasts, at, prior=prior, only_known=know_series)
+        return self._of(members, weights)
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import torch
 
 from skinformer.ensemble.head import Head
+from skinformer.ensemble.history_forecaster import HistoryForecaster
 from skinformer.model.settings import NetworkSettings
 from skinformer.training.record import TrainerSettings
 
@@ -24,6 +25,7 @@ class FitSettings:
     classifies: whether classes are forecast.
     class_base: whether their forecasts start from frequencies, transitions and a logistic map.
     regressor: what is fitted on features of steps ahead: "auto" for trees, an estimator, or None.
+    forecasters: those of the user's.
     train_network: whether a network is wanted, and rows are enough for one to prove anything.
     batch_size: windows in memory at once.
     """
@@ -44,6 +46,7 @@ class FitSettings:
     classifies: bool
     class_base: bool
     regressor: Any
+    forecasters: tuple[HistoryForecaster, ...]
     train_network: bool
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
@@ -51,3 +54,8 @@ class FitSettings:
     max_windows: int | None
     checkpoint: Any
     device: torch.device
+
+    @property
+    def judges_itself(self) -> bool:
+        """Whether no member needs a validation split: all part the rows of series themselves."""
+        return not self.linear_path and (self.classical or len(self.forecasters) > 0)

@@ -27,6 +27,8 @@ _TEMPERATURE = 0.1
 #: Steps from equal weights towards those of the least joint error, and their size; how many other
 #: series make these count for half.
 _N_STEPS, _STEP, _OTHERS = 30, 4.0, 20
+#: Times the error of the best from which on a member's joint error is not looked at.
+_FAR = 1.5
 #: How far the difference of a series' own log errors from the panel's is believed: windows
 #: overlap, and are hardly more than one or two forecasts.
 _OWN = 0.2
@@ -61,6 +63,7 @@ def weigh_series(
     *,
     n_series: int,
     prior: Float64Array | None = None,
+    joint: bool = True,
 ) -> Float64Array:
     """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
 
@@ -68,6 +71,7 @@ def weigh_series(
     weight: of each truth; None where all weigh 1.
     series: that of each window.
     prior: (n_members,), logs of what each counts before it is judged; None for all the same.
+    joint: whether the error of the joint forecast counts, too.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
     where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
@@ -80,11 +84,17 @@ def weigh_series(
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
     own = np.where(known[:, :, None], logs - panel, 0.0)
-    counts = np.ones_like(truth) if weight is None else weight
-    joint = _joint_weights(np.stack(forecasts, -1) - truth[..., None], counts, series, known)
-    share = selection.shrinkage(max(int(known.sum()) - 1, 0), _OTHERS)
-    alone = selection.softmax(-panel / _TEMPERATURE)
-    everyone = np.log((1 - share) * alone + share * joint)
+    weights = selection.softmax(-panel / _TEMPERATURE)
+    if joint:
+        # What errs far more than the best is in the way of others: few steps start from even.
+        near = panel <= panel.min() + np.log(_FAR)
+        counts = np.ones_like(truth) if weight is None else weight
+        off = np.stack(forecasts, -1)[..., near] - truth[..., None]
+        together = np.zeros(len(forecasts))
+        together[near] = _joint_weights(off, counts, series, known)
+        share = selection.shrinkage(max(int(known.sum()) - 1, 0), _OTHERS)
+        weights = (1 - share) * weights + share * together
+    everyone = np.log(np.maximum(weights, np.finfo(float).tiny))
     if prior is not None:
         everyone = everyone + prior
     scores = everyone - _OWN * own / _TEMPERATURE
@@ -102,7 +112,8 @@ def _joint_weights(
     off = np.where(known[series][:, None, :, None], off, 0.0).astype(np.float64)
     size = np.zeros(known.shape)
     np.add.at(size, series, (np.abs(off).mean(axis=3) * counts).sum(axis=1))
-    parts = np.divide(_STEP / max(known.sum(), 1), size, out=np.zeros_like(size), where=known)
+    some = known & (size > 0)
+    parts = np.divide(_STEP / max(known.sum(), 1), size, out=np.zeros_like(size), where=some)
     flat, share = off.reshape(-1, off.shape[3]), (counts * parts[series, None]).ravel()
     scores = np.zeros((_N_STEPS, off.shape[3]))
     for now, after in pairwise(scores):

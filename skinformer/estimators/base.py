@@ -445,7 +445,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             self.reader_.encode_rows(X),
             self.reader_.encode_y(y),
             sample_weight,
-            reading_settings(self, whole=not settings.classical),
+            reading_settings(self, whole=not (settings.classical or settings.judges_itself)),
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
         known_range = settings.target_transform is not None  # the user knows it
@@ -458,8 +458,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         settings = for_rows(settings, table)
         if self.max_iter is None:
             settings = few_passes(settings, table.first_row)
-        alone = settings.classical and not settings.linear_path  # they part the rows themselves
-        split = None if alone else find_split(table, settings, self.series_)
+        split = None
+        if not settings.judges_itself:
+            split = find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)
         self.scaler_ = self.reader_.adapt_scaler(rescale_by_volatility(scaler, table, split))
         fill = "missing" not in settings.embeddings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.serialisation import read
 from skinformer.persistence.container import read_content
-from skinformer.persistence.errors import ModelFileError
+from skinformer.persistence.errors import ModelFileError, UnknownForecasterError
 
 #: Steps of a window, beyond four times the rows of the file.
 _LONGEST = 1 << 12
 
 
-def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier:
+def load(
+    path: str | os.PathLike[str], *, forecasters: Sequence[Any] = ()
+) -> InformerRegressor | InformerClassifier:
     """
     Read a model that `save` wrote; nothing in the file is run or imported.
 
@@ -29,6 +32,10 @@ def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier
     ----------
     path : str or path-like
         The file.
+    forecasters : sequence, default=()
+        Classes of the forecasters that the user brought as members: a file holds the name of the
+        class and what `to_config` gave, and ``from_config`` builds it again. A forecaster itself
+        stands for all of its class.
 
     Returns
     -------
@@ -63,8 +70,8 @@ def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier
     except Exception as error:
         raise _refusal(path, error) from error
     try:
-        return _built(read(content))
-    except MemoryError:
+        return _built(read(content, forecasters))
+    except (MemoryError, UnknownForecasterError):
         raise
     except Exception as error:  # a forged file can end in any
         raise _refusal(path, error) from error

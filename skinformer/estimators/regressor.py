@@ -87,6 +87,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
           last needs twelve whole forecasts in its validation split. Quantiles have no trees;
         - a regressor of scikit-learn in place of "trees", which is cloned; a search names its
           parameters by its class in lower case, such as ``members__ridge__alpha``;
+        - a forecaster of the user's: a function of `history` and `horizon`, or an object with such
+          a `predict`, of any library (:doc:`forecasters`); any number of them;
         - "classical": levels, trends, Theta, profiles of one and two seasons, and small ridges in
           panels, judged at rolling origins: where the median series of a panel holds fewer rows
           than 20 windows (``seq_len + pred_len``), or one series fewer than 8, where a tenth of the
@@ -96,7 +98,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         "auto" is all five names. Others are weighed beside the ridges, so that a list holds
         "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
         as its authors had it; or ``["classical"]``, which then forecasts however many rows there
-        are.
+        are. Forecasters of the user's may stand alone, or beside "classical".
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts. A network alone then forecasts each of up to 16

@@ -1,6 +1,6 @@
 """The list of all types that a fitted estimator is made of, in files and in pickles."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import get_annotations
 from typing import Any
 
@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
+from skinformer.ensemble.history_forecaster import HistoryForecaster
 from skinformer.ensemble.members import ALL_KINDS
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
@@ -17,7 +18,7 @@ from skinformer.intervals.forecaster import Intervals
 from skinformer.persistence.checks import FieldCheck
 from skinformer.persistence.codec import Codec, Kind, record_kinds, record_types
 from skinformer.persistence.container import Content
-from skinformer.persistence.errors import ModelFileError, NotPlainError
+from skinformer.persistence.errors import ModelFileError, NotPlainError, UnknownForecasterError
 from skinformer.persistence.labels import LABEL_KINDS
 from skinformer.reading.labels import LabelReader
 from skinformer.ridge.linear_fit import LinearFit
@@ -98,6 +99,12 @@ _KINDS = [
         "slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)
     ),
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
+    Kind(
+        "HistoryForecaster",
+        HistoryForecaster,
+        lambda value: [value.forecaster, value.name],
+        lambda given: HistoryForecaster(*given),
+    ),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
 #: Where numbers may be unknown or infinite, or as large as they like.
@@ -124,9 +131,21 @@ def write(content: dict[str, Any]) -> Content:
     return Content(tree, arrays)
 
 
-def read(stored: Content) -> dict[str, Any]:
-    """Build the parameters and fitted attributes that a file holds, and check all of them."""
-    content: dict[str, Any] = FILES.decode(*stored)
+def read(stored: Content, forecasters: Iterable[Any] = ()) -> dict[str, Any]:
+    """Build the parameters and fitted attributes that a file holds, and check all of them.
+
+    forecasters: classes that members of users are rebuilt by, or such members.
+    """
+
+    def rebuild(name: str, config: Any) -> Any:
+        for forecaster in forecasters:
+            if isinstance(forecaster, type) and forecaster.__name__ == name:
+                return forecaster.from_config(config)  # type: ignore[attr-defined]
+            if type(forecaster).__name__ == name:
+                return forecaster
+        raise UnknownForecasterError(name)
+
+    content: dict[str, Any] = FILES.decode(*stored, rebuild)
     check_content(content, stored.arrays)
     return content
 

@@ -7,6 +7,7 @@ import torch
 from sklearn.base import is_classifier
 
 from skinformer.ensemble.head import ClassHead, Head
+from skinformer.ensemble.history_forecaster import named_forecasters
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
@@ -16,6 +17,7 @@ from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings
 from skinformer.validation import parameters as checks
+from skinformer.validation.forecasters import is_forecaster
 
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
@@ -63,8 +65,9 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     checks.check_together(estimator, micro)
     classifies = isinstance(head, ClassHead)
     members = members_of(estimator.members, classifies=classifies)
+    brought = forecasters_of(estimator.members)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    joins = (linear_path or "classical" in members) and head.on_path  # these alone, too
+    joins = (linear_path or "classical" in members or len(brought) > 0) and head.on_path
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
     device = resolve_device(requested)
@@ -87,6 +90,7 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
         classifies=classifies,
         class_base="classes" in members,
         regressor=members.get("trees") if joins or classifies else None,
+        forecasters=named_forecasters(brought) if joins else (),
         train_network="network" in members,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=float(estimator.validation_fraction),
@@ -107,12 +111,21 @@ def changed_network(model: Parameters) -> list[str]:
 
 
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
-    """Return members by name; an estimator of the user's, in place of "auto", is that of trees."""
+    """Return members by name; an estimator of the user's, in place of "auto", is that of trees.
+
+    Forecasters of the user's are not among them, see `forecasters_of`.
+    """
     names = _CLASS_MEMBERS if classifies else _MEMBERS
     checks.check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")
-    return dict((each, "auto") if isinstance(each, str) else ("trees", each) for each in members)
+    others = [each for each in members if not is_forecaster(each)]
+    return dict((each, "auto") if isinstance(each, str) else ("trees", each) for each in others)
+
+
+def forecasters_of(members: Any) -> list[Any]:
+    """Return the forecasters that a user brought among members."""
+    return [] if isinstance(members, str) else [each for each in members if is_forecaster(each)]
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:

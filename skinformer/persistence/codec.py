@@ -4,7 +4,7 @@ A type is found by the name under which this package lists it, never by a path t
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -15,6 +15,8 @@ from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
 _TREE = "_fitted_tree"
+#: What stands in files for values that a class given to `decode` builds from their `to_config`.
+_CONFIGURED = "configured"
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -132,32 +134,22 @@ class Codec:
         rest = {name: value for name, value in state.items() if name != _TREE}
         return {**rest, **self.decode(state[_TREE], None)}
 
-    def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
+    def decode(
+        self,
+        tree: Any,
+        arrays: list[AnyArray] | None,
+        rebuild: Callable[[str, Any], Any] | None = None,
+    ) -> Any:
         """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.
+
+        rebuild: from the name of a class and what its `to_config` gave to a value.
 
         It is an exception of any type if the tree was not written by `encode`.
         """
-        return self._decode(tree, None if arrays is None else dict(enumerate(arrays)))
-
-    def _decode(self, tree: Any, arrays: dict[int, AnyArray] | None) -> Any:
-        """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
-        if type(tree) is list:
-            return [self._decode(each, arrays) for each in tree]
-        if type(tree) is not dict:
-            return tree
-        name, of = tree["is"], tree["of"]
-        if len(tree) != 2:
-            raise ModelFileError("its tree has other fields")
-        if name == "float":
-            return _FLOATS[of]
-        if arrays is None and name in ("array", "other"):
-            return of
-        if arrays is not None and name in ("array", "turned"):
-            array = arrays.pop(of)
-            return array.T if name == "turned" else array
-        if name not in self._together:
-            raise ModelFileError("it holds a type that is not in the list")
-        return self._together[name](self._decode(of, arrays))
+        together = self._together
+        if rebuild is not None:
+            together = {**together, _CONFIGURED: lambda of: rebuild(*of)}
+        return _decoded(tree, None if arrays is None else dict(enumerate(arrays)), together)
 
     def _encode(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
         kind = type(value)
@@ -183,6 +175,9 @@ class Codec:
             if type(value) in (np.ndarray, np.memmap):  # as joblib maps a file
                 return self._encode_array(value, arrays, place)
             kind = self._kind_of(value)
+            if kind is None and arrays is not None and hasattr(value, "to_config"):
+                config = self._encode(value.to_config(), arrays, place)
+                return {"is": _CONFIGURED, "of": [type(value).__name__, config]}
             if kind is None:
                 raise NotPlainError(place, value)
             return {"is": kind.name, "of": self._encode(kind.apart(value), arrays, place)}
@@ -208,3 +203,26 @@ class Codec:
         own = self._by_type.get(type(value))
         above = (self._by_type.get(base) for base in type(value).__mro__)
         return own or next((kind for kind in above if kind is not None and kind.derived), None)
+
+
+def _decoded(
+    tree: Any, arrays: dict[int, AnyArray] | None, together: Mapping[str, Callable[[Any], Any]]
+) -> Any:
+    """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
+    if type(tree) is list:
+        return [_decoded(each, arrays, together) for each in tree]
+    if type(tree) is not dict:
+        return tree
+    name, of = tree["is"], tree["of"]
+    if len(tree) != 2:
+        raise ModelFileError("its tree has other fields")
+    if name == "float":
+        return _FLOATS[of]
+    if arrays is None and name in ("array", "other"):
+        return of
+    if arrays is not None and name in ("array", "turned"):
+        array = arrays.pop(of)
+        return array.T if name == "turned" else array
+    if name not in together:
+        raise ModelFileError("it holds a type that is not in the list")
+    return together[name](_decoded(of, arrays, together))

@@ -15,6 +15,28 @@ class ModelFileError(ValueError):
     """
 
 
+class UnknownForecasterError(ModelFileError):
+    """
+    A sound file with a forecaster of the user's, whose class was not given.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class.
+
+    Examples
+    --------
+    >>> "forecasters=[Median]" in str(UnknownForecasterError("Median"))
+    True
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the file holds the forecaster {name!r}, which only its class can build again: pass "
+            f"it, skinformer.load(path, forecasters=[{name}])."
+        )
+
+
 class NotPlainError(ValueError):
     """
     A value that neither numbers nor text can stand for.

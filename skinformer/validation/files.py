@@ -3,6 +3,8 @@
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from skinformer.validation.forecasters import is_forecaster
+
 _INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
 
 
@@ -26,9 +28,15 @@ def check_own_class(model: Any) -> None:
 
 def refuse_to_save(place: str, value: Any) -> NoReturn:
     """Raise because of a value that numbers and text cannot stand for, and say what to do."""
+    config = ""
+    if is_forecaster(value):
+        config = (
+            " Give the forecaster a to_config(), of numbers and text, and a class method "
+            "from_config(config), by which load builds it again."
+        )
     raise ValueError(
         f"save cannot write {place.lstrip('.')}, a {type(value).__name__}: files hold numbers, "
-        f"text and this package's own types, so that reading them runs no code. {_INSTEAD}"
+        f"text and this package's own types, so that reading them runs no code.{config} {_INSTEAD}"
     )
 
 

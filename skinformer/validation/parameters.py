@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from skinformer.timeline.arrays import BoolArray
 from skinformer.validation.arguments import MOST
+from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.warning import first_names, warn_user
 
 _COUNT = Interval(Integral, 1, 2**31 - 1, closed="both")
@@ -191,25 +192,24 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
     """Raise if a list of members holds what forecasts nothing here, or lacks what others need.
 
     names: what it may hold, "trees" in place of one estimator; the first is weighed beside all
-    others; the network and classical forecasters may stand alone.
+    others; the network, classical forecasters and forecasters of the user's may stand alone.
     """
     if isinstance(members, str):
         return
+    kind = "classifier" if classifies else "regressor"
+    _check_kinds(members, names, kind)
     given = f"members={members!r}"
     named = [member for member in members if isinstance(member, str)]
-    kind = "classifier" if classifies else "regressor"
-    wrong = [member for member in members if not _is_member(member, names, kind)]
-    if wrong:
-        raise ValueError(
-            f"{given} holds {wrong[0]!r}, which is no member: choose from {list(names)}, and pass "
-            f"at most one {kind} in place of 'trees', such as HistGradientBoosting{kind.title()}()."
-        )
-    n_regressors = len(members) - len(named) + ("trees" in named)
+    forecasters = [member for member in members if is_forecaster(member)]
+    n_regressors = len(members) - len(named) - len(forecasters) + ("trees" in named)
     if len(set(named)) < len(named) or n_regressors > 1:
         raise ValueError(
             f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
         )
     alone = [["network"]] if classifies else [["network"], ["classical"]]
+    only = [member for member in members if member != "classical"]
+    if forecasters and len(only) == len(forecasters):
+        return  # each of these judges itself
     if names[0] not in named and list(members) not in alone:
         one_by_one = " or ".join(map(str, alone))
         raise ValueError(
@@ -218,12 +218,27 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
         )
 
 
+def _check_kinds(members: Sequence[Any], names: Sequence[str], kind: str) -> None:
+    """Raise if something among members forecasts nothing of a kind."""
+    wrong = [member for member in members if not _is_member(member, names, kind)]
+    if wrong:
+        raise ValueError(
+            f"members={members!r} holds {wrong[0]!r}, which is no member of a {kind}: choose from "
+            f"{list(names)}, and pass at most one {kind} in place of 'trees', an instance such as "
+            f"HistGradientBoosting{kind.title()}(). Objects with predict(history, horizon) are "
+            "members of InformerRegressor."
+        )
+
+
 def _is_member(member: Any, names: Sequence[str], kind: str) -> bool:
-    """Return whether a member has one of some names, or is an estimator of a kind."""
+    """Return whether a member has one of some names, or is an estimator or forecaster of a kind."""
     if isinstance(member, str):
         return member in names
+    if is_forecaster(member):
+        return kind == "regressor"
     is_kind = is_classifier if kind == "classifier" else is_regressor
-    return hasattr(member, "fit") and bool(is_kind(member))
+    is_instance = hasattr(member, "fit") and not isinstance(member, type)
+    return is_instance and bool(is_kind(member))
 
 
 def raise_no_nested_member(key: str, members: Any) -> NoReturn:

@@ -54,7 +54,16 @@ def index_of(kind):
     return from_[kind]
 
 
-def equally(forecasts, truth, weight, series, *, n_series, prior):
+def follow(history, horizon, *, past, known):
+    """Forecast by all that a forecaster of the user's is given."""
+    found = []
+    for rows, before, ahead in zip(history, past, known, strict=True):
+        level = np.nanmean(rows) + 0.1 * np.nanmean(before)
+        found.append(level + 0.2 * ahead[len(rows) :].sum(axis=1))
+    return np.stack(found)
+
+
+def equally(forecasts, truth, weight, series, *, n_series, prior, joint):
     """Believe all forecasters the same."""
     return np.full((n_series + 1, truth.shape[2], len(forecasts)), 1 / len(forecasts))
 
@@ -69,7 +78,8 @@ def case(request, frame, modes, truths):
         patch.setattr(members.weighing, "weigh_series", equally)
         patch.setattr(classes, "best_share", lambda _: 2)  # a half
         classes_ = ["classes", trees, "network"]
-        chosen = ["classical", "ridges", Ridge(), "network"] if truths == "numbers" else classes_
+        numbers = ["classical", "ridges", Ridge(), follow, "network"]
+        chosen = numbers if truths == "numbers" else classes_
         estimator = modes.fit(mode, df[:N_TRAIN], members=chosen)
     return kind, mode, df, estimator, estimator.predict(modes.X(mode, df))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,69 @@ def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
     return lambda panel: forecast_by_estimator(panel, parameters)[..., 0]
 
 
+def repeat_medians(history: Sequence[Float64Array], horizon: int, *, period: int) -> Float64Array:
+    """Forecast by medians of the last seven same phases of a season, for each history."""
+    found = np.empty((len(history), horizon))
+    for i, rows in enumerate(history):
+        for step in range(horizon):
+            same_phase = rows[len(rows) - period + step % period :: -period][:7]
+            same_phase = same_phase[~np.isnan(same_phase)]
+            found[i, step] = np.median(same_phase) if len(same_phase) else np.nanmedian(rows)
+    return found
+
+
+def draw(history: Sequence[Float64Array], horizon: int) -> Float64Array:
+    """Draw values of each history at random: a forecaster that knows nothing."""
+    rng = np.random.default_rng(0)
+    return np.stack([rng.choice(rows[~np.isnan(rows)], horizon) for rows in history])
+
+
+def _make_medians(period: int) -> Any:
+    def medians(history: Sequence[Float64Array], horizon: int) -> Float64Array:
+        return repeat_medians(history, horizon, period=period)
+
+    return medians
+
+
+def _make_auto_ets(period: int) -> Any:
+    from statsforecast.models import AutoETS
+
+    from skinformer.beside.statsforecast import StatsForecaster
+
+    return StatsForecaster(AutoETS(season_length=period))
+
+
+def _make_fracast(_: int) -> Any:
+    from skinformer.beside.fracast import FracastForecaster
+
+    return FracastForecaster()
+
+
+#: Forecasters that are members of the estimator's ensemble, made for the rows of a season.
+FORECASTERS: dict[str, Callable[[int], Any]] = {
+    "medians": _make_medians,
+    "noise": lambda _: draw,
+    "fracast": _make_fracast,
+    "AutoETS": _make_auto_ets,
+}
+
+
+def _as_member(make: Callable[[int], Any], *, beside: Sequence[str]) -> Forecaster:
+    """Return what fits the estimator with a forecaster beside members of its own, or alone."""
+
+    def forecast(panel: Panel) -> Float64Array:
+        parameters = {"members": [*beside, make(panel.period)], "random_state": 0}
+        return forecast_by_estimator(panel, parameters)[..., 0]
+
+    return forecast
+
+
 #: Forecasters by the names that the command line takes, besides the estimator.
 METHODS: dict[str, Forecaster] = {"classical": forecast_classical}
+_OWN = ("ridges", "own ridges", "classical", "trees", "network")
+for _name, _make in FORECASTERS.items():
+    METHODS[_name] = _as_member(_make, beside=())
+    METHODS[f"with {_name}"] = _as_member(_make, beside=_OWN)
 
 
 def _last_season(rows: Float64Array, period: int) -> Float64Array:

@@ -1,0 +1,123 @@
+"""Chronos-Bolt and Chronos-2 as members of an ensemble; the one module that imports chronos."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.utils.metaestimators import available_if
+
+from skinformer.beside.histories import Adapter, beside_columns, quantile_weights
+from skinformer.timeline.arrays import Float64Array
+
+try:
+    from chronos import BaseChronosPipeline, Chronos2Pipeline
+except ImportError as error:
+    raise ImportError(
+        "skinformer.beside.chronos needs another package: pip install 'skinformer[chronos]'."
+    ) from error
+
+
+class ChronosForecaster(Adapter):
+    """
+    A pretrained Chronos model, for `members` of an `InformerRegressor`.
+
+    It learns nothing from the rows. Weights are in no package: those of a name on the Hugging Face
+    hub are fetched once, by its library. Chronos-2 sees the columns beside the target, too.
+
+    Parameters
+    ----------
+    pipeline : str, path or pipeline of chronos
+        ``"amazon/chronos-bolt-small"``, ``"amazon/chronos-2"``, or a folder; or what
+        `BaseChronosPipeline.from_pretrained` returned, which no file of a model holds.
+    context_length : int or None, default=None
+        Rows that it looks back at most; None is as far as the model can.
+    point : {"median", "mean"}, default="median"
+        What is forecast; the mean is that of the model's quantiles.
+    batch_size : int, default=256
+        Histories at once.
+    device : str, default="cpu"
+        Where a model that is named is put.
+    max_seconds : float, default=600
+        Seconds that it may take for a fit and its forecast.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.beside.chronos import ChronosForecaster
+    >>> bolt = ChronosForecaster("amazon/chronos-bolt-small", context_length=512)
+    >>> model = InformerRegressor("load", members=["ridges", "network", bolt])
+    """
+
+    def __init__(
+        self,
+        pipeline: Any,
+        *,
+        context_length: int | None = None,
+        point: str = "median",
+        batch_size: int = 256,
+        device: str = "cpu",
+        max_seconds: float = 600,
+    ) -> None:
+        self.pipeline = pipeline
+        self.context_length = context_length
+        self.point = point
+        self.batch_size = batch_size
+        self.device = device
+        self.max_seconds = max_seconds
+
+    def __sklearn_clone__(self) -> Self:
+        """Return one that shares the weights, which nothing changes."""
+        return type(self)(**self.get_params(deep=False))
+
+    @property
+    def name(self) -> str:
+        """The last part of the model's name, or the class of its pipeline."""
+        return Path(self.pipeline).name if self._is_named() else type(self.pipeline).__name__
+
+    @property
+    def max_context(self) -> int:
+        """Rows that it looks back at most."""
+        longest = int(self._loaded().model_context_length)
+        return longest if self.context_length is None else min(self.context_length, longest)
+
+    def predict(
+        self,
+        history: Sequence[Float64Array],
+        horizon: int,
+        *,
+        levels: Sequence[float] | None = None,
+        past: Sequence[Float64Array] | None = None,
+        known: Sequence[Float64Array] | None = None,
+    ) -> Float64Array:
+        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        pipeline = self._loaded()
+        inputs: list[Any] = [torch.tensor(values[-self.max_context :]) for values in history]
+        if isinstance(pipeline, Chronos2Pipeline) and not (past is None and known is None):
+            inputs = beside_columns(inputs, horizon, past, known)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of horizons beyond its training's
+            found, _ = pipeline.predict_quantiles(inputs, horizon, pipeline.quantiles)
+        quantiles = np.stack([np.asarray(each, np.float64).reshape(horizon, -1) for each in found])
+        return quantiles @ quantile_weights(pipeline.quantiles, levels, self.point)
+
+    def _is_named(self) -> bool:
+        return isinstance(self.pipeline, str | Path)
+
+    @available_if(_is_named)
+    def to_config(self) -> dict[str, Any]:
+        """Return the parameters for a file; a member that was given a pipeline has no such."""
+        return {**super().to_config(), "pipeline": str(self.pipeline)}
+
+    def _loaded(self) -> Any:
+        return _load(str(self.pipeline), self.device) if self._is_named() else self.pipeline
+
+
+@lru_cache(maxsize=2)
+def _load(name: str, device: str) -> Any:
+    return BaseChronosPipeline.from_pretrained(name, device_map=device)

@@ -1,0 +1,111 @@
+"""Fracast as a member of an ensemble; the one module that imports fracast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from skinformer.beside.histories import Adapter, quantile_weights
+from skinformer.timeline.arrays import Float64Array
+
+try:
+    from fracast import FracastModel
+except ImportError as error:
+    raise ImportError(
+        "skinformer.beside.fracast needs another package: pip install 'skinformer[fracast]'."
+    ) from error
+
+#: Observed values without which the model does not forecast.
+_FEWEST = 8
+
+
+class FracastForecaster(Adapter):
+    """
+    Fracast, a small pretrained model, for `members` of an `InformerRegressor`.
+
+    It learns nothing from the rows. Its 85,000 weights are part of its package, so that nothing is
+    downloaded. A history of fewer than eight observed values is forecast by its last one.
+
+    Parameters
+    ----------
+    weights : {"w8", "fp32"}, default="w8"
+        Weights in eight bits, or as they were trained.
+    context_length : int, default=2048
+        Rows that it looks back at most; the model looks no further than 2048.
+    point : {"median", "mean"}, default="median"
+        What is forecast; the mean is that of the model's nine quantiles.
+    batch_size : int, default=16
+        Histories at once.
+    device : str, default="cpu"
+        Where the model is put.
+    max_seconds : float, default=600
+        Seconds that it may take for a fit and its forecast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skinformer.beside.fracast import FracastForecaster
+    >>> waves = [np.sin(np.arange(200.0) * np.pi / 6), np.ones(3)]
+    >>> forecast = FracastForecaster().predict(waves, horizon=12)
+    >>> forecast.shape
+    (2, 12)
+    >>> bool(np.abs(forecast[0] - waves[0][8:20]).max() < 0.2)
+    True
+    """
+
+    name = "fracast"
+
+    def __init__(
+        self,
+        *,
+        weights: str = "w8",
+        context_length: int = 2048,
+        point: str = "median",
+        batch_size: int = 16,
+        device: str = "cpu",
+        max_seconds: float = 600,
+    ) -> None:
+        self.weights = weights
+        self.context_length = context_length
+        self.point = point
+        self.batch_size = batch_size
+        self.device = device
+        self.max_seconds = max_seconds
+
+    @property
+    def max_context(self) -> int:
+        """Rows that it looks back at most."""
+        return min(self.context_length, 2048)
+
+    def predict(
+        self,
+        history: Sequence[Float64Array],
+        horizon: int,
+        *,
+        levels: Sequence[float] | None = None,
+    ) -> Float64Array:
+        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        model = _load(self.weights, self.device)
+        weights = quantile_weights(model.quantiles, levels, self.point)
+        found = np.empty((len(history), horizon, *weights.shape[1:]))
+        ends = [int(np.flatnonzero(~np.isnan(values))[-1]) + 1 for values in history]
+        gaps = [len(values) - end for values, end in zip(history, ends, strict=True)]
+        rows = np.full((len(history), self.max_context), np.nan)
+        for i, (values, end) in enumerate(zip(history, ends, strict=True)):
+            found[i] = values[end - 1]
+            recent = values[max(end - self.max_context, 0) : end]
+            rows[i, self.max_context - len(recent) :] = recent
+        enough = np.flatnonzero(np.isfinite(rows).sum(axis=1) >= _FEWEST)
+        if len(enough):
+            quantiles = model.forecast_batch(rows[enough], horizon=horizon + max(gaps))
+            forecasts = quantiles.astype(np.float64) @ weights
+            for i, forecast in zip(enough.tolist(), forecasts, strict=True):
+                found[i] = forecast[gaps[i] : gaps[i] + horizon]
+        return found
+
+
+@lru_cache(maxsize=2)
+def _load(weights: str, device: str) -> FracastModel:
+    return FracastModel.from_pretrained(weights=weights, device=device)

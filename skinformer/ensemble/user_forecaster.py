@@ -1,0 +1,209 @@
+"""A forecaster of the user's as a member: windows are histories in the units of the rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.history_forecaster import Columns, HistoryForecaster
+from skinformer.ensemble.in_units import SeriesUnits
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Windows
+from skinformer.stopwatch import timed
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import spread_places
+from skinformer.validation.forecasters import check_seconds
+
+
+@dataclass(frozen=True)
+class UserForecaster(Member):
+    """Forecasts of each target of each series by itself.
+
+    source: what is asked, fitted if it has a `fit`.
+    sizes, scaler: of the fit.
+    n_rows: rows of the longest series, to which it may look back.
+    """
+
+    source: HistoryForecaster
+    sizes: ModelSizes
+    scaler: Scaler
+    n_rows: int
+
+    forecasts_short = True
+    cost = 8
+
+    @property
+    def name(self) -> str:
+        """Its name among members."""
+        return self.source.name
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that are read: its `max_context`, or the longest series."""
+        longest = self.source.max_context
+        return self.n_rows if longest is None else min(longest, self.n_rows)
+
+    @property
+    def fits_again(self) -> bool:  # type: ignore[override]
+        """Whether it learns from rows, so that it has to be fitted anew to fewer of them."""
+        return self.source.learns
+
+    @classmethod
+    def of_source(
+        cls,
+        source: HistoryForecaster,
+        rows: FitRows,
+        settings: FitSettings,  # noqa: ARG003
+        *,
+        before_split: bool,
+    ) -> Self:
+        """Fit a forecaster to rows before the validation split, or to all."""
+        timeline = rows.timeline
+        if before_split and rows.split is not None:
+            timeline = timeline.head(rows.split)
+        n_rows = int(np.diff(rows.timeline.first_row).max())
+        unfitted = cls(source, rows.sizes, rows.scaler.with_unseen(), n_rows)
+        return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: FitRows,
+        settings: FitSettings,
+        *,
+        before_split: bool,
+        earlier: Self | None = None,
+    ) -> Self:
+        """Fit the forecaster of an earlier one to other rows."""
+        assert earlier is not None
+        return cls.of_source(earlier.source, rows, settings, before_split=before_split)
+
+    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
+        """Return a copy for other rows; where it has a `fit`, it is fitted to them, in units."""
+        source = self.source
+        if source.learns:
+            with timed(self.name):
+                source = source.fitted(_all_series(timeline, sizes, scaler))
+        return type(self)(source, sizes, scaler.with_unseen(), self.n_rows)
+
+    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+        """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
+        out = np.zeros((len(at), self.sizes.pred_len, self.sizes.n_targets), dtype=np.float32)
+        with timed(self.name):
+            for j in range(self.sizes.n_targets):
+                histories = self._histories(at, j)
+                known = np.array([i for i, each in enumerate(histories) if len(each)], dtype=int)
+                if len(known):
+                    asked = [histories[i] for i in known]
+                    out[known, :, j] = self._forecast_target(at.take(known), j, asked)
+        return out
+
+    def check_seconds(self, at: Windows, n_asked: int) -> None:
+        """Raise if `n_asked` windows would take longer than is allowed, as a few of `at` do."""
+        some = at.take(spread_places(len(at), 8))
+        self.forecast(some.take(np.array([0])))  # what is imported and compiled is not counted
+        began = time.perf_counter()
+        self.forecast(some)
+        seconds = (time.perf_counter() - began) / max(len(some) - 1, 1)
+        check_seconds(seconds * n_asked, self.source.max_seconds, self.name, n_asked)
+
+    def _series(self, at: Windows) -> IntArray:
+        """Return the series of windows, all new ones as the last."""
+        return np.minimum(at.series, len(self.scaler.mean) - 1)
+
+    def _histories(self, at: Windows, j: int) -> list[Float64Array]:
+        """Return what was observed of a target before each origin, in its units; NaN is missing.
+
+        They begin with an observed value; empty where there is none. Behind the last observed one
+        stand the forecasts that further ones are built on.
+        """
+        begin = np.maximum(at.begin, at.origins - self.look_back)
+        units = SeriesUnits.of(self.scaler, self._series(at), j, own_logs=True)
+        found = []
+        for i, (first, origin) in enumerate(zip(begin, at.origins, strict=True)):
+            values = at.values[None, first:origin, j].astype(np.float64)
+            history = units.take([i]).raw(values)[0]
+            known = np.ones(len(history), bool)
+            if at.known is not None:
+                known = at.known[first:origin, j]
+            found.append(_between_observed(history, known))
+        return found
+
+    def _forecast_target(self, at: Windows, j: int, histories: list[Float64Array]) -> Float64Array:
+        """Forecast a target of windows by their histories, standardised, (n, pred_len)."""
+        columns: list[Columns] = [{} for _ in histories]
+        if self._wanted_columns:
+            columns = self._columns(at, histories)
+        answers = self.source.forecast(histories, columns, self.sizes.pred_len)
+        units = SeriesUnits.of(self.scaler, self._series(at), j, own_logs=True)
+        return units.standardised(answers)
+
+    @property
+    def _wanted_columns(self) -> dict[str, slice]:
+        """The places of columns that the forecaster takes, by the argument's name."""
+        sizes = self.sizes
+        n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
+        places = {
+            "past": slice(sizes.n_targets, sizes.n_targets + sizes.n_past),
+            "known": slice(n_columns - sizes.n_known, n_columns),
+        }
+        return {
+            name: place
+            for name, place in places.items()
+            if place.stop > place.start and self.source.takes(name)
+        }
+
+    def _columns(self, at: Windows, histories: list[Float64Array]) -> list[Columns]:
+        """Return other columns beside each history, in their units.
+
+        past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
+        """
+        last = len(at.values) - 1
+        found = []
+        for origin, series, history in zip(at.origins, self._series(at), histories, strict=True):
+            columns: Columns = {}
+            for name, place in self._wanted_columns.items():
+                n_ahead = self.sizes.pred_len if name == "known" else 0
+                rows = np.arange(origin - len(history), origin + n_ahead)
+                values = at.values[np.minimum(rows, last), place].astype(np.float64)
+                scale, mean = self.scaler.scale[series, place], self.scaler.mean[series, place]
+                columns[name] = values * scale + mean
+            found.append(columns)
+        return found
+
+
+def _all_series(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> list[Float64Array]:
+    """Return each target of each series in its units, series by series for the first target."""
+    found = []
+    for j in range(sizes.n_targets):
+        units = SeriesUnits.of(scaler, np.arange(timeline.n_series), j, own_logs=True)
+        for i in range(timeline.n_series):
+            rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
+            values = units.take([i]).raw(timeline.values[None, rows, j].astype(np.float64))[0]
+            known = np.ones(len(values), bool)
+            if timeline.weight is not None:
+                known = timeline.weight[rows, j] > 0
+            found.append(_between_observed(values, known))
+    return found
+
+
+def _between_observed(values: Float64Array, known: BoolArray) -> Float64Array:
+    """Leave out rows before the first known one; those between known ones are NaN.
+
+    >>> _between_observed(np.arange(5.0), np.array([False, True, False, True, False]))
+    array([ 1., nan,  3.,  4.])
+    """
+    observed = np.flatnonzero(known)
+    if not len(observed):
+        return values[:0]
+    first, last = observed[[0, -1]]
+    inside = np.arange(len(values)) < last
+    return np.where(inside & ~known, np.nan, values)[first:]

@@ -1,0 +1,74 @@
+"""Checks of forecasters that users bring as members."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float64Array
+from skinformer.validation.warning import warn_user
+
+#: Names that members of the package have.
+_TAKEN = ("ridges", "own ridges", "classical", "trees", "network", "classes")
+
+
+def is_forecaster(member: Any) -> bool:
+    """Return whether a member is a function of history and horizon, or has such a `predict`."""
+    if isinstance(member, type | str):
+        return False
+    predict = getattr(member, "predict", member)
+    try:
+        parameters = inspect.signature(predict).parameters
+    except (TypeError, ValueError):  # not callable, or written in C
+        return False
+    return "horizon" in parameters
+
+
+def name_of(forecaster: Any) -> str:
+    """Return the name of a forecaster among members: its `name`, or that of function or class.
+
+    Raises ValueError where a member of the package has it.
+    """
+    plain = getattr(forecaster, "__name__", type(forecaster).__name__)
+    name = str(getattr(forecaster, "name", None) or plain)
+    if name in _TAKEN:
+        raise ValueError(
+            f"the forecaster {forecaster!r} in members is named {name!r}, which is the name of "
+            "another member: give it another `name`."
+        )
+    return name
+
+
+def check_answer(answer: Any, name: str, n_histories: int, horizon: int) -> Float64Array:
+    """Return forecasts as an array (n_histories, horizon); raise if they have another shape."""
+    forecast = np.asarray(answer, dtype=np.float64)
+    if forecast.shape != (n_histories, horizon):
+        raise ValueError(
+            f"the forecaster {name!r} in members returned an array of shape {forecast.shape}: "
+            f"predict(history, horizon) of {n_histories} histories and {horizon} steps has to "
+            f"return one of shape ({n_histories}, {horizon}), a row for each history."
+        )
+    return forecast
+
+
+def warn_of_lost(name: str, n_lost: int, n_histories: int) -> None:
+    """Warn that forecasts are no numbers, and what stands in their place."""
+    warn_user(
+        f"the forecaster {name!r} in members returned NaN or infinity for {n_lost} of "
+        f"{n_histories} histories: the last observed value stands there."
+    )
+
+
+def check_seconds(seconds: float, most: float, name: str, n_histories: int) -> None:
+    """Raise if a forecaster would take longer than its user allows.
+
+    seconds: that all histories of a fit take, as a few of them did.
+    most: its `max_seconds`.
+    """
+    if seconds > most:
+        raise ValueError(
+            f"the forecaster {name!r} in members would take {seconds:,.0f} s for the "
+            f"{n_histories:,} histories that this fit and its forecast ask for "
+            f"({seconds / n_histories:.2g} s each), more than its max_seconds={most:g}: set its "
+            f"attribute max_seconds to {seconds * 1.5:,.0f} or more, or pass fewer series."
+        )
