@@ -263,6 +263,29 @@ def test_it_is_drawn_explained_backtested_and_has_ranges(months):
     assert model.forecast().index[0] == pd.Timestamp("2024-04-01")
 
 
+def test_ranges_are_wide_where_its_quantiles_lie_far_apart():
+    """A forecaster may know which days are wild before they come."""
+    rng = np.random.default_rng(0)
+    size = np.repeat(rng.choice([1.0, 8.0], 120), 8)  # of days of eight rows
+    index = pd.date_range("2024-01-01", periods=len(size), freq="3h")
+    frame = pd.DataFrame({"y": 100 + size * rng.normal(size=len(size))}, index)
+
+    def knowing(history, horizon, *, levels=None):
+        ends = [int(np.abs(frame["y"].to_numpy() - rows[-1]).argmin()) + 1 for rows in history]
+        ahead = np.stack([np.resize(size[end:], horizon) for end in ends])
+        if levels is None:
+            return np.full(ahead.shape, 100.0)
+        return 100 + ahead[..., None] * 2.5 * (np.array(levels) - 0.5)
+
+    options = {"loss": [0.1, 0.5, 0.9], "seq_len": 16, "pred_len": 8, **QUICK}
+    model = InformerRegressor("y", members=[knowing], **options).fit(frame[:640])
+    low, high = model.predict_interval(frame[640:], coverage=0.8).T
+    wild = size[640:] > 1
+    assert (high - low)[wild].mean() > 4 * (high - low)[~wild].mean()
+    inside = (low <= frame["y"][640:]) & (frame["y"][640:] <= high)
+    assert 0.7 < inside.mean() < 0.9
+
+
 def test_a_search_chooses_among_forecasters_and_their_parameters(months):
     grid = {"members": [[Level()], [repeat_season]]}
     model = InformerRegressor("y", members=[Level()], **MONTHS)
