@@ -96,3 +96,11 @@ def test_chronos_2_sees_columns_and_bolt_the_target_alone(pipeline, histories):
     beside = ChronosForecaster(pipeline).predict(histories, 5, past=past, known=known)
     assert np.isfinite(beside).all()
     assert np.array_equal(alone, beside) == isinstance(pipeline, ChronosBoltPipeline)
+
+
+@pytest.mark.slow
+def test_the_example_gives_a_weak_member_little_weight(run_example):
+    """Its errors are a quarter larger than the default's."""
+    names = run_example("chronos_member.py")
+    assert names["errors"]["both"] < 1.02 * names["errors"]["default"]
+    assert names["weights"]["ChronosBoltPipeline"] < 0.15
