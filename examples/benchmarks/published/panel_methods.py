@@ -69,8 +69,9 @@ def _make_medians(period: int) -> Any:
 
 
 def _make_auto_ets(period: int) -> Any:
-    from skinformer.beside.statsforecast import StatsForecaster
     from statsforecast.models import AutoETS
+
+    from skinformer.beside.statsforecast import StatsForecaster
 
     return StatsForecaster(AutoETS(season_length=period))
 
