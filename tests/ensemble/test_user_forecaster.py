@@ -294,6 +294,9 @@ def test_a_search_chooses_among_forecasters_and_their_parameters(months):
     grid = {"members__level__n_rows": [1, 24]}
     search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=6)).fit(months)
     assert search.best_estimator_.members[0].n_rows in (1, 24)
+    several = InformerRegressor("y", members=[Level(2), repeat_season, Level(24)])
+    several.set_params(**{"members__level-2__n_rows": 5})
+    assert [several.members[0].n_rows, several.members[2].n_rows] == [2, 5]
 
 
 def test_clones_and_pickles_forecast_the_same(months):
@@ -309,8 +312,8 @@ def test_a_file_holds_what_its_class_builds_again(months, tmp_path):
     model.save(path)
     with pytest.raises(skinformer.ModelFileError, match=r"forecasters=\[Level\]"):
         skinformer.load(path)
-    for given in (Level, Level(24)):
-        loaded = skinformer.load(path, forecasters=[given])
+    for given in ([Level], [Level(2), Level(24)]):
+        loaded = skinformer.load(path, forecasters=given)
         pd.testing.assert_frame_equal(loaded.forecast(), model.forecast())
 
 
