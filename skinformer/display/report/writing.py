@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from skinformer.display.axes import load_pyplot
-from skinformer.display.groups import group_label
+from skinformer.display.groups import GROUPS
 from skinformer.display.report.facts import TargetFacts, split_targets
-from skinformer.display.report.pictures import embed, pictures
+from skinformer.display.report.pictures import write_pictures
 from skinformer.display.report.sentences import describe_backtest, summary_sentences
 from skinformer.display.report.tables import comparison_table, group_table, series_table
 from skinformer.evaluation.comparison import aligned, named_results
@@ -95,15 +95,19 @@ def write_report(
     True
     """
     load_pyplot("write_report")
-    columns = ("origin", "time", "ahead", "target", "actual", "forecast")
-    tables = named_results(results, *columns)
-    first = next(iter(tables))
-    estimators = _by_name(estimator, first)
-    if "" in tables:
-        first = next(iter(estimators), "The model")
+    tables = named_results(results, "origin", "time", "ahead", "target", "actual", "forecast")
+    first, *others = tables
+    if isinstance(estimator, Mapping):
+        estimators = dict(estimator)
+    elif estimator is not None:
+        estimators = {first or type(estimator).__name__: estimator}
+    else:
+        estimators = {}
+    if not first:
+        first = str(next(iter(estimators), "The model"))
         tables = {first: tables[""]}
-    if reference is None and len(tables) > 1:
-        reference = list(tables)[-1]
+    if others and reference is None:
+        reference = others[-1]
     tables = aligned(tables, first if reference is None else reference)
     targets = split_targets(tables, unit, reference)
     if not targets:
@@ -131,15 +135,6 @@ def _element(name: str, text: Any) -> str:
     return f"<{name}>{escape(str(text))}</{name}>"
 
 
-def _by_name(estimator: Any, first: str) -> dict[str, Any]:
-    """Return estimators by the names of their results."""
-    if isinstance(estimator, Mapping):
-        return {str(name): each for name, each in estimator.items()}
-    if estimator is None:
-        return {}
-    return {first or getattr(estimator, "__name__", type(estimator).__name__): estimator}
-
-
 def _span(times: pd.Series) -> str:
     return f"{short_label(times.min())} to {short_label(times.max())}"
 
@@ -165,15 +160,15 @@ def _details(facts: TargetFacts) -> str:
     heading = str(facts.target)
     if facts.unit is not None:
         heading += f" (in {facts.unit})"
-    parts = [_element("h2", heading), comparison_table(facts), '<div class="grid">']
-    parts += [embed(picture) for picture in pictures(facts)]
-    parts.append("</div>")
+    pictures = "\n".join(write_pictures(facts))
+    parts = [_element("h2", heading), comparison_table(facts)]
+    parts.append(f'<div class="grid">{pictures}</div>')
     for group in facts.groups:
-        parts.append(_element("h3", f"By {group_label(group)}"))
+        parts.append(_element("h3", f"By {GROUPS.get(group, group)}"))
         parts.append(group_table(facts, group))
     if facts.series is not None:
         parts.append(_element("h3", "By series"))
-        parts.append(series_table(facts, facts.series))
+        parts.append(series_table(facts.series))
     return "\n".join(parts)
 
 
@@ -187,10 +182,8 @@ def _settings(result: pd.DataFrame, estimators: dict[str, Any]) -> str:
         "horizon": f"{result['ahead'].max():,}",
         "versions": ", ".join([f"Python {platform.python_version()}", *versions]),
     }
-    for name, estimator in estimators.items():
-        values[name] = repr(estimator)
     rows = ""
-    for name, value in values.items():
+    for name, value in {**values, **estimators}.items():
         rows += f"<tr>{_element('th', name)}{_element('td', value)}</tr>"
     heading = _element("h2", "Settings")
     return f'{heading}<div class="table words"><table>{rows}</table></div>'
