@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, ink, is_dark
+from skinformer.display.axes import Display, is_dark
 from skinformer.display.over_time import rule_times
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
 from skinformer.timeline.arrays import Float64Array
-from skinformer.timeline.clock import is_dated, short_label, timestamps
+from skinformer.timeline.clock import short_label, timestamps
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ class AttentionDisplay(Display):
     >>> AttentionDisplay(even).plot().ax_.get_title()
     'head 1'
     """
-
-    axes_: np.ndarray[Any, Any]
 
     def __init__(self, attention: AttentionMap) -> None:
         self.attention = attention
@@ -167,20 +165,16 @@ class AttentionDisplay(Display):
 
 def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
     """Return the map of a layer, of the first origin for None; raise if there is none."""
-    of_layer = [each for each in maps if (each.where, each.layer) == (where, layer)]
-    if not of_layer:
-        known = list(dict.fromkeys((each.where, each.layer) for each in maps))
-        raise ValueError(
-            f"where={where!r}, layer={layer!r} is none of the maps; they are of {known}."
-        )
-    first = of_layer[0]
-    if any(each.series != first.series for each in of_layer):
+    if len({each.series for each in maps}) > 1:
         raise ValueError(
             "maps hold several series: one is drawn. Pass "
-            f"[m for m in maps if m.series == {first.series!r}]."
+            f"[m for m in maps if m.series == {maps[0].series!r}]."
         )
+    layers = {(each.where, each.layer) for each in maps}
+    check_choice("(where, layer)", (where, layer), layers)
+    of_layer = [each for each in maps if (each.where, each.layer) == (where, layer)]
     by_origin = {each.origin: each for each in of_layer}
-    origin = first.origin if origin is None else origin
+    origin = of_layer[0].origin if origin is None else origin
     check_choice("origin", origin, by_origin)
     return by_origin[origin]
 
@@ -201,8 +195,8 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
     """Colour the weights of one head, and hatch what it does not select."""
     from matplotlib import colormaps
 
-    x = _token_borders(attention.key_times)
-    y = _token_borders(attention.query_times)
+    x = _token_borders(ax.xaxis, attention.key_times)
+    y = _token_borders(ax.yaxis, attention.query_times)
     colours = colormaps["afmhot" if is_dark(ax) else "afmhot_r"]  # zero is as the ground
     selected = attention.selected[head]
     mesh = ax.pcolormesh(
@@ -227,9 +221,6 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
         edgecolor="grey",
         hatch="////",
     )
-    origin = _places(pd.Index([attention.origin]))[0]
-    ax.axvline(origin, color=ink(ax), lw=0.8, ls=":")
-    ax.axhline(origin, color=ink(ax), lw=0.8, ls=":")
     ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
 
     rule_times(ax.xaxis, pd.Index(attention.key_times["first"], name="keys, time"))
@@ -241,19 +232,12 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
     return mesh
 
 
-def _places(times: pd.Index) -> Float64Array:
-    """Return the places of times on an axis: of dates the days since 1970, as in matplotlib."""
-    from matplotlib.dates import date2num
-
-    places: Any = timestamps(times)
-    if is_dated(places):
-        places = date2num(places)  # type: ignore[no-untyped-call]
-    return np.asarray(places, dtype=np.float64)
-
-
-def _token_borders(times: pd.DataFrame) -> Float64Array:
+def _token_borders(axis: Any, times: pd.DataFrame) -> Float64Array:
     """Return (n + 1,) borders: a token ends where the next begins, the last one a row later."""
-    first = _places(pd.Index(times["first"]))
-    last = _places(pd.Index(times["last"]))
+    begins = timestamps(pd.Index(times["first"]))
+    ends = timestamps(pd.Index(times["last"]))
+    axis.update_units(begins)
+    first = axis.convert_units(begins)
+    last = axis.convert_units(ends)
     row = first[1] - last[0] if len(first) > 1 else last[0] - first[0]
     return np.append(first, last[-1] + (row or 1.0))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.evaluation.ahead import split_last_step
+from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 #: Width of a letter, in sizes of the font, with some room.
 _LETTER = 0.55
-#: Of lines, by their place, so that eight differ on paper, too.
-MARKERS = "os^DvPX*"
 
 
 class Display:
@@ -48,8 +47,7 @@ class Display:
         """Return the target to draw, the first for None, and its rows; raise if there are none."""
         names = list(table["target"].unique())
         target = names[0] if target is None else target
-        if target not in names:
-            raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
+        check_choice("target", target, names)
         return target, table[table["target"] == target]
 
     @staticmethod

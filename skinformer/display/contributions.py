@@ -65,8 +65,6 @@ class ContributionDisplay(Display):
     'value (people), mean of 2 forecasts'
     """
 
-    drawn_: pd.DataFrame
-
     def __init__(
         self, contributions: pd.DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:

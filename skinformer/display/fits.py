@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer.display.axes import MARKERS, Display, ink, label_side, legend_above
-from skinformer.display.groups import GROUPS
+from skinformer.display.axes import Display, ink, legend_above
+from skinformer.display.groups import GROUPS, draw_groups
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 
 class TrainingDisplay(Display):
@@ -52,8 +51,6 @@ class TrainingDisplay(Display):
     >>> display.ax_.get_xlabel()
     'epoch'
     """
-
-    lines_: list[Line2D]
 
     def __init__(
         self, history: pd.DataFrame, *, trust: float | None = None, kept: int | None = None
@@ -113,23 +110,16 @@ class TrainingDisplay(Display):
             If matplotlib is not installed.
         """
         (ax,) = self._take_axes(ax, (7, 4))
-        epochs = self.history["epoch"]
-        self.lines_ = []
-        for column, label in (("loss", "training"), ("validation_loss", "validation")):
-            losses = self.history[column]
-            if losses.notna().any():
-                marker = MARKERS[len(self.lines_)]
-                self.lines_ += ax.plot(epochs, losses, marker=marker, ms=4, label=label)
-        if self.kept is not None:
-            ax.axvline(self.kept, color=ink(ax), lw=1, ls="--", label=f"kept: epoch {self.kept}")
+        losses = self.history.set_index("epoch")[["loss", "validation_loss"]]
+        losses = losses.set_axis(["training", "validation"], axis=1).dropna(axis=1, how="all")
+        self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
         label = "epoch"
+        if self.kept is not None:
+            ax.axvline(self.kept, color=ink(ax), lw=1, ls="--")
+            label += f"; dashed: {self.kept}, whose weights were kept"
         if self.trust is not None:
             label += f"\nThe forecast takes {self.trust:.0%} of the network's correction."
         ax.set_xlabel(label)
-        ax.locator_params(axis="x", integer=True)
-        label_side(ax, "loss, in standardised units")
-        ax.grid(axis="y", color=ink(ax), alpha=0.15)
-        legend_above(ax)
         return self
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,8 +19,6 @@ from skinformer.validation.index import time_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
-    from matplotlib.lines import Line2D
 
 
 class ForecastDisplay(BacktestDisplay):
@@ -72,9 +69,6 @@ class ForecastDisplay(BacktestDisplay):
     np.float64(2.0)
     """
 
-    actual_line_: Line2D
-    line_: Line2D
-    bands_: list[FillBetweenPolyCollection]
     _from_result = "from_backtest"
 
     def __init__(
@@ -88,10 +82,7 @@ class ForecastDisplay(BacktestDisplay):
         self.actual = _as_line(actual, "actual")
         self.forecast = _as_line(forecast, "forecast", pd.DataFrame(actual).index)
         _check_same_axis(self.actual.index, self.forecast.index)
-        self.quantiles = None
-        if quantiles is not None:
-            self.quantiles = _as_quantiles(quantiles)
-            _check_same_axis(self.actual.index, self.quantiles.index)
+        self.quantiles = None if quantiles is None else _as_quantiles(quantiles)
         self.unit = unit
 
     @classmethod
@@ -394,13 +385,8 @@ def _as_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
 
     Names of columns are levels, or end in one.
     """
-    lines = {}
-    for place, name in enumerate(quantiles.columns):
-        found = re.search(r"(?:^|_|q)(0?\.\d+)$", str(name))
-        if found is None:
-            raise ValueError(
-                f"quantiles have a column {name!r}, which does not end in a level. Name it by its "
-                "level, such as 0.05 or 'load_0.05', or pass from_predictions levels or coverage."
-            )
-        lines[float(found[1])] = _as_line(quantiles.iloc[:, place], "quantiles")
+    endings = [str(name).split("_")[-1].lstrip("q") for name in quantiles]
+    levels = checks.check_levels(endings, name="quantiles.columns")
+    named = quantiles.set_axis(levels, axis=1)
+    lines = {level: _as_line(values, "quantiles") for level, values in named.items()}
     return pd.DataFrame(lines).sort_index(axis=1)

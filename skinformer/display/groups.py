@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calendar import day_abbr
+from calendar import day_name
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations, cycle
 from typing import TYPE_CHECKING, Any, Self
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import MARKERS, ink, label_side, legend_above, with_unit
+from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.evaluation.comparison import group_key, named_results, quantile_columns, summary
 from skinformer.validation.arguments import check_choice
@@ -25,7 +25,12 @@ GROUPS = {"ahead": "steps ahead", "hour": "hour of the day", "day_of_week": "day
 
 
 def draw_groups(
-    ax: Axes, table: pd.DataFrame, label: str, nominal: Iterable[float] | None = None
+    ax: Axes,
+    table: pd.DataFrame,
+    label: str,
+    across: Iterable[float] = (0,),
+    *,
+    percent: bool = False,
 ) -> list[Line2D]:
     """
     Draw a line for each column: over numbers, or, as points, below one another.
@@ -38,8 +43,10 @@ def draw_groups(
         What is drawn; the index has the name of the groups, and a single column needs no legend.
     label : str
         Of the values.
-    nominal : iterable of float, default=None
-        Of shares: those that were requested, as dashed lines. None draws a line at zero.
+    across : iterable of float, default=(0,)
+        Values that have a dashed line.
+    percent : bool, default=False
+        Whether values are shares, shown in percent.
 
     Returns
     -------
@@ -53,47 +60,36 @@ def draw_groups(
     >>> draw_groups(Figure().subplots(), table, "error")[0].get_ydata()
     array([1., 3.])
     """
+    groups: Any = table.index.name
+    if groups == "day_of_week":
+        table = table.rename(index=dict(enumerate(day_name)))
     by_number = pd.api.types.is_numeric_dtype(table.index)
-    name: Any = table.index.name
-    groups = GROUPS.get(name, name)
     lines = []
-    for marker, column in zip(cycle(MARKERS), table):
-        style: dict[str, Any] = {"marker": marker, "ms": 4, "label": column}
+    for marker, name in zip(cycle("os^DvPX*"), table):  # eight differ on paper, too
+        style: dict[str, Any] = {"marker": marker, "ms": 4, "label": name}
         if by_number:
             spacing = len(table) // 50 + 1
-            lines += ax.plot(table.index, table[column], markevery=spacing, **style)
+            lines += ax.plot(table.index, table[name], markevery=spacing, **style)
         else:
-            lines += ax.plot(table[column], table.index.map(str), ls="", **style)
+            lines += ax.plot(table[name], table.index.map(str), ls="", **style)
+    groups = GROUPS.get(groups, groups)
     if by_number:
         ax.set_xlabel(groups)
-        _rule_numbers(ax, groups)
+        ax.locator_params(axis="x", integer=True, steps=[1, 2, 3, 6, 10])
         label_side(ax, label)
     else:
         ax.set(xlabel=label, ylabel=groups)
         ax.invert_yaxis()  # the first on top, as in the table
     ax.grid(axis="y", color=ink(ax), alpha=0.15)
-
     draw_across = ax.axhline if by_number else ax.axvline
-    if nominal is None:
-        draw_across(0, color=ink(ax), lw=0.8, zorder=1)
-    else:
-        for share in nominal:
-            draw_across(share, color=ink(ax), lw=1, ls="--")
+    for value in across:
+        draw_across(value, color=ink(ax), lw=1, ls="--", zorder=1)
+    if percent:
         values = ax.yaxis if by_number else ax.xaxis
         values.set_major_formatter("{x:.0%}")
     if len(lines) > 1:
         legend_above(ax)
     return lines
-
-
-def _rule_numbers(ax: Axes, groups: Any) -> None:
-    """Set ticks at usual hours and days."""
-    if groups == GROUPS["day_of_week"]:
-        ax.set_xticks(range(7), list(day_abbr))
-    elif groups == GROUPS["hour"]:
-        ax.set_xticks(range(0, 24, 3))
-    else:
-        ax.locator_params(axis="x", integer=True, steps=[1, 2, 4, 5, 10])
 
 
 class CoverageDisplay(BacktestDisplay):
@@ -131,8 +127,6 @@ class CoverageDisplay(BacktestDisplay):
     >>> CoverageDisplay.from_predictions(result).reached[["nominal", "reached"]].values.tolist()
     [[0.8, 0.75]]
     """
-
-    lines_: list[Line2D]
 
     def __init__(self, reached: pd.DataFrame, *, by: str | None = None) -> None:
         self.reached = reached
@@ -191,25 +185,17 @@ class CoverageDisplay(BacktestDisplay):
         """
         label = "share of the truth inside"
         (ax,) = self._take_axes(ax, (5, 5) if self.by is None else (7, 4))
-        draw = self._draw_shares if self.by is None else self._draw_groups
-        self.lines_ = draw(ax, label)
+        if self.by is not None:
+            self.lines_ = self._draw_groups(ax, label)
+            return self
+        table = self.reached.pivot_table("reached", "nominal", "result", sort=False)
+        self.lines_ = draw_groups(ax, table, f"reached: {label}", across=(), percent=True)
+        ax.axline((0, 0), slope=1, color=ink(ax), lw=1, ls="--")
+        ticks = np.linspace(0, 1, 6)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, aspect="equal")
+        ax.set_xlabel(f"nominal (dashed): {label}")
+        ax.xaxis.set_major_formatter("{x:.0%}")
         return self
-
-    def _draw_shares(self, ax: Axes, label: str) -> list[Line2D]:
-        """Draw reached against nominal shares, a line for each result."""
-        ax.axline((0, 0), slope=1, color=ink(ax), lw=1, ls="--", label="nominal")
-        lines = []
-        results = self.reached.groupby("result", sort=False)
-        for marker, (name, part) in zip(cycle(MARKERS), results):
-            shares = part["nominal"], part["reached"]
-            lines += ax.plot(*shares, marker=marker, ms=5, label=name or "reached")
-        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"nominal: {label}")
-        label_side(ax, f"reached: {label}")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter("{x:.0%}")
-        ax.grid(color=ink(ax), alpha=0.15)
-        legend_above(ax)
-        return lines
 
     def _draw_groups(self, ax: Axes, label: str) -> list[Line2D]:
         """Draw a line for each share of one result, or for each result the highest share."""
@@ -224,7 +210,7 @@ class CoverageDisplay(BacktestDisplay):
         if columns == "nominal":
             table.columns = (100 * table.columns).map("{:g} % nominal".format)
         nominal = reached["nominal"].unique()
-        return draw_groups(ax, table, f"{label}; dashed: nominal", nominal)
+        return draw_groups(ax, table, f"{label}; dashed: nominal", nominal, percent=True)
 
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
@@ -299,8 +285,6 @@ class ErrorDisplay(BacktestDisplay):
     >>> display.errors.index.name, display.label
     ('ahead', 'mean absolute error of load (MW)')
     """
-
-    lines_: list[Line2D]
 
     def __init__(self, errors: pd.DataFrame, *, label: str = "mean absolute error") -> None:
         self.errors = errors

@@ -78,7 +78,7 @@ def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetwe
     ['80 % of cases']
     """
     time, values = _break_at_gaps(quantiles)
-    levels = [float(level) for level in quantiles.columns]
+    levels = quantiles.columns.to_numpy()
     middle = len(levels) // 2
     bands = []
     for i in range(middle):

@@ -63,9 +63,6 @@ class ResidualDisplay(BacktestDisplay):
     [-0.75, 0.5]
     """
 
-    axes_: np.ndarray[Any, Any]
-    autocorrelation_: Float64Array
-
     def __init__(
         self, residuals: pd.DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:

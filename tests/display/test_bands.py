@@ -119,10 +119,10 @@ def test_long_labels_take_several_lines(actual, pyplot):
 @pytest.mark.parametrize(
     ("quantiles", "options", "message"),
     [
-        (pd.DataFrame({"a": [1.0]}), {}, "quantiles have a column 'a', which does not end in a "
-         "level. Name it by its level, such as 0.05 or 'load_0.05', or pass from_predictions "
-         "levels or coverage."),
-        (np.ones((30, 2)), {}, "quantiles have a column 0, which does not end in a level."),
+        (pd.DataFrame({"load_a": [1.0]}), {}, "quantiles.columns=['a'] must be a list of numbers "
+         "between 0 and 1, such as [0.1, 0.5, 0.9]."),
+        (np.ones((30, 2)), {}, "quantiles.columns=['0', '1'] must be a list of numbers between 0 "
+         "and 1"),
         (np.ones((30, 3)), {"coverage": 0.8}, "Length mismatch"),
         (pd.DataFrame({"a": [1.0]}), {"coverage": 0.8}, "Length mismatch"),
         (np.ones((30, 2)), {"coverage": [0.5, 2]}, "coverage=2 must be a number between 0 and 1: "

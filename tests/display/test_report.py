@@ -152,7 +152,6 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
         "There are too few origins, or they overlap too much, to test that.",
         "is to hold 80 % of the truth held 100 %: it is wider than needed. It is 2.5 MW wide",
         "forecaster MAE WAPE RMSE bias skill Diebold–Mariano p-value coverage width model 2 20 %",
-        "steps ahead forecasts MAE RMSE bias skill coverage width 1 2 1 1 1 75 % 100 % 2.5 2 2",
     ):
         assert said in text
 
@@ -254,7 +253,6 @@ def test_settings_name_versions_and_parameters(tmp_path):
     text = Page(path.read_text("utf-8")).text
     assert f"SeasonalNaive {naive!r}" in text
     assert f"pandas {pd.__version__}" in text
-    assert "times 2024-01-01 to 2024-01-02 23:00 origins 2, 2024-01-01 to 2024-01-02" in text
 
 
 def test_matplotlib_is_asked_for_by_name(monkeypatch, tmp_path):

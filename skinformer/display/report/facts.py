@@ -104,9 +104,8 @@ def split_targets(
     The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
-    known = first["actual"].notna()
-    for table in results.values():
-        known &= table["forecast"].notna()
+    needed = [first["actual"], *(table["forecast"] for table in results.values())]
+    known = pd.concat(needed, axis=1).notna().all(axis=1)
     targets = []
     for target, rows in known[known].groupby(first["target"], sort=False, observed=True):
         tables = {}

@@ -15,11 +15,10 @@ from typing import Any
 import pandas as pd
 
 from skinformer.display.axes import load_pyplot
-from skinformer.display.groups import GROUPS
 from skinformer.display.report.facts import TargetFacts, split_targets
 from skinformer.display.report.pictures import write_pictures
 from skinformer.display.report.sentences import describe_backtest, summary_sentences
-from skinformer.display.report.tables import comparison_table, group_table, series_table
+from skinformer.display.report.tables import comparison_table, series_table
 from skinformer.evaluation.comparison import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
@@ -117,7 +116,7 @@ def write_report(
         )
     parts = [_summary(targets, tables[first])]
     parts += [_details(facts) for facts in targets[:_DETAILED]]
-    parts.append(_settings(tables[first], estimators))
+    parts.append(_settings(estimators))
     page = _page(title, "\n".join(parts))
     with replacing(path) as file:
         file.write(page.encode())
@@ -135,14 +134,11 @@ def _element(name: str, text: Any) -> str:
     return f"<{name}>{escape(str(text))}</{name}>"
 
 
-def _span(times: pd.Series) -> str:
-    return f"{short_label(times.min())} to {short_label(times.max())}"
-
-
 def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
     """Write what was forecast, and how good the forecasts of each target are."""
     n_reported = sum(len(facts.main) for facts in targets)
-    span = _span(result["time"])
+    first, last = result["time"].min(), result["time"].max()
+    span = f"{short_label(first)} to {short_label(last)}"
     text = describe_backtest(targets[0], span, len(result) - n_reported)
     parts = [_element("p", text)]
     for facts in targets:
@@ -163,27 +159,19 @@ def _details(facts: TargetFacts) -> str:
     pictures = "\n".join(write_pictures(facts))
     parts = [_element("h2", heading), comparison_table(facts)]
     parts.append(f'<div class="grid">{pictures}</div>')
-    for group in facts.groups:
-        parts.append(_element("h3", f"By {GROUPS.get(group, group)}"))
-        parts.append(group_table(facts, group))
     if facts.series is not None:
         parts.append(_element("h3", "By series"))
         parts.append(series_table(facts.series))
     return "\n".join(parts)
 
 
-def _settings(result: pd.DataFrame, estimators: dict[str, Any]) -> str:
-    """Write a table of what was forecast, from which versions and settings."""
+def _settings(estimators: dict[Any, Any]) -> str:
+    """Write a table of versions and of what the estimators were set to."""
     packages = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
     versions = [f"{name} {version(name)}" for name in packages]
-    values = {
-        "times": _span(result["time"]),
-        "origins": f"{result['origin'].nunique():,}, {_span(result['origin'])}",
-        "horizon": f"{result['ahead'].max():,}",
-        "versions": ", ".join([f"Python {platform.python_version()}", *versions]),
-    }
+    settings = {"versions": ", ".join([f"Python {platform.python_version()}", *versions])}
     rows = ""
-    for name, value in {**values, **estimators}.items():
+    for name, value in {**settings, **estimators}.items():
         rows += f"<tr>{_element('th', name)}{_element('td', value)}</tr>"
     heading = _element("h2", "Settings")
     return f'{heading}<div class="table words"><table>{rows}</table></div>'
