@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skinformer.evaluation.ahead import split_last_step
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
@@ -49,17 +48,6 @@ class Display:
         target = names[0] if target is None else target
         check_choice("target", target, names)
         return target, table[table["target"] == target]
-
-    @staticmethod
-    def _fitted_part(estimator: Any, attribute: str) -> Any:
-        """Return what a Pipeline or search ends in; raise if its fit lacks what is drawn."""
-        last = split_last_step(estimator)[1]
-        if not hasattr(last, attribute):
-            raise TypeError(
-                f"{type(last).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
-                "a Pipeline or search that ends in one."
-            )
-        return last
 
 
 def load_pyplot(picture: str) -> Any:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from skinformer.display.axes import Display, ink, legend_above
 from skinformer.display.groups import GROUPS, draw_groups
+from skinformer.evaluation.ahead import split_last_step
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ class TrainingDisplay(Display):
         ``epoch``, ``loss`` and ``validation_loss``, as ``history_`` has them.
     trust : float, default=None
         Share of the network's correction in the forecast, ``trust_``; None leaves it out.
-    kept : int, default=None
-        The epoch whose weights were kept; None leaves it out.
 
     Attributes
     ----------
@@ -49,12 +48,10 @@ class TrainingDisplay(Display):
     >>> epochs = {"epoch": [1, 2], "loss": [3.0, 2.0], "validation_loss": [3.0, 2.5]}
     >>> display = TrainingDisplay(pd.DataFrame(epochs)).plot()
     >>> display.ax_.get_xlabel()
-    'epoch'
+    'epoch; dashed: 2, of the lowest loss'
     """
 
-    def __init__(
-        self, history: pd.DataFrame, *, trust: float | None = None, kept: int | None = None
-    ) -> None:
+    def __init__(self, history: pd.DataFrame, *, trust: float | None = None) -> None:
         if not len(history):
             raise ValueError(
                 "history_ holds no epoch: the network was not trained, as these series are too "
@@ -62,7 +59,6 @@ class TrainingDisplay(Display):
             )
         self.history = history
         self.trust = trust
-        self.kept = kept
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -81,14 +77,10 @@ class TrainingDisplay(Display):
         TrainingDisplay
             Drawn.
         """
-        last = cls._fitted_part(estimator, "history_")
+        _, model = split_last_step(estimator)
         # Without a path to correct, the network forecasts alone.
-        trust = last.trust_ if last.base_blend_ else None
-        history = last.history_
-        losses = history["validation_loss"].fillna(history["loss"])
-        best_epochs = history["epoch"][losses == last.best_loss_]
-        kept = int(best_epochs.iloc[-1]) if len(best_epochs) else None
-        return cls(history, trust=trust, kept=kept).plot(ax=ax)
+        trust = model.trust_ if model.base_blend_ else None
+        return cls(model.history_, trust=trust).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -113,10 +105,9 @@ class TrainingDisplay(Display):
         losses = self.history.set_index("epoch")[["loss", "validation_loss"]]
         losses = losses.set_axis(["training", "validation"], axis=1).dropna(axis=1, how="all")
         self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
-        label = "epoch"
-        if self.kept is not None:
-            ax.axvline(self.kept, color=ink(ax), lw=1, ls="--")
-            label += f"; dashed: {self.kept}, whose weights were kept"
+        best_epoch: Any = losses.iloc[:, -1].idxmin()
+        ax.axvline(best_epoch, color=ink(ax), lw=1, ls="--")
+        label = f"epoch; dashed: {best_epoch}, of the lowest loss"
         if self.trust is not None:
             label += f"\nThe forecast takes {self.trust:.0%} of the network's correction."
         ax.set_xlabel(label)
@@ -183,7 +174,7 @@ class WeightsDisplay(Display):
             Drawn.
         """
         check_choice("by", by, ("ahead", "series"))
-        model = cls._fitted_part(estimator, "ensemble_")
+        _, model = split_last_step(estimator)
         if by == "ahead":
             weights = model.ensemble_.by_step(model.sizes_.pred_len)
         else:

@@ -12,7 +12,7 @@ from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import draw_bands, draw_line, rule_times
 from skinformer.evaluation.comparison import quantile_columns
-from skinformer.timeline.clock import is_dated
+from skinformer.timeline.clock import timestamps
 from skinformer.validation import arguments as checks
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
@@ -81,7 +81,8 @@ class ForecastDisplay(BacktestDisplay):
     ) -> None:
         self.actual = _as_line(actual, "actual")
         self.forecast = _as_line(forecast, "forecast", pd.DataFrame(actual).index)
-        _check_same_axis(self.actual.index, self.forecast.index)
+        # Labels that share no axis, such as naive and aware ones, are a TypeError of Python.
+        min(timestamps(self.actual.index)[0], timestamps(self.forecast.index)[0])
         self.quantiles = None if quantiles is None else _as_quantiles(quantiles)
         self.unit = unit
 
@@ -236,7 +237,9 @@ class ForecastDisplay(BacktestDisplay):
         target = targets[0] if target is None else target
         checks.check_choice("target", target, targets)
         target_place = targets.index(target)
-        levels = None if estimator.intervals_ is None else _as_levels(coverage, None)
+        levels = _as_levels(coverage, None)
+        if levels and estimator.intervals_ is None:  # a fit of too few rows
+            levels = None
 
         # 2. The forecast of one series and target.
         forecast = estimator.forecast(X, horizon, levels=levels)
@@ -351,27 +354,14 @@ def _as_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series
     n_again = time.duplicated().sum()
     if len(table) == 0 or table.shape[1] != 1 or n_series > 1 or n_again:
         raise ValueError(
-            f"{name} has {len(table)} rows in {table.shape[1]} columns, of {n_series} series, and "
-            f"{n_again} times again: one line is drawn. Pass one column of one series, and of a "
-            "backtest one distance, table[table['ahead'] == 1]."
+            f"{name} has the shape {table.shape}, {n_series} series and {n_again} times again: one "
+            "line is drawn. Pass one column of one series, and of a backtest one distance, "
+            "table[table['ahead'] == 1]."
         )
     column = table.iloc[:, 0]
     label = values.name if isinstance(values, pd.Series) else column.name
     numbers = numeric_column(column, label).astype(np.float64)
     return pd.Series(numbers, index=time, name=label).sort_index()
-
-
-def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
-    """Raise if two lines have no time axis in common."""
-    if is_dated(actual) != is_dated(forecast) or _is_aware(actual) != _is_aware(forecast):
-        raise TypeError(
-            f"the truth has {actual.dtype} labels and its forecast {forecast.dtype} ones, which "
-            "share no axis. Give both the same kind of index and, by tz_localize, a time zone."
-        )
-
-
-def _is_aware(index: pd.Index) -> bool:
-    return getattr(index, "tz", None) is not None
 
 
 def _as_levels(coverage: Any, levels: Any) -> list[float] | None:

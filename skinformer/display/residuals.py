@@ -146,7 +146,7 @@ class ResidualDisplay(BacktestDisplay):
 
 def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:
     for name in residuals:
-        ax.plot(timestamps(residuals.index), residuals[name], ".", ms=3, label=str(name))
+        ax.plot(timestamps(residuals.index), residuals[name], ".", ms=4, label=str(name))
     ax.axhline(0, color=ink(ax), lw=0.8, zorder=1)
     ax.margins(x=0)
     rule_times(ax.xaxis, residuals.index)
@@ -159,8 +159,7 @@ def _draw_histogram(ax: Axes, values: pd.Series, label: str) -> None:
     """Draw the distribution, beside a normal one of the same mean and standard deviation."""
     from scipy.stats import norm
 
-    bins: Any = "fd" if len(values) < 100_000 else 100
-    ax.hist(values, bins=bins, density=True, label="residuals")
+    ax.hist(values, bins="sqrt", density=True, label="residuals")
     spread = values.std(ddof=0)
     if spread:
         x = np.linspace(values.min(), values.max(), 200)
@@ -176,7 +175,7 @@ def _draw_autocorrelation(ax: Axes, correlation: Float64Array, n_known: int) -> 
     ax.bar(lags, correlation, 0.6)
     limit = 1.96 / np.sqrt(n_known)
     label = "95 % of cases without memory"
-    ax.fill_between([0, len(lags) + 1], -limit, limit, color=ink(ax), alpha=0.15, label=label)
+    ax.fill_between([0, len(lags) + 1], -limit, limit, color=ink(ax), alpha=0.15, lw=0, label=label)
     ax.axhline(0, color=ink(ax), lw=0.8)
     ax.set(xlabel="lag, in rows", ylabel="autocorrelation")
     legend_above(ax)

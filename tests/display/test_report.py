@@ -251,7 +251,7 @@ def test_settings_name_versions_and_parameters(tmp_path):
     naive = SeasonalNaive(24, target=["load"])
     path = write_report(tmp_path / "r.html", halves(), estimator=naive)
     text = Page(path.read_text("utf-8")).text
-    assert f"SeasonalNaive {naive!r}" in text
+    assert f"The model {naive!r}" in text
     assert f"pandas {pd.__version__}" in text
 
 

@@ -126,7 +126,9 @@ def _residuals(facts: TargetFacts) -> str:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplot_mosaic("tt;ha")
-        ResidualDisplay.from_predictions(rows.tail(most_rows), ax=list(axes.values()))
+        ResidualDisplay.from_predictions(
+            rows.tail(most_rows), unit=facts.unit, ax=list(axes.values())
+        )
 
     text = (
         "Actual less forecast: over time, their distribution, and how alike neighbours are; of "

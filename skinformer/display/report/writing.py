@@ -95,16 +95,11 @@ def write_report(
     """
     load_pyplot("write_report")
     tables = named_results(results, "origin", "time", "ahead", "target", "actual", "forecast")
+    tables = {name or "The model": table for name, table in tables.items()}
     first, *others = tables
-    if isinstance(estimator, Mapping):
-        estimators = dict(estimator)
-    elif estimator is not None:
-        estimators = {first or type(estimator).__name__: estimator}
-    else:
-        estimators = {}
-    if not first:
-        first = str(next(iter(estimators), "The model"))
-        tables = {first: tables[""]}
+    estimators = {} if estimator is None else estimator
+    if not isinstance(estimators, Mapping):
+        estimators = {first: estimator}
     if others and reference is None:
         reference = others[-1]
     tables = aligned(tables, first if reference is None else reference)
@@ -165,7 +160,7 @@ def _details(facts: TargetFacts) -> str:
     return "\n".join(parts)
 
 
-def _settings(estimators: dict[Any, Any]) -> str:
+def _settings(estimators: Mapping[Any, Any]) -> str:
     """Write a table of versions and of what the estimators were set to."""
     packages = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
     versions = [f"{name} {version(name)}" for name in packages]
