@@ -138,12 +138,8 @@ class AttentionDisplay(Display):
         """
         attention = self.attention
         n_heads = len(attention.weights)
-        n_columns = min(n_heads, 4)
-        n_rows = -(-n_heads // n_columns)
-        cells = np.full(n_rows * n_columns, ".", dtype=object)
-        cells[:n_heads] = [f"head {number}" for number in range(1, n_heads + 1)]
-        mosaic = cells.reshape(n_rows, n_columns).tolist()
-        size = (2.9 + 2.9 * n_columns, 1.5 + 2.9 * n_rows)
+        mosaic = _heads_in_rows(n_heads)
+        size = (2.9 + 2.9 * len(mosaic[0]), 1.5 + 2.9 * len(mosaic))
         axes = self._take_axes(ax, size, n_heads, mosaic)
         self.axes_ = np.array(axes)
 
@@ -161,6 +157,14 @@ class AttentionDisplay(Display):
         label = f"attention weight ({even:.2g} if even)"
         self.figure_.colorbar(mesh, ax=axes, pad=0.01, extend="max", label=label)
         return self
+
+
+def _heads_in_rows(n_heads: int) -> list[list[str]]:
+    """Return names of heads in rows of at most four, the last one filled with dots."""
+    n_columns = min(n_heads, 4)
+    names = [f"head {number}" for number in range(1, n_heads + 1)]
+    names += ["."] * (-n_heads % n_columns)
+    return [names[i : i + n_columns] for i in range(0, n_heads, n_columns)]
 
 
 def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
@@ -193,34 +197,16 @@ def _title(attention: AttentionMap) -> str:
 
 def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -> Any:
     """Colour the weights of one head, and hatch what it does not select."""
-    from matplotlib import colormaps
-
     x = _token_borders(ax.xaxis, attention.key_times)
     y = _token_borders(ax.yaxis, attention.query_times)
-    colours = colormaps["afmhot" if is_dark(ax) else "afmhot_r"]  # zero is as the ground
     selected = attention.selected[head]
-    mesh = ax.pcolormesh(
-        x,
-        y,
-        np.ma.masked_array(attention.weights[head], ~attention.visible),
-        cmap=colours.with_extremes(bad="grey"),
-        vmin=0,
-        vmax=brightest,
-        rasterized=True,
-    )
+    weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
+    colours = _weight_colours(ax)
+    mesh = ax.pcolormesh(x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True)
+    style: dict[str, Any] = {"facecolor": ax.get_facecolor(), "edgecolor": "grey", "lw": 0}
+    widths = x[attention.visible.sum(axis=1)] - x[0]
     rows = np.flatnonzero(~selected)
-    n_visible = attention.visible.sum(axis=1)[rows]
-    ax.barh(
-        y[rows],
-        x[n_visible] - x[0],
-        np.diff(y)[rows],
-        x[0],
-        align="edge",
-        lw=0,
-        facecolor=ax.get_facecolor(),
-        edgecolor="grey",
-        hatch="////",
-    )
+    ax.barh(y[rows], widths[rows], np.diff(y)[rows], x[0], align="edge", hatch="////", **style)
     ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
 
     rule_times(ax.xaxis, pd.Index(attention.key_times["first"], name="keys, time"))
@@ -230,6 +216,13 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
         title += f": {selected.sum()} of {len(selected)} selected"
     ax.set_title(title, fontsize="medium")
     return mesh
+
+
+def _weight_colours(ax: Axes) -> Any:
+    """Return colours that begin at the ground of the axes; what is hidden is grey."""
+    from matplotlib import colormaps
+
+    return colormaps["afmhot" if is_dark(ax) else "afmhot_r"].with_extremes(bad="grey")
 
 
 def _token_borders(axis: Any, times: pd.DataFrame) -> Float64Array:

@@ -204,29 +204,35 @@ def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     """Let each bar begin where the one above ended, from the baseline to the forecast."""
     means = table.mean()
     steps = means.iloc[1:].sort_values(key=np.abs, ascending=False)
-    widths = np.array([0, *steps, 0])  # none of the baseline and the forecast
-    ends = means.iloc[0] + widths.cumsum()
-    starts = ends - widths
-    places = np.arange(len(ends))
     texts = ["+" * (step > 0) + as_number(step) for step in steps]
-    texts = [as_number(ends[0]), *texts, as_number(ends[-1])]
-    black = ink(ax)
+    first = as_number(means.iloc[0])
+    last = as_number(means.sum())
+    _draw_steps(ax, means.iloc[0], steps, [first, *texts, last])
 
-    colours = np.where(widths > 0, "C3", "C0")
-    bars = ax.barh(places, widths, 0.7, starts, color=colours)
-    ax.bar_label(bars, texts, color=black, padding=7)
-    ax.vlines(ends[:-1], places[:-1] - 0.35, places[1:] + 0.35, color=black, lw=0.8, alpha=0.5)
-    ax.plot(ends[[0, -1]], places[[0, -1]], "D", color=black, ms=6)
-    ax.set_yticks(places, [f"{table.columns[0]}: usual past", *steps.index, "forecast"])
-    ax.set_ylim(len(ends) - 0.4, -0.6)
-    ax.use_sticky_edges = False
-    ax.margins(x=0.16)
+    names = [f"{table.columns[0]}: usual past", *steps.index, "forecast"]
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
     time = short_label(table.index[0])
     if len(table) > 1:
         time = f"mean of {len(table)} forecasts"
     ax.set_xlabel(f"{label}, {time}")
-    ax.grid(axis="x", color=black, alpha=0.15)
+    ax.grid(axis="x", color=ink(ax), alpha=0.15)
     ax.set_axisbelow(True)
+
+
+def _draw_steps(ax: Axes, baseline: float, steps: pd.Series, texts: list[str]) -> None:
+    """Draw a bar with its text for each step, and marks at the baseline and the sum."""
+    widths = np.array([0, *steps, 0])  # none of the baseline and the forecast
+    ends = baseline + widths.cumsum()
+    places = np.arange(len(ends))
+    colours = np.where(widths > 0, "C3", "C0")
+    bars = ax.barh(places, widths, 0.7, ends - widths, color=colours)
+    style: dict[str, Any] = {"color": ink(ax)}
+    ax.bar_label(bars, texts, padding=7, **style)
+    ax.vlines(ends[:-1], places[:-1] - 0.35, places[1:] + 0.35, lw=0.8, alpha=0.5, **style)
+    ax.plot(ends[[0, -1]], places[[0, -1]], "D", ms=6, **style)
+    ax.use_sticky_edges = False
+    ax.margins(x=0.16)
 
 
 def _draw_heatmap(ax: Axes, sources: pd.DataFrame, label: str) -> None:

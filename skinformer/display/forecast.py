@@ -252,18 +252,14 @@ class ForecastDisplay(BacktestDisplay):
             series_place = estimator.series_.get_loc(series)
             label = f"{target} of {series}"
         n_columns = 1 + len(levels or [])
-        first = target_place * n_columns
-        columns = forecast.iloc[:, first : first + n_columns]
+        columns = forecast.iloc[:, target_place * n_columns :].iloc[:, :n_columns]
         quantiles = columns.iloc[:, 1:].set_axis(levels, axis=1) if levels else None
 
         # 3. The end of the history, and what X observes after it.
         if history is None:
             history = 3 * len(forecast)
         n_rows = checks.check_count("history", history, "rows before the forecast")
-        actual = _last_rows(estimator, n_rows, series_place, target_place)
-        if X is not None:
-            later = _later_rows(estimator, X, series_place, target_place, actual.index[-1])
-            actual = pd.concat([actual, later]).tail(n_rows)
+        actual = _last_rows(estimator, X, n_rows, series_place, target_place)
         display = cls(actual.rename(label), columns.iloc[:, 0], quantiles, unit=unit)
         return display.plot(ax=ax, name=name)
 
@@ -314,14 +310,21 @@ def _rows_of_series(
     return series, forecast[index.codes[0] == code].droplevel(0)
 
 
-def _last_rows(estimator: Any, n_rows: int, series: int, target: int) -> pd.Series:
-    """Return a target in the last rows of a series' history, in its units; NaN was missing."""
+def _last_rows(estimator: Any, X: Any, n_rows: int, series: int, target: int) -> pd.Series:
+    """Return a target in the last rows of a series, in its units; NaN was missing.
+
+    X: what may observe rows after the history; None does not.
+    """
     timeline = estimator.timeline_
     first, stop = timeline.first_row[series : series + 2].tolist()
     rows = np.arange(max(stop - n_rows, first), stop)
     times = timeline.clock.labels(timeline.steps_of(rows))
     values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
-    return pd.Series(values[:, target], times)
+    history = pd.Series(values[:, target], times)
+    if X is None:
+        return history
+    later = _later_rows(estimator, X, series, target, times[-1])
+    return pd.concat([history, later]).tail(n_rows)
 
 
 def _later_rows(estimator: Any, X: Any, series: int, target: int, end: Any) -> pd.Series:

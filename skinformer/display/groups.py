@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+#: Of lines, so that eight differ on paper, too.
+_MARKERS = "os^DvPX*"
 #: Names of groups in words, where `summary` has others.
 GROUPS = {"ahead": "steps ahead", "hour": "hour of the day", "day_of_week": "day of the week"}
 
@@ -63,23 +65,15 @@ def draw_groups(
     groups: Any = table.index.name
     if groups == "day_of_week":
         table = table.rename(index=dict(enumerate(day_name)))
-    by_number = pd.api.types.is_numeric_dtype(table.index)
-    lines = []
-    for marker, name in zip(cycle("os^DvPX*"), table):  # eight differ on paper, too
-        style: dict[str, Any] = {"marker": marker, "ms": 4, "label": name}
-        if by_number:
-            spacing = len(table) // 50 + 1
-            lines += ax.plot(table.index, table[name], markevery=spacing, **style)
-        else:
-            lines += ax.plot(table[name], table.index.map(str), ls="", **style)
     groups = GROUPS.get(groups, groups)
+    by_number = pd.api.types.is_numeric_dtype(table.index)
     if by_number:
+        lines = _draw_over_numbers(ax, table)
         ax.set_xlabel(groups)
-        ax.locator_params(axis="x", integer=True, steps=[1, 2, 3, 6, 10])
         label_side(ax, label)
     else:
+        lines = _draw_below_one_another(ax, table)
         ax.set(xlabel=label, ylabel=groups)
-        ax.invert_yaxis()  # the first on top, as in the table
     ax.grid(axis="y", color=ink(ax), alpha=0.15)
     draw_across = ax.axhline if by_number else ax.axvline
     for value in across:
@@ -89,6 +83,27 @@ def draw_groups(
         values.set_major_formatter("{x:.0%}")
     if len(lines) > 1:
         legend_above(ax)
+    return lines
+
+
+def _draw_over_numbers(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
+    """Draw a line for each column over the groups."""
+    spacing = len(table) // 50 + 1  # of markers
+    lines = []
+    for marker, name in zip(cycle(_MARKERS), table):
+        column = table[name]
+        lines += ax.plot(column, marker=marker, ms=4, markevery=spacing, label=name)
+    ax.locator_params(axis="x", integer=True, steps=[1, 2, 3, 6, 10])
+    return lines
+
+
+def _draw_below_one_another(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
+    """Draw points for each column, a row of the picture for each group."""
+    names = table.index.map(str)
+    lines = []
+    for marker, name in zip(cycle(_MARKERS), table):
+        lines += ax.plot(table[name], names, marker, label=name)
+    ax.invert_yaxis()  # the first on top, as in the table
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -11,7 +12,8 @@ import pandas as pd
 
 from skinformer.preprocessing.base import RowTransformer, as_float
 from skinformer.reading.columns import read_rows
-from skinformer.reading.places import group_rows
+from skinformer.reading.places import FoundRows, group_rows
+from skinformer.timeline.arrays import IntArray
 from skinformer.validation.arguments import MOST, Whole, check_fitted
 from skinformer.validation.columns import feature_names_in
 
@@ -130,28 +132,24 @@ class SlidingWindow(RowTransformer):
         rows = read_rows(self, X, reset=False)
         values = as_float(rows.values)
         found = self._places.find(X, rows.time, rows.series, len(values))
-        past: Any = [values, found.series, found.steps]
-        if not found.own:  # X's own rows win: they come last
-            past = [np.concatenate(pair) for pair in zip(self._tail, past, strict=True)]
-        past_values, past_codes, past_steps = past
-
-        # A whole number for each pair of series and step, apart by more than windows reach back.
-        first = past_steps.min() - self.lag - self.seq_len
-        n_steps = past_steps.max() - first + 1
-        keys = pd.Index(past_codes * n_steps + past_steps - first)
-        newest = found.series * n_steps + found.steps - first - self.lag
-        distinct = np.flatnonzero(~keys.duplicated(keep="last"))
-        keys = keys[distinct]
-
+        past_values, past_codes, past_steps = self._past(values, found)
         means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
         mean = means[np.minimum(found.series, len(self.mean_))].astype(values.dtype)
         windows = np.empty((*values.shape, self.seq_len), dtype=past_values.dtype)
+        newest = found.steps - self.lag
+        rows_back = _rows_back(past_codes, past_steps, found.series, newest, length=self.seq_len)
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
-        for back in range(self.seq_len):
-            place = keys.get_indexer(newest - back)
-            is_known = place[:, None] >= 0
-            windows[:, :, -1 - back] = np.where(is_known, past_values[distinct[place]], mean)
+        for back, row in enumerate(rows_back, start=1):
+            is_known = row[:, None] >= 0
+            windows[:, :, -back] = np.where(is_known, past_values[row], mean)
         return self._wrap(windows.reshape(len(values), -1), X)
+
+    def _past(self, values: npt.NDArray[Any], found: FoundRows) -> Any:
+        """Return values, series and steps of all rows that windows may hold, X's own ones last."""
+        rows = (values, found.series, found.steps)
+        if found.own:
+            return rows
+        return [np.concatenate(pair) for pair in zip(self._tail, rows, strict=True)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """
@@ -171,3 +169,24 @@ class SlidingWindow(RowTransformer):
         lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
         columns = [f"{name}__lag_{lag}" for name, lag in product(names, lags)]
         return np.array(columns, dtype=object)
+
+
+def _rows_back(
+    codes: IntArray, steps: IntArray, from_codes: IntArray, from_steps: IntArray, *, length: int
+) -> Iterator[IntArray]:
+    """
+    Find the rows at some steps, then those a step before, and so on; -1 where there is none.
+
+    Of two rows with the same series and step the later one counts.
+    """
+    # A whole number for each pair of series and step, apart by more than windows reach back.
+    first = min(steps.min(), from_steps.min()) - length
+    n_steps = max(steps.max(), from_steps.max()) - first + 1
+    keys = pd.Index(codes * n_steps + steps - first)
+    sought = from_codes * n_steps + from_steps - first
+    rows = np.flatnonzero(~keys.duplicated(keep="last"))
+    keys = keys[rows]
+    for _ in range(length):
+        place = keys.get_indexer(sought)
+        yield np.where(place < 0, -1, rows[place])
+        sought -= 1
