@@ -209,13 +209,19 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
     ax.barh(y[rows], widths[rows], np.diff(y)[rows], x[0], align="edge", hatch="////", **style)
     ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
 
+    _label_head(ax, attention, head)
+    return mesh
+
+
+def _label_head(ax: Axes, attention: AttentionMap, head: int) -> None:
+    """Show the times of keys below and of queries at the side, and what is selected above."""
     rule_times(ax.xaxis, pd.Index(attention.key_times["first"], name="keys, time"))
     rule_times(ax.yaxis, pd.Index(attention.query_times["first"], name="queries, time"))
+    selected = attention.selected[head]
     title = f"head {head + 1}"
     if not selected.all():
         title += f": {selected.sum()} of {len(selected)} selected"
     ax.set_title(title, fontsize="medium")
-    return mesh
 
 
 def _weight_colours(ax: Axes) -> Any:

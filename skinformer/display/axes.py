@@ -44,9 +44,7 @@ class Display:
     @staticmethod
     def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
         """Return the target to draw, the first for None, and its rows; raise if there are none."""
-        names = list(table["target"].unique())
-        target = names[0] if target is None else target
-        check_choice("target", target, names)
+        target = first_or_chosen("target", target, list(table["target"].unique()))
         return target, table[table["target"] == target]
 
 
@@ -60,6 +58,17 @@ def load_pyplot(picture: str) -> Any:
             "'skinformer[plot]'."
         ) from error
     return pyplot
+
+
+def first_or_chosen(name: str, value: Any, known: list[Any]) -> Any:
+    """Return a value that must be known, the first for None.
+
+    >>> first_or_chosen("target", None, ["load", "temp"])
+    'load'
+    """
+    value = known[0] if value is None else value
+    check_choice(name, value, known)
+    return value
 
 
 def take_options(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import ink, label_side, legend_above, with_unit
+from skinformer.display.axes import first_or_chosen, ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import draw_bands, draw_line, rule_times
 from skinformer.evaluation.comparison import quantile_columns
@@ -234,8 +234,7 @@ class ForecastDisplay(BacktestDisplay):
         # 1. Arguments.
         checks.check_fitted(estimator)
         targets = list(estimator.roles_.target_labels)
-        target = targets[0] if target is None else target
-        checks.check_choice("target", target, targets)
+        target = first_or_chosen("target", target, targets)
         target_place = targets.index(target)
         levels = _as_levels(coverage, None)
         if levels and estimator.intervals_ is None:  # a fit of too few rows
@@ -303,8 +302,7 @@ def _rows_of_series(
     """Return the series of a panel to draw, the first for None, and its rows, indexed by time."""
     index: Any = forecast.index
     names = [name for name in index.unique(0) if name in estimator.series_]
-    series = names[0] if series is None else series
-    checks.check_choice("series", series, names)
+    series = first_or_chosen("series", series, names)
     # By code: to `loc` a tuple is a name of two levels, and booleans are a mask.
     code = index.levels[0].get_loc(series)
     return series, forecast[index.codes[0] == code].droplevel(0)
@@ -354,12 +352,10 @@ def _as_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series
     table = pd.DataFrame(values)
     time, series = time_labels(table.index, name)
     n_series = 1 if series is None else series.nunique()
-    n_again = time.duplicated().sum()
-    if len(table) == 0 or table.shape[1] != 1 or n_series > 1 or n_again:
+    if len(time) == 0 or n_series * table.shape[1] != 1 or time.has_duplicates:
         raise ValueError(
-            f"{name} has the shape {table.shape}, {n_series} series and {n_again} times again: one "
-            "line is drawn. Pass one column of one series, and of a backtest one distance, "
-            "table[table['ahead'] == 1]."
+            f"{name} of shape {table.shape} is no line over time. Pass one column of one series, "
+            "and of a backtest one distance, table[table['ahead'] == 1]."
         )
     column = table.iloc[:, 0]
     label = values.name if isinstance(values, pd.Series) else column.name

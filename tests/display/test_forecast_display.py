@@ -126,7 +126,7 @@ def test_a_panel_is_drawn_one_series_at_a_time():
     before = panel.groupby(level=0).head(50)
     model = InformerRegressor(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1).fit(before)
     later = panel.drop(before.index)
-    with pytest.raises(ValueError, match=r"^actual has the shape \(20, 1\), 2 series and 10"):
+    with pytest.raises(ValueError, match=r"^actual of shape \(20, 1\) is no line"):
         ForecastDisplay.from_estimator(model, later)
     display = ForecastDisplay.from_estimator(model, later.loc[["b"]])
     assert len(display.ax_.lines) == 2
@@ -186,18 +186,17 @@ def test_what_holds_one_column_is_a_line(actual, kind):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda a: (pd.concat([a, a[:2]]), a), ValueError, "actual has the shape (32, 1), 1 "
-         "series and 2 times again: one line is drawn. Pass one column of one series, and of a "
-         "backtest one distance, table[table['ahead'] == 1]."),
+        (lambda a: (pd.concat([a, a[:2]]), a), ValueError, "actual of shape (32, 1) is no "
+         "line over time. Pass one column of one series, and of a backtest one distance, "
+         "table[table['ahead'] == 1]."),
         (lambda a: (a, a.to_numpy()[:5]), ValueError, "Shape of passed values is (5, 1), indices "
          "imply (30, 1)"),
-        (lambda a: (a, np.ones((30, 2))), ValueError, "forecast has the shape (30, 2)"),
-        (lambda a: (pd.DataFrame({"a": a, "b": a}), a), ValueError, "actual has the shape (30, 2)"),
-        (lambda a: (pd.concat({"a": a, "b": a}), a), ValueError, "actual has the shape (60, 1), 2 "
-         "series and 30 times again"),
-        (lambda a: (pd.concat({"a": a[:9], "b": a[9:]}), a), ValueError, "actual has the "
-         "shape (30, 1), 2 series and 0 times again"),
-        (lambda a: (a, a[:0]), ValueError, "forecast has the shape (0, 1)"),
+        (lambda a: (a, np.ones((30, 2))), ValueError, "forecast of shape (30, 2) is no"),
+        (lambda a: (pd.DataFrame({"a": a, "b": a}), a), ValueError, "actual of shape (30, 2)"),
+        (lambda a: (pd.concat({"a": a, "b": a}), a), ValueError, "actual of shape (60, 1) is no"),
+        (lambda a: (pd.concat({"a": a[:9], "b": a[9:]}), a), ValueError, "actual of shape "
+         "(30, 1) is no"),
+        (lambda a: (a, a[:0]), ValueError, "forecast of shape (0, 1) is no"),
         (lambda a: (a.tz_localize("UTC"), a), TypeError, "Cannot compare tz-naive and tz-aware "
          "timestamps"),
         (lambda a: (a.reset_index(drop=True), a), TypeError, "'<' not supported"),
@@ -212,7 +211,7 @@ def test_lines_that_cannot_be_drawn_say_why(actual, change, error, message):
 def test_overlapping_forecasts_are_refused(actual):
     """They were drawn as one line that goes back in time."""
     model = SeasonalNaive().fit(actual.to_frame())
-    message = "times again: one line is drawn. Pass one column of one series, and of a backtest one"
+    message = "is no line over time. Pass one column of one series, and of a backtest one"
     with pytest.raises(ValueError, match=message):
         ForecastDisplay.from_estimator(model, actual.to_frame(), actual, horizon=4, step=1)
 

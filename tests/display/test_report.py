@@ -244,6 +244,7 @@ def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
         result = result.assign(**{"q0.5": 10.0})
     page = Page(write_report(tmp_path / "r.html", result).read_text("utf-8"))
     assert len(page.pictures) >= 2
+    assert "coverage" not in page.text.partition("Words")[0]  # of no range
 
 
 def test_settings_name_versions_and_parameters(tmp_path):

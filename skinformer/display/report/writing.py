@@ -156,7 +156,7 @@ def _details(facts: TargetFacts) -> str:
     parts.append(f'<div class="grid">{pictures}</div>')
     if facts.series is not None:
         parts.append(_element("h3", "By series"))
-        parts.append(series_table(facts.series))
+        parts.append(series_table(facts, facts.series))
     return "\n".join(parts)
 
 
