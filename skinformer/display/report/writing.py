@@ -132,9 +132,9 @@ def _element(name: str, text: Any) -> str:
 def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
     """Write what was forecast, and how good the forecasts of each target are."""
     n_reported = sum(len(facts.main) for facts in targets)
-    first, last = result["time"].min(), result["time"].max()
-    span = f"{short_label(first)} to {short_label(last)}"
-    text = describe_backtest(targets[0], span, len(result) - n_reported)
+    first = short_label(result["time"].min())
+    last = short_label(result["time"].max())
+    text = describe_backtest(targets[0], f"{first} to {last}", len(result) - n_reported)
     parts = [_element("p", text)]
     for facts in targets:
         if len(targets) > 1:
