@@ -216,8 +216,8 @@ CAUSALITY = [
     ),
     Mutant(
         "a backtest shows the truth of the rows ahead",
-        "evaluation/backtest.py",
-        "_SortedRows.shown",
+        "evaluation/rows.py",
+        "SortedRows.shown",
         "frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan",
         "pass",
         ("evaluation/test_backtest.py::test_the_future_is_hidden_but_for_what_is_known_ahead",),
