@@ -133,7 +133,7 @@ def test_what_cannot_be_drawn_is_refused(maps):
     display = AttentionDisplay.from_maps(maps, head=1)
     with pytest.raises(ValueError, match=re.escape(text)):
         display.plot(ax=display.ax_)
-    with pytest.raises(ValueError, match="maps are empty: pass what attention_maps gives"):
+    with pytest.raises(ValueError, match="maps must be what attention_maps gives"):
         AttentionDisplay.from_maps([])
     parts = [getattr(maps[0], name) for name in AttentionMap.__dataclass_fields__]
     named = [AttentionMap(*parts[:3], name, *parts[4:]) for name in "ab"]
