@@ -13,47 +13,31 @@ from skinformer.timeline.clock import join_series
 from skinformer.validation.warning import first_names, warn_user
 
 
-class PredictingModel:
-    """Any regressor, or a function of the rows before an origin and of those to forecast.
+def predict_ahead(
+    estimator: Any,
+    shown: pd.DataFrame,
+    rows: IntArray,  # noqa: ARG001 – for models that count steps
+    ahead: BoolArray,
+) -> Float64Array:
+    """Forecast the rows ahead by `predict`, or by a function: (n_ahead, n_targets, 1).
 
-    `predict` gives one forecast a row; ``function(history, future)`` gives an array with a row for
-    each of `future`.
-    levels: of quantiles; the estimator must have `predict_quantiles` then.
-    >>> from sklearn.dummy import DummyRegressor
+    A function gets the rows before an origin and those to forecast, and gives an array with a row
+    for each of the latter.
+
+    PERF: on one thread. Each call is small, and threads of a call wait for each other: beside a
+    busy process that takes up to a hundred times as long as the work.
+
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
-    >>> rows, ahead = np.arange(3), np.array([False, False, True])
-    >>> model = DummyRegressor().fit(shown[:2], shown["load"][:2])
-    >>> PredictingModel(model, np.empty(0)).forecast(shown, rows, ahead)
+    >>> ahead = shown["load"].isna().to_numpy()
+    >>> predict_ahead(lambda past, future: past.mean(), shown, np.arange(3), ahead)
     array([[[2.]]])
     """
-
-    def __init__(self, estimator: Any, levels: Float64Array) -> None:
-        self.estimator = estimator
-        self.levels = levels
-        if len(levels) and not hasattr(estimator, "predict_quantiles"):
-            raise_no_ranges(estimator, "predict_quantiles")
-
-    def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:  # noqa: ARG002
-        """Forecast the rows ahead: (n_ahead, n_targets, 1 + n_levels).
-
-        shown: rows of X, hidden where nothing is known.
-        rows: for models that count steps; not used.
-
-        PERF: on one thread. Each call is small, and threads of a call wait for each other: beside a
-        busy process that takes up to a hundred times as long as the work.
-        """
-        with threads_for(0):
-            if not hasattr(self.estimator, "predict"):
-                called = self.estimator(shown[~ahead], shown[ahead])
-                return np.asarray(called, dtype=np.float64).reshape(int(ahead.sum()), -1, 1)
-            points = np.asarray(self.estimator.predict(shown), dtype=np.float64)
-            forecasts = points.reshape(len(shown), -1, 1)
-            n_levels = len(self.levels)
-            if n_levels:
-                found = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
-                quantiles = found.reshape(len(shown), -1, n_levels)
-                forecasts = np.concatenate([forecasts, quantiles], axis=2)
-            return forecasts[ahead]
+    with threads_for(0):
+        if hasattr(estimator, "predict"):
+            forecast = np.asarray(estimator.predict(shown))[ahead]
+        else:
+            forecast = estimator(shown[~ahead], shown[ahead])
+    return np.asarray(forecast, dtype=np.float64).reshape(int(ahead.sum()), -1, 1)
 
 
 class ForecastingModel:

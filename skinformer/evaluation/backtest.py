@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,13 +13,18 @@ from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, split_last_step
+from skinformer.evaluation.ahead import (
+    ForecastingModel,
+    predict_ahead,
+    raise_no_ranges,
+    split_last_step,
+)
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
 from skinformer.evaluation.rows import SortedRows, read_sorted_rows
 from skinformer.reading.places import sort_rows
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import (
     check_fitted,
@@ -84,7 +90,7 @@ def backtest(
         (True), or at every so many. X then begins with the training rows, and `start` is the
         first origin; `estimator` need not be fitted.
     levels : sequence of float, default=None
-        Quantiles to forecast, too; the estimator must have `predict_quantiles`.
+        Quantiles that an `InformerRegressor` forecasts, too.
     coverage : float or sequence of float, default=None
         The same for the two bounds of an interval, or of each of several.
     n_jobs : int or None, default=None
@@ -145,7 +151,7 @@ def backtest(
     every = 1 if refit is True else check_row_count("refit", refit)
     folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
     options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": requested}
-    calls = [delayed(_fit_and_forecast)(estimator, *fold, options, every) for fold in folds]
+    calls = (delayed(_fit_and_forecast)(estimator, *fold, options, every) for fold in folds)
     table = pd.concat(Parallel(n_jobs=n_jobs)(calls))
     keys = [key for key in ("series", "origin", "target", "time") if key in table]
     ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
@@ -245,65 +251,62 @@ def _forecast_all(
     """Forecast from all origins."""
     transformers, last = split_last_step(estimator)
     if not hasattr(last, "forecast"):
-        found = _forecast_turns(PredictingModel(estimator, levels), rows, origins)
+        if len(levels):
+            raise_no_ranges(estimator, "predict_quantiles")
+        found = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
         return _as_table(rows, levels, list(found))
-    forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+    model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
     observed = rows.truth.notna().any(axis=1).to_numpy()
-    origins = origins[forecaster.has_history(origins["row"].to_numpy(), observed)]
+    origins = origins[model.has_history(origins["row"].to_numpy(), observed)]
+    parts: list[_Forecasts] = []
     updated = None if transformers else after_updates(last, rows.frame)
-    if updated is None:
-        return _as_table(rows, levels, list(_forecast_turns(forecaster, rows, origins)))
-    # At once from origins right after an observed row.
-    after_truth = updated.after_truth[origins["row"]]
-    at_once = origins[after_truth]
-    parts = list(_forecast_turns(forecaster, rows, origins[~after_truth]))
-    if len(at_once):
-        row, n_steps = at_once["row"].to_numpy(), at_once["n_steps"].to_numpy()
-        parts.append((at_once, updated.forecast(row, n_steps, levels)))
+    if updated is not None:
+        after_truth = updated.after_truth[origins["row"]]
+        at_once = origins[after_truth]
+        if len(at_once):
+            row, stop = at_once[["row", "stop"]].to_numpy().T
+            parts.append((at_once, updated.forecast(row, stop - row, levels)))
+        origins = origins[~after_truth]
+    parts += _forecast_turns(model.forecast, rows, origins)
     return _as_table(rows, levels, parts)
 
 
 def _forecast_turns(
-    forecaster: ForecastingModel | PredictingModel, rows: SortedRows, origins: pd.DataFrame
+    forecast: Callable[[pd.DataFrame, IntArray, BoolArray], Float64Array],
+    rows: SortedRows,
+    origins: pd.DataFrame,
 ) -> Iterator[_Forecasts]:
     """Forecast from one origin of each series at a time."""
     # Rows that one call holds at most, unless a series has more: bounds the memory of panels.
     rows_at_once = 1 << 19
-    for _, of_turn in origins.groupby("turn"):
-        n_shown = of_turn["row"] + of_turn["n_steps"] - of_turn["first"]
-        for _, part in of_turn.groupby(n_shown.cumsum() // rows_at_once):
-            n_rows = n_shown[part.index]
-            shown = origins_between(
-                part["first"].to_numpy(), (part["first"] + n_rows - 1).to_numpy()
-            )
-            ahead = shown >= np.repeat(part["row"].to_numpy(), n_rows)
-            yield part, forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
+    n_shown = origins["stop"] - origins["first"]
+    batch = n_shown.groupby(origins["turn"]).cumsum() // rows_at_once
+    for _, part in origins.groupby([origins["turn"], batch]):
+        first, row, stop = part[["first", "row", "stop"]].to_numpy().T
+        shown = origins_between(first, stop - 1)
+        ahead = shown >= np.repeat(row, stop - first)
+        yield part, forecast(rows.shown(shown, ahead), shown, ahead)
 
 
 def _as_table(rows: SortedRows, levels: Float64Array, parts: list[_Forecasts]) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     values = np.concatenate([forecasts for _, forecasts in parts])
-    origins = pd.concat([of_part for of_part, _ in parts])
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
     # 1. Row, origin and target of each forecast.
-    first = origins["row"].to_numpy()
-    n_steps = origins["n_steps"].to_numpy()
-    row = np.repeat(origins_between(first, first + n_steps - 1), n_targets)
-    origin = np.repeat(first, n_steps * n_targets)
+    first, stop = pd.concat([part for part, _ in parts])[["row", "stop"]].to_numpy().T
+    row = np.repeat(origins_between(first, stop - 1), n_targets)
+    origin = np.repeat(first, (stop - first) * n_targets)
     target = np.resize(np.arange(n_targets), len(row))
     order = np.lexsort([row, target, origin])
     row, origin, target = row[order], origin[order], target[order]
     # 2. The columns.
-    table: dict[str, Any] = {}
-    if rows.labels is not None:
-        table["series"] = rows.labels[row]
-    table["origin"] = rows.time[origin]
-    table["time"] = rows.time[row]
+    table = pd.DataFrame({"origin": rows.time[origin], "time": rows.time[row]})
     table["ahead"] = row - origin + 1
     table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
     table["actual"] = rows.truth.to_numpy()[row, target]
-    names = ["forecast", *(f"q{level:g}" for level in levels)]
-    forecasts = values.reshape(-1, len(names))[order]
-    table |= dict(zip(names, forecasts.T, strict=True))
-    return pd.DataFrame(table)
+    table[names] = values.reshape(-1, len(names))[order]
+    if rows.labels is not None:
+        table.insert(0, "series", rows.labels[row])
+    return table

@@ -42,8 +42,8 @@ class SortedRows:
     def origins(self, start: Any, horizon: int, step: int) -> pd.DataFrame:
         """List the origins of all series, every `step` rows.
 
-        A row for each: ``row``, the first one that it forecasts; ``n_steps``, how many; ``turn``,
-        its place among the origins of its series; ``first``, the first row of its series.
+        A row for each: ``first``, the first row of its series; ``row`` and ``stop``, the first one
+        that it forecasts and the one after the last; ``turn``, its place among those of its series.
         """
         first = self.first_row[:-1]
         ends = self.first_row[1:]
@@ -55,8 +55,8 @@ class SortedRows:
         turn = origins_between(np.zeros_like(n_origins), n_origins - 1)
         row = np.repeat(begin, n_origins) + step * turn
         series = self.series[row]
-        n_steps = np.minimum(horizon, ends[series] - row)
-        return pd.DataFrame({"row": row, "n_steps": n_steps, "turn": turn, "first": first[series]})
+        stop = np.minimum(row + horizon, ends[series])
+        return pd.DataFrame({"first": first[series], "row": row, "stop": stop, "turn": turn})
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
         """Return some rows; of those ahead only what is known then."""

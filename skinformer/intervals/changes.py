@@ -8,6 +8,7 @@ known, and it may be as large as any of the others.
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
 
 from skinformer.intervals.residuals import Residuals
@@ -79,14 +80,10 @@ def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Ar
         return np.full((timeline.n_series, n_targets), np.nan)
     known = timeline.weight[:, :n_targets] > 0
     seen = np.logical_or.reduceat(known, timeline.first_row[:-1], axis=0)
-    is_log = np.zeros(seen.shape, dtype=bool)
-    if scaler.targets is not None:
-        is_log = scaler.targets.logs
-    sizes = np.full(seen.shape, np.nan)
-    for series, j in np.argwhere(~seen):
-        same_units = seen[:, j] & (is_log[:, j] == is_log[series, j])
-        level = scaler.mean[same_units, j]
-        if len(level) > 1:
-            deviation = level.std(ddof=1) / scaler.scale[series, j]
-            sizes[series, j] = np.log(_MEAN_SIZE * np.hypot(deviation, 1.0))
-    return sizes
+    is_log = np.zeros_like(seen) if scaler.targets is None else scaler.targets.logs
+    levels = pd.DataFrame(scaler.mean[:, :n_targets])
+    # Of series of which logarithms are taken, and of the others.
+    of_logs = levels.where(seen & is_log).std().to_numpy()
+    of_others = levels.where(seen & ~is_log).std().to_numpy()
+    deviation = np.where(is_log, of_logs, of_others) / scaler.scale[:, :n_targets]
+    return np.where(seen, np.nan, np.log(_MEAN_SIZE * np.hypot(deviation, 1.0)))

@@ -74,11 +74,8 @@ class Intervals:
             turned = self.residuals.quantiles(1 - levels)
             table = np.where(scaler.targets.falls, turned, table)
         point, size, ahead = self._parts(outputs)
-        targets = np.arange(point.shape[1])
-        restored = []
-        for quantiles in table:
-            values = point + size * quantiles[ahead, targets]
-            restored.append(scaler.restored(values, series))
+        errors = table[:, ahead, np.arange(point.shape[1])]
+        restored = [scaler.restored(point + size * error, series) for error in errors]
         return np.stack(restored, axis=2)
 
     def forecasts(
@@ -119,16 +116,14 @@ class Intervals:
         limit = _error_limits(scaler, series, point.shape[1])
 
         def restore(errors: Float64Array) -> Float64Array:
-            values = point + np.clip(size * errors, -limit, limit)
-            return scaler.restored(values, series)
+            limited = np.clip(size * errors, -limit, limit)
+            return np.stack([scaler.restored(point + error, series) for error in limited], axis=2)
 
         table = np.clip(self.residuals.quantiles(_PATH_LEVELS), -most_error, most_error)
-        errors = _interpolate(table, levels, ahead)
-        paths = np.stack([restore(error) for error in errors], axis=2)
+        paths = restore(_interpolate(table, levels, ahead))
         if not head.of_mean:
             return paths
-        targets = np.arange(point.shape[1])
-        mean = np.mean([restore(quantiles[ahead, targets]) for quantiles in table], axis=0)
+        mean = restore(table[:, ahead, np.arange(point.shape[1])]).mean(axis=2)
         wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
         return _with_mean(paths, mean, wanted, scaler, series)
 
@@ -211,28 +206,34 @@ class _SizedWindows:
         known_until, anchor = self._anchors(rows, origins)
         trailing = self._trailing(rows, origins, anchor)
         earlier = np.unique(trailing[trailing >= 0])
-        outputs = self._forecast(rows, np.append(origins, earlier))
-        own = outputs[: len(origins)]
-        # 2. Predict the sizes of errors by what is known at the origins.
-        changes = self._changes(rows, origins, known_until, anchor)
-        log_size = self._log_sizes(own, rows, origins, changes)
+        windows = np.append(origins, earlier)
+        distinct, of_window = np.unique(windows, return_inverse=True)
+        outputs = self.inner(rows, distinct).astype(np.float64)[of_window]
+        point = fit.head.point(outputs)
+        # 2. Predict the sizes of their errors by what is known at the origins.
+        anchors = np.append(anchor, earlier)
+        changes = self._changes(
+            rows, windows, np.append(known_until, self.known_until[earlier]), anchors
+        )
+        log_size = self._log_sizes(rows, windows, outputs, changes)
         # 3. Compare the earlier errors with the sizes that were predicted in the same way.
-        sizes, was_still = self._earlier_errors(outputs[len(origins) :], rows, earlier)
-        recent = _recent_sizes(sizes, was_still, changes >= STILL, earlier, trailing)
+        n = len(origins)
+        errors = self._errors(point[n:], rows, earlier)
+        relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size[n:])
+        sizes = mean_of_known(relative, axis=1)
+        was_still = unmoved(errors, changes[n:])
+        recent = _recent_sizes(sizes, was_still, changes[:n] >= STILL, earlier, trailing)
         # 4. Join them.
-        point = fit.head.point(own)
-        sized = np.empty((*point.shape, 3), dtype=np.float32)
-        sized[..., 0] = point
-        sized[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
+        sized = np.empty((*point[:n].shape, 3), dtype=np.float32)
+        sized[..., 0] = point[:n]
+        sized[..., 1] = log_size[:n] + np.log(trailing_sizes(recent))[:, None]
         self._widen_unknown(sized, rows, origins)
-        ahead = window_rows(origins - known_until, fit.sizes.pred_len)
-        sized[..., 2] = ahead[..., None]
+        sized[..., 2] = window_rows(origins - known_until, fit.sizes.pred_len)[..., None]
         return sized
 
-    def _forecast(self, rows: Rows, origins: IntArray) -> Float64Array:
-        """Forecast windows, each once."""
-        distinct, of_origin = np.unique(origins, return_inverse=True)
-        return self.inner(rows, distinct).astype(np.float64)[of_origin]
+    def _series(self, rows: Rows, origins: IntArray) -> IntArray:
+        """Return the series of windows, those that the fit did not hold behind all others."""
+        return self.requested.place.series[rows.segment[origins]]
 
     def _anchors(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
         """Find where what is known before windows ends, and from where earlier ones count back.
@@ -241,8 +242,7 @@ class _SizedWindows:
         depends on the other steps of the request.
         """
         begin = self.requested.place.begin[rows.segment[origins]]
-        late = np.maximum(rows.steps[origins] - begin, 0)
-        start = origins - late
+        start = origins - np.maximum(rows.steps[origins] - begin, 0)
         known_until = np.maximum(self.known_until[origins], start - self.forecaster.look_back)
         return known_until, np.maximum(known_until, start)
 
@@ -251,7 +251,7 @@ class _SizedWindows:
         fit = self.forecaster
         distance = fit.intervals.distance
         earliest = earliest_origins(
-            self._first_known(rows, origins, anchor, fit.look_back),
+            np.maximum(rows.begin[rows.segment[origins]], anchor - fit.look_back),
             anchor,
             seq_len=fit.sizes.seq_len,
             pred_len=fit.sizes.pred_len,
@@ -260,59 +260,24 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
-    def _first_known(
-        self, rows: Rows, origins: IntArray, anchor: IntArray, look_back: int
-    ) -> IntArray:
-        """Return the first known row of windows, not farther back than so many rows."""
-        begin = rows.begin[rows.segment[origins]]
-        return np.maximum(begin, anchor - look_back)
-
-    def _earlier_errors(
-        self, outputs: Float64Array, rows: Rows, origins: IntArray
-    ) -> tuple[Float64Array, BoolArray]:
-        """Compute mean sizes of the errors of earlier windows, (n, n_targets), in predicted ones.
-
-        Beside them stands where nothing had moved and nothing came.
-        """
-        fit = self.forecaster
-        changes = self._changes(rows, origins, self.known_until[origins], origins)
-        log_size = self._log_sizes(outputs, rows, origins, changes)
-        errors = self._errors(fit.head.point(outputs), rows, origins)
-        relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size)
-        return mean_of_known(relative, axis=1), unmoved(errors, changes)
-
-    def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
-        """Make errors of series never observed as large as the levels of all others vary."""
-        fit = self.forecaster
-        segment = rows.segment[origins]
-        series = self.requested.place.series[segment]
-        first_row = np.searchsorted(rows.segment, segment)
-        blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
-        if not blank.any():
-            return
-        by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
-        log_size = by_level[series[blank], None] - fit.intervals.spread.typical
-        sized[blank, ..., 1] = np.where(np.isnan(log_size), sized[blank, ..., 1], log_size)
-
     def _changes(
         self, rows: Rows, origins: IntArray, known_until: IntArray, anchor: IntArray
     ) -> Float64Array:
         """Compute the volatility before windows."""
         fit = self.forecaster
-        begin = self._first_known(rows, origins, anchor, fit.near)
+        begin = np.maximum(rows.begin[rows.segment[origins]], anchor - fit.near)
         targets = rows.values[:, : fit.sizes.n_targets]
         return volatility(targets, begin, np.maximum(known_until, begin))
 
     def _log_sizes(
-        self, outputs: Float64Array, rows: Rows, origins: IntArray, changes: Float64Array
+        self, rows: Rows, origins: IntArray, outputs: Float64Array, changes: Float64Array
     ) -> Float64Array:
         """Predict the sizes of errors of windows by what is known of these."""
         fit = self.forecaster
-        series = self.requested.place.series[rows.segment[origins]]
         features = features_of(
             outputs,
             changes,
-            np.minimum(series, len(fit.scaler.mean)),
+            np.minimum(self._series(rows, origins), len(fit.scaler.mean)),
             head=fit.head,
             quiet=fit.intervals.quiet,
             scaler=fit.scaler.with_unseen(),
@@ -329,11 +294,23 @@ class _SizedWindows:
         errors = np.where(known[ahead][..., None], y - point, np.nan)
         if self.requested.clock == fit.history.clock:
             until = fit.intervals.fitted_until
-            series = self.requested.place.series[rows.segment[origins]]
+            series = self._series(rows, origins)
             fitted = series < len(until)
             fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
             errors[fitted] *= fit.intervals.optimism
         return errors
+
+    def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
+        """Make errors of series never observed as large as the levels of all others vary."""
+        fit = self.forecaster
+        segment = rows.segment[origins]
+        series = self._series(rows, origins)
+        first_row = np.searchsorted(rows.segment, segment)
+        blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
+        if blank.any():
+            by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
+            log_size = by_level[series[blank], None] - fit.intervals.spread.typical
+            sized[blank, ..., 1] = np.where(np.isnan(log_size), sized[blank, ..., 1], log_size)
 
 
 def _known_rows(
@@ -357,14 +334,10 @@ def _known_rows(
     segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
     row = segments.find(observed.segment[seen], observed.steps[seen])
     known[row[row >= 0]] = True
-    return known, _known_until(known, first_row[rows.segment])
-
-
-def _known_until(known: BoolArray, first_row: IntArray) -> IntArray:
-    """Return for each row the one after the last known before it, from its segment's first on."""
+    # 3. The last known row before each, from the first row of its segment on.
     after_known = np.where(known, np.arange(1, len(known) + 1), 0)
     until = np.maximum.accumulate(np.append(0, after_known[:-1]))
-    return np.maximum(until, first_row)
+    return known, np.maximum(until, first_row[rows.segment])
 
 
 def _recent_sizes(
@@ -384,9 +357,8 @@ def _recent_sizes(
     """
     window, age = np.nonzero(trailing >= 0)
     number = np.searchsorted(earlier, trailing[window, age])
-    is_left_out = was_still[number] & has_moved[window]
     recent = np.full((*trailing.shape, sizes.shape[1]), np.nan)
-    recent[window, age] = np.where(is_left_out, np.nan, sizes[number])
+    recent[window, age] = np.where(was_still[number] & has_moved[window], np.nan, sizes[number])
     return recent
 
 
