@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
@@ -26,9 +27,6 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places, window_rows
-
-#: Errors' optimism, at most.
-_MOST_OPTIMISM = 4.0
 
 
 class HeldOut(NamedTuple):
@@ -88,16 +86,15 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
-        if self.split is None and not _fits_again(forecaster):
-            return calibrate(forecaster, None)
-        return calibrate(forecaster, before_refit(forecaster, self.split))
+        is_refitted = self.split is not None or _fits_again(forecaster)
+        return calibrate(forecaster, before_refit(forecaster, self.split) if is_refitted else None)
 
 
 def _fits_again(forecaster: StepForecaster) -> bool:
     return any(member.fits_again for member in forecaster.ensemble.members.values())
 
 
-def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
+def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
     """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
 
     forecaster: the final one, whose weights are kept.
@@ -110,38 +107,33 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     n_most_series = 256  # of a panel, by the cost of the members
     timeline = forecaster.history
     sizes = forecaster.sizes
-    if split is None:
-        split = _last_forecast(timeline, sizes.pred_len)
+    first = timeline.first_row[:-1]
+    end = timeline.first_row[1:]
+    if split is None:  # of a short series half of its rows
+        split = np.maximum(end - sizes.pred_len, (first + end) // 2)
     # 1. The series, and their rows before the split.
+    fits_again = _fits_again(forecaster)
     chosen = np.arange(timeline.n_series)
-    if _fits_again(forecaster) and not sizes.n_series:  # embedded series keep their numbers
+    if fits_again and not sizes.n_series:  # embedded series keep their numbers
         chosen = spread_places(timeline.n_series, n_most_series)
-    first = timeline.first_row[:-1][chosen]
-    end = timeline.first_row[1:][chosen]
-    split = split[chosen]
     history = timeline.of_series(chosen)
     scaler = forecaster.scaler.of_series(chosen)
-    own_first = history.first_row[:-1]
-    before = history.head(own_first + split - first)
+    moved = history.first_row[:-1] - first[chosen]
+    before = history.head(split[chosen] + moved)
     # 2. The forecaster that knew these alone.
     ensemble = forecaster.ensemble.before_split(chosen, before, sizes, scaler)
     earlier = replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
     # 3. Windows after the split.
     n_most_windows = 256 // ensemble.cost
-    origins = Origins(split, end - sizes.pred_len).thinned(n_most_windows)
+    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(n_most_windows)
+    if not len(origins):
+        return None
     place = np.searchsorted(chosen, timeline.series_of(origins))
-    held_out = HeldOut(earlier, origins, origins + (own_first - first)[place])
-    if not _fits_again(forecaster) or timeline.n_series < runs.FEWEST or not len(origins):
+    held_out = HeldOut(earlier, origins, origins + moved[place])
+    if not fits_again or timeline.n_series < runs.FEWEST:
         return held_out
     shared = replace(earlier, ensemble=ensemble.knowing(forecaster.ensemble))
     return min(held_out, held_out._replace(forecaster=shared), key=_mean_error)
-
-
-def _last_forecast(timeline: Timeline, pred_len: int) -> IntArray:
-    """Return where the last `pred_len` rows of each series begin, or the later half of its rows."""
-    first = timeline.first_row[:-1]
-    end = timeline.first_row[1:]
-    return np.maximum(end - pred_len, first + (end - first) // 2)
 
 
 def _mean_error(held_out: HeldOut) -> float:
@@ -169,7 +161,9 @@ def calibrate(
     if not len(windows.origins):
         return None
     outputs, errors = _forecast_errors(forecaster, windows.origins)
-    optimism = _optimism(forecaster, held_out)
+    optimism = np.ones(errors.shape[2])
+    if held_out is not None:
+        optimism = _optimism(forecaster, held_out)
     errors *= optimism
     if np.isnan(errors).all():
         return None
@@ -197,7 +191,8 @@ def calibrate(
         distance=distance,
         fitted_until=timeline.end_step,
     )
-    found = _recalibrated(found, held_out)
+    if held_out is not None:
+        found = _recalibrated(found, held_out)
     return replace(found, far=_far_sizes(forecaster, found, split))
 
 
@@ -233,13 +228,11 @@ def _fit_sizes(
 def _seasons(timeline: Timeline) -> tuple[int, ...]:
     """Return the seasons whose phases have sizes of errors of their own, the shortest first."""
     longest = 700  # rows: a week of quarters of an hour has a profile, and a year has none
-    found: list[int] = []
+    found: tuple[int, ...] = ()
     for season in likely_seasons(timeline.clock):
         if season <= longest and season % max(found, default=1) == 0:
-            found.append(season)
-    if not timeline.clock.dated:
-        found = found[:1]  # which is a guess
-    return tuple(found)
+            found = (*found, season)
+    return found if timeline.clock.dated else found[:1]  # which is a guess
 
 
 def _without_standstill(
@@ -261,8 +254,16 @@ def _far_sizes(
     """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
     pred_len = forecaster.sizes.pred_len
     typical = found.spread.typical
-    origins, horizon = _choose_far(forecaster, found.distance, split)
-    if not len(origins):
+    n_most = 96 // forecaster.ensemble.cost
+    for n_blocks in (4, 3, 2):  # as long as there are some windows of this length
+        horizon = n_blocks * pred_len
+        low, end = _extent(forecaster, horizon, found.distance, split)
+        origins, _, n_apart = runs.choose_runs(
+            low, end - horizon, distance=found.distance, n_most=n_most
+        )
+        if n_apart >= runs.FEWEST:
+            break
+    else:
         return np.empty((0, typical.shape[1]))
     errors = _forecast_errors(forecaster, origins, horizon)[1]
     mean = mean_of_known(np.abs(errors), axis=0)
@@ -270,33 +271,15 @@ def _far_sizes(
     # These windows are few: their last near steps are made as large as those of all windows.
     near = slice(pred_len * 3 // 4, pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
-    width = pred_len // 2
-    far = np.empty((horizon - pred_len, typical.shape[1]))
-    for step in range(pred_len, horizon):
-        around = slice(max(step - width, pred_len), step + width + 1)
-        far[step - pred_len] = logs[around].mean(axis=0)
-    return np.asarray(np.maximum(far, typical.mean(axis=0)))
+    far = pd.DataFrame(logs[pred_len:])
+    width = 2 * (pred_len // 2) + 1
+    smooth = far.rolling(width, center=True, min_periods=1).mean().to_numpy()
+    return np.asarray(np.maximum(smooth, typical.mean(axis=0)))
 
 
-def _choose_far(
-    forecaster: StepForecaster, distance: int, split: IntArray | None
-) -> tuple[IntArray, int]:
-    """Choose windows several times as long as `pred_len`, as long as there are some; and length."""
-    n_most = 96 // forecaster.ensemble.cost
-    for n_blocks in (4, 3, 2):
-        horizon = n_blocks * forecaster.sizes.pred_len
-        low, end = _extent(forecaster, horizon, distance, split)
-        origins, _, n_apart = runs.choose_runs(low, end - horizon, distance=distance, n_most=n_most)
-        if n_apart >= runs.FEWEST:
-            return origins, horizon
-    return np.empty(0, dtype=np.int64), 0
-
-
-def _recalibrated(found: Intervals, held_out: HeldOut | None) -> Intervals:
+def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Correct the level of sizes by windows that were held out, as far as these are many."""
     prior = 30.0  # windows that stand for no correction
-    if held_out is None or not len(held_out.origins):
-        return found
     forecaster, _, own_origins = held_out
     timeline = forecaster.history
     fitted_until = timeline.end_step.copy()
@@ -304,8 +287,8 @@ def _recalibrated(found: Intervals, held_out: HeldOut | None) -> Intervals:
     np.minimum.at(fitted_until, series, timeline.steps_of(own_origins))
     before = replace(found, fitted_until=fitted_until)
     outputs, errors = _forecast_errors(IntervalForecaster.of(forecaster, before), own_origins)
-    log_size = outputs[..., 1] + found.spread.typical
-    ratio = _ratio(errors * np.exp(-log_size), found.residuals.errors.astype(np.float64))
+    relative = errors * np.exp(-outputs[..., 1] - found.spread.typical)
+    ratio = _ratio(relative, found.residuals.errors.astype(np.float64))
     share = shrinkage(_count_apart(own_origins, found.distance), prior)
     typical = found.spread.typical + share * np.log(ratio)
     return replace(found, spread=replace(found.spread, typical=typical))
@@ -389,13 +372,12 @@ def _forecast_errors(
     return outputs, y - forecaster.point(outputs)
 
 
-def _optimism(forecaster: StepForecaster, held_out: HeldOut | None) -> Float64Array:
+def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:
     """Divide errors of windows before they were fitted to by those after it."""
-    if held_out is None or not len(held_out.origins):
-        return np.ones(forecaster.sizes.n_targets)
+    most = 4.0
     before = _forecast_errors(held_out.forecaster, held_out.own_origins)[1]
     after = _forecast_errors(forecaster, held_out.origins)[1]
-    return np.clip(_ratio(before, after), 1.0, _MOST_OPTIMISM)
+    return np.clip(_ratio(before, after), 1.0, most)
 
 
 def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
@@ -423,6 +405,5 @@ def _growth(typical: Float64Array) -> Float64Array:
     if pred_len - first < 3:
         return np.full(n_targets, most / 2)
     log_step = np.log(np.arange(first + 1.0, pred_len + 1))
-    log_step -= log_step.mean()
-    slope: Float64Array = log_step @ typical[first:] / (log_step @ log_step)
+    slope: Float64Array = np.polyfit(log_step, typical[first:], 1)[0]
     return np.clip(slope, 0.0, most)

@@ -69,10 +69,10 @@ class Intervals:
         scaler: of the fit, and of series that it did not hold.
         series: that of each row.
         """
+        targets: Any = scaler.targets  # a regressor's always has it
         table = self.residuals.quantiles(levels)
-        if scaler.targets is not None and scaler.targets.falls.any():
-            turned = self.residuals.quantiles(1 - levels)
-            table = np.where(scaler.targets.falls, turned, table)
+        if targets.falls.any():
+            table = np.where(targets.falls, self.residuals.quantiles(1 - levels), table)
         point, size, ahead = self._parts(outputs)
         errors = table[:, ahead, np.arange(point.shape[1])]
         restored = [scaler.restored(point + size * error, series) for error in errors]
@@ -130,13 +130,12 @@ class Intervals:
     def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
-        pred_len, n_targets = self.spread.typical.shape
         typical = np.concatenate([self.spread.typical, self.far])
-        step = np.minimum(ahead, len(typical) - 1).astype(np.int64)
-        beyond = np.log(np.maximum((ahead + 1) / len(typical), 1.0))
-        growth = beyond * self.growth
+        n_steps, n_targets = typical.shape
+        step = np.minimum(ahead, n_steps - 1).astype(np.int64)
+        growth = self.growth * np.log(np.maximum((ahead + 1) / n_steps, 1.0))
         size = np.exp(log_size + growth + typical[step, np.arange(n_targets)])
-        return point, size, np.minimum(step, pred_len - 1)
+        return point, size, np.minimum(step, len(self.spread.typical) - 1)
 
 
 @dataclass(frozen=True)
@@ -381,10 +380,9 @@ def _interpolate(table: Float64Array, levels: Float32Array, ahead: IntArray) -> 
 def _error_limits(scaler: Scaler, series: IntArray, n_targets: int) -> Float64Array:
     """Return the largest error of a path, (n, n_targets): a factor of 20, of logarithms."""
     most_log = 3.0
-    if scaler.targets is None:
-        return np.full((len(series), n_targets), np.inf)
+    targets: Any = scaler.targets
     scale = scaler.scale[series, :n_targets]
-    return np.where(scaler.targets.logs[series], most_log / scale, np.inf)
+    return np.where(targets.logs[series], most_log / scale, np.inf)
 
 
 def _with_mean(
@@ -397,10 +395,9 @@ def _with_mean(
     Amounts that are moved so stay amounts.
     """
     most_ratio = 2.0
-    shifted: Float64Array = paths + (wanted - mean)[..., None]
-    if scaler.targets is None:
-        return shifted
-    is_amount = (scaler.targets.floor[series] == 0) & (mean > 0)
+    targets: Any = scaler.targets
+    is_amount = (targets.floor[series] == 0) & (mean > 0)
     ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
     ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
+    shifted = paths + (wanted - mean)[..., None]
     return np.where(is_amount[..., None], paths * ratio[..., None], shifted)
