@@ -293,20 +293,23 @@ def _as_table(rows: SortedRows, levels: Float64Array, parts: list[_Forecasts]) -
     values = np.concatenate([forecasts for _, forecasts in parts])
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    names = ["forecast", *(f"q{level:g}" for level in levels)]
-    # 1. Row, origin and target of each forecast.
-    first, stop = pd.concat([part for part, _ in parts])[["row", "stop"]].to_numpy().T
-    row = np.repeat(origins_between(first, stop - 1), n_targets)
-    origin = np.repeat(first, (stop - first) * n_targets)
-    target = np.resize(np.arange(n_targets), len(row))
-    order = np.lexsort([row, target, origin])
-    row, origin, target = row[order], origin[order], target[order]
-    # 2. The columns.
+    keys = _keys(pd.concat([origins for origins, _ in parts]), n_targets)
+    order = np.lexsort(keys)
+    row, target, origin = keys[:, order]
     table = pd.DataFrame({"origin": rows.time[origin], "time": rows.time[row]})
     table["ahead"] = row - origin + 1
     table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
     table["actual"] = rows.truth.to_numpy()[row, target]
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
     table[names] = values.reshape(-1, len(names))[order]
     if rows.labels is not None:
         table.insert(0, "series", rows.labels[row])
     return table
+
+
+def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
+    """Return row, target and origin, (3, n), of each forecast of each target."""
+    first, stop = origins[["row", "stop"]].to_numpy().T
+    row = np.repeat(origins_between(first, stop - 1), n_targets)
+    origin = np.repeat(first, (stop - first) * n_targets)
+    return np.stack([row, np.resize(np.arange(n_targets), len(row)), origin])

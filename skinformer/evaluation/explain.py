@@ -114,16 +114,8 @@ def explain(
     named = _complete_groups(columns, groups)
     members = np.array([[column in group for column in columns] for group in named.values()])
     points = _Counterfactual.of(forecasts, members)
-    baseline = points(frozenset())
-    values = np.zeros((len(named), *baseline.shape))
     orders = list(_orders(len(named), n_permutations, random_state))
-    for order in orders:
-        before = baseline
-        for i, group in enumerate(order, start=1):
-            after = points(frozenset(order[:i]))
-            values[group] += (after - before) / len(orders)
-            before = after
-    contributions = [baseline, *values]
+    contributions = [points(frozenset()), *_shapley_values(points, orders)]
     sources: list[Hashable] = ["baseline", *named]
     if model.head_.level is not None:
         sources.append("calibration")
@@ -131,6 +123,17 @@ def explain(
         contributions.append(model._points(forecasts.steps) - own)
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
+
+
+def _shapley_values(points: _Counterfactual, orders: Sequence[Sequence[int]]) -> Float64Array:
+    """Average by how much each group moves forecasts over orders: (n_groups, n, n_targets)."""
+    values = np.zeros((len(points.members), *points(frozenset()).shape))
+    for order in orders:
+        for i, group in enumerate(order):
+            before = points(frozenset(order[:i]))
+            after = points(frozenset(order[: i + 1]))
+            values[group] += (after - before) / len(orders)
+    return values
 
 
 def _complete_groups(columns: list[Hashable], groups: Any) -> dict[Hashable, list[Hashable]]:

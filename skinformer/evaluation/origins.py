@@ -34,21 +34,17 @@ class OriginsModel:
 
         The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
         """
-        forecaster = self.forecaster
-        head = forecaster.head
         rows = self.rows[origins]
-        intervals = None
-        if head.level is not None or len(levels):
-            intervals = check_ranges(self.model.intervals_)
-            forecaster = IntervalForecaster.of(forecaster, intervals)
-        outputs, held = forecast_origins(forecaster, rows, horizon)
-        warn_of_held_values(self.forecaster.roles, past=held.past, known=held.known)
+        forecaster = self.forecaster
         series = np.repeat(forecaster.history.series_of(rows), horizon)
-        if intervals is None:
-            points = head.point(forecaster.in_units(outputs, series))
-            return points[..., None]
-        scaler = forecaster.scaler.with_unseen()
-        return np.asarray(intervals.forecasts(head, outputs, levels, scaler, series))
+        if forecaster.head.level is not None or len(levels):
+            found = check_ranges(self.model.intervals_)
+            forecaster = IntervalForecaster.of(forecaster, found)
+        outputs, held = forecast_origins(forecaster, rows, horizon)
+        warn_of_held_values(forecaster.roles, past=held.past, known=held.known)
+        if isinstance(forecaster, IntervalForecaster):
+            return forecaster.forecasts(outputs, levels, series)
+        return forecaster.head.point(forecaster.in_units(outputs, series))[..., None]
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
@@ -68,38 +64,27 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     follows = table.steps == history.end_step[table.series] + place
     if not follows.all() or _lacks_covariates(table):
         return None
-    if _changes_bounds(model.scaler_, table.columns, first_row):
+    bounds = model.scaler_.targets.floor
+    if (bounds != model.scaler_.after(table.columns, first_row).targets.floor).any():
         return None
-    known = np.ones(len(order), dtype=bool)
+    # Missing truths, which are filled in, have no weight.
+    known = np.ones((len(order), table.n_targets), dtype=bool)
+    weight = None
     if table.missing is not None:
-        known = ~table.missing.any(axis=1)
-    extended = _append(model._forecaster, table)
+        known = ~table.missing
+        weight = known.astype(np.float64)
+    forecaster = model._forecaster
+    history_to_come = forecaster.appended(replace(table, weight=weight))
+    extended = replace(forecaster, history=history_to_come)
     n_stored = np.diff(history.first_row)[table.series]
     rows = np.empty_like(order)
     rows[order] = extended.history.first_row[table.series] + n_stored + place
-    after_truth = np.empty_like(known)
-    after_truth[order] = np.append(True, known[:-1]) | (place == 0)
+    after_truth = np.empty(len(order), dtype=bool)
+    after_truth[order] = np.append(True, known[:-1].all(axis=1)) | (place == 0)
     return OriginsModel(model, extended, rows, after_truth)
-
-
-def _append(forecaster: StepForecaster, table: Any) -> StepForecaster:
-    """Append rows to the history; missing truths, which are filled in, have no weight."""
-    weight = None
-    if table.missing is not None:
-        weight = (~table.missing).astype(np.float64)
-    extended = forecaster.appended(replace(table, weight=weight))
-    return replace(forecaster, history=extended)
 
 
 def _lacks_covariates(table: Any) -> bool:
     """Return whether a covariate is missing somewhere."""
     covariates = table.columns[table.n_targets :]
     return any(values is None or np.isnan(values).any() for values in covariates)
-
-
-def _changes_bounds(scaler: Any, columns: Any, first_row: IntArray) -> bool:
-    """Return whether rows would change the bounds of forecasts."""
-    if scaler.targets is None:
-        return False
-    updated = scaler.after(columns, first_row)
-    return bool((scaler.targets.floor != updated.targets.floor).any())

@@ -154,8 +154,7 @@ def calibrate(
     timeline = forecaster.history
     seasons = _seasons(timeline)
     # A run meets all hours of the day; those of the week are met by several runs.
-    season = max(seasons[:-1] or seasons, default=1)
-    distance = runs.run_distance(forecaster.sizes.pred_len, season)
+    distance = runs.run_distance(forecaster.sizes.pred_len, max(seasons[:-1] or seasons, default=1))
     # 1. Errors of windows of the history, as if it had not been fitted to.
     windows = _choose(forecaster, distance, split)
     if not len(windows.origins):
@@ -168,19 +167,7 @@ def calibrate(
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    series = timeline.series_of(windows.origins)
-    targets = timeline.values[:, : errors.shape[2]]
-    changes = volatility(targets, timeline.first_row[series], windows.origins)
-    quiet = least_volatility(changes)
-    features = features_of(
-        outputs, changes, series, head=forecaster.head, quiet=quiet, scaler=forecaster.scaler
-    )
-    errors = _without_standstill(errors, changes, timeline, series)
-    spread, residuals = _fit_sizes(errors, features, windows, timeline, seasons)
-    # 3. What the windows do not hold: other targets, unseen rows, later steps.
-    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
-    if few.any():
-        spread, residuals = with_random_walk(spread, residuals, timeline, few)
+    spread, residuals, quiet = _fit_sizes(forecaster, windows, outputs, errors, seasons)
     found = Intervals(
         spread=spread,
         residuals=residuals,
@@ -191,38 +178,71 @@ def calibrate(
         distance=distance,
         fitted_until=timeline.end_step,
     )
+    # 3. What the windows do not hold: unseen rows, and later steps.
     if held_out is not None:
         found = _recalibrated(found, held_out)
     return replace(found, far=_far_sizes(forecaster, found, split))
 
 
 def _fit_sizes(
-    errors: Float64Array,
-    features: Float64Array,
+    forecaster: StepForecaster,
     windows: _Windows,
-    timeline: Timeline,
+    outputs: Float64Array,
+    errors: Float64Array,
     seasons: tuple[int, ...],
-) -> tuple[Spread, Residuals]:
-    """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes."""
-    most_values = 2_000_000
+) -> tuple[Spread, Residuals, Float64Array]:
+    """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes.
+
+    Beside them stands the volatility that is added to that of windows.
+    """
+    timeline = forecaster.history
+    series = timeline.series_of(windows.origins)
+    targets = timeline.values[:, : errors.shape[2]]
+    # 1. What is known at the origins.
+    changes = volatility(targets, timeline.first_row[series], windows.origins)
+    quiet = least_volatility(changes)
+    features = features_of(
+        outputs, changes, series, head=forecaster.head, quiet=quiet, scaler=forecaster.scaler
+    )
+    # 2. Windows in which series stood still that have moved since are left out.
+    latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
+    left_out = unmoved(errors, changes) & (latest[series] >= STILL)
+    errors = np.where(left_out[:, None], np.nan, errors)
+    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
+    # 3. Sizes, and errors in these.
     steps = window_rows(timeline.steps_of(windows.origins), errors.shape[1])
     spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=windows.n_apart)
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
+    residuals = _sample(relative, windows, timeline)
+    # 4. Targets of which too few errors are known.
+    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
+    if few.any():
+        spread, residuals = with_random_walk(spread, residuals, timeline, few)
+    return spread, residuals, quiet
+
+
+def _sample(relative: Float64Array, windows: _Windows, timeline: Timeline) -> Residuals:
+    """Keep a sample of errors, divided by the sizes of those of the windows before them."""
+    most_values = 2_000_000
+    # 1. The windows before each, of its run.
+    earlier = np.arange(len(relative))[:, None] - np.arange(1, runs.N_TRAILING + 1)
+    place = np.maximum(earlier, 0)
+    is_same_run = (earlier >= 0) & (windows.run[place] == windows.run[:, None])
     mean_sizes = mean_of_known(np.abs(relative), axis=1)
-    relative /= _trailing_sizes(mean_sizes, windows.run)[:, None]
-    if timeline.n_series > 1:
-        n_independent: float = windows.n_moments
-    else:
+    recent = np.where(is_same_run[..., None], mean_sizes[place], np.nan)
+    relative = relative / runs.trailing_sizes(recent)[:, None]
+    # 2. How many independent forecasts they amount to.
+    n_independent: float = windows.n_moments
+    if timeline.n_series == 1:
         n_independent = independent_errors(relative, windows.n_apart)
     kept = spread_places(len(relative), max(1, most_values // relative[0].size))
     origins = windows.origins[kept]
-    residuals = Residuals(
+    return Residuals(
         relative[kept].astype(np.float32),
         n_independent,
         timeline.series_of(origins),
         timeline.steps_of(origins),
     )
-    return spread, residuals
 
 
 def _seasons(timeline: Timeline) -> tuple[int, ...]:
@@ -233,19 +253,6 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
         if season <= longest and season % max(found, default=1) == 0:
             found = (*found, season)
     return found if timeline.clock.dated else found[:1]  # which is a guess
-
-
-def _without_standstill(
-    errors: Float64Array, changes: Float64Array, timeline: Timeline, series: IntArray
-) -> Float64Array:
-    """Leave out errors of windows in which series stood still that have moved since."""
-    targets = timeline.values[:, : errors.shape[2]]
-    latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
-    moves_now = latest[series] >= STILL
-    left_out = unmoved(errors, changes) & moves_now
-    kept = np.where(left_out[:, None], np.nan, errors)
-    kept[np.abs(kept) < STILL] = 0.0  # rounding is no error to one side
-    return kept
 
 
 def _far_sizes(
@@ -386,15 +393,6 @@ def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
     other = mean_of_known(np.abs(others), axis=(0, 1))
     is_known = (size > 0) & (other > 0)
     return np.divide(size, other, out=np.ones_like(size), where=is_known)
-
-
-def _trailing_sizes(sizes: Float64Array, run: IntArray) -> Float64Array:
-    """Average the sizes of the windows before each, of its run."""
-    age = np.arange(1, runs.N_TRAILING + 1)
-    earlier = np.arange(len(run))[:, None] - age
-    place = np.maximum(earlier, 0)
-    is_same_run = (earlier >= 0) & (run[place] == run[:, None])
-    return runs.trailing_sizes(np.where(is_same_run[..., None], sizes[place], np.nan))
 
 
 def _growth(typical: Float64Array) -> Float64Array:

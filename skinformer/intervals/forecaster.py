@@ -78,24 +78,6 @@ class Intervals:
         restored = [scaler.restored(point + size * error, series) for error in errors]
         return np.stack(restored, axis=2)
 
-    def forecasts(
-        self,
-        head: Head,
-        outputs: Float64Array,
-        levels: Float64Array,
-        scaler: Scaler,
-        series: IntArray,
-    ) -> Float64Array:
-        """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
-
-        head: of the fit; all else is as for `quantiles`.
-        """
-        if head.level is not None:
-            return self.quantiles(outputs, np.append(head.level, levels), scaler, series)
-        points = scaler.inverse(outputs[..., 0].astype(np.float32), series)
-        quantiles = self.quantiles(outputs, levels, scaler, series)
-        return np.concatenate([points[..., None], quantiles], axis=2)
-
     def paths(
         self,
         head: Head,
@@ -106,8 +88,9 @@ class Intervals:
     ) -> Float64Array:
         """Return paths, (n, n_targets, n_paths), in y's units.
 
+        head: of the fit. Where the forecast is a mean, that of many paths is the same.
         levels: (n, n_paths, pred_len, n_targets), from `draw_levels`; all else is as for
-        `forecasts`. Where the forecast is a mean, that of many paths is the same.
+        `quantiles`.
         """
         # In usual sizes: larger errors are of products that began to be sold, a hundred times what
         # was usual for them, and not to be expected of other series.
@@ -162,6 +145,22 @@ class IntervalForecaster(StepForecaster):
     def point(self, outputs: Any) -> Any:
         """Return the forecast, the first of them."""
         return outputs[..., 0]
+
+    def forecasts(
+        self, outputs: Float64Array, levels: Float64Array, series: IntArray
+    ) -> Float64Array:
+        """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
+
+        outputs: (n, n_targets, 3), from `standardised`.
+        series: that of each row.
+        """
+        scaler = self.scaler.with_unseen()
+        if self.head.level is not None:
+            levels = np.append(self.head.level, levels)
+            return self.intervals.quantiles(outputs, levels, scaler, series)
+        points = scaler.inverse(self.point(outputs).astype(np.float32), series)
+        quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
+        return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value in the place of some outputs, without an error."""
