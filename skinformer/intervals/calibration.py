@@ -201,9 +201,7 @@ def _fit_sizes(
     # 1. What is known at the origins.
     changes = volatility(targets, timeline.first_row[series], windows.origins)
     quiet = least_volatility(changes)
-    features = features_of(
-        outputs, changes, series, head=forecaster.head, quiet=quiet, scaler=forecaster.scaler
-    )
+    features = features_of(forecaster, outputs, changes, series, quiet)
     # 2. Windows in which series stood still that have moved since are left out.
     latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
     left_out = unmoved(errors, changes) & (latest[series] >= STILL)

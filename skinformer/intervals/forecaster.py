@@ -200,20 +200,17 @@ class _SizedWindows:
         fit = self.forecaster
         if self.known is None:
             self.known, self.known_until = _known_rows(fit, rows, self.requested)
-        # 1. Forecast the windows, and those that ended before them.
+        # 1. The windows, and those that ended before them.
         known_until, anchor = self._anchors(rows, origins)
         trailing = self._trailing(rows, origins, anchor)
         earlier = np.unique(trailing[trailing >= 0])
-        windows = np.append(origins, earlier)
-        distinct, of_window = np.unique(windows, return_inverse=True)
-        outputs = self.inner(rows, distinct).astype(np.float64)[of_window]
-        point = fit.head.point(outputs)
-        # 2. Predict the sizes of their errors by what is known at the origins.
-        anchors = np.append(anchor, earlier)
-        changes = self._changes(
-            rows, windows, np.append(known_until, self.known_until[earlier]), anchors
+        # 2. Forecasts of both, and the sizes of their errors by what is known at the origins.
+        point, log_size, changes = self._predict(
+            rows,
+            np.append(origins, earlier),
+            np.append(known_until, self.known_until[earlier]),
+            np.append(anchor, earlier),
         )
-        log_size = self._log_sizes(rows, windows, outputs, changes)
         # 3. Compare the earlier errors with the sizes that were predicted in the same way.
         n = len(origins)
         errors = self._errors(point[n:], rows, earlier)
@@ -258,30 +255,21 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
-    def _changes(
+    def _predict(
         self, rows: Rows, origins: IntArray, known_until: IntArray, anchor: IntArray
-    ) -> Float64Array:
-        """Compute the volatility before windows."""
+    ) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """Forecast windows, and predict the sizes of their errors by the volatility before them."""
         fit = self.forecaster
+        distinct, of_origin = np.unique(origins, return_inverse=True)
+        outputs = self.inner(rows, distinct).astype(np.float64)[of_origin]
         begin = np.maximum(rows.begin[rows.segment[origins]], anchor - fit.near)
         targets = rows.values[:, : fit.sizes.n_targets]
-        return volatility(targets, begin, np.maximum(known_until, begin))
-
-    def _log_sizes(
-        self, rows: Rows, origins: IntArray, outputs: Float64Array, changes: Float64Array
-    ) -> Float64Array:
-        """Predict the sizes of errors of windows by what is known of these."""
-        fit = self.forecaster
-        features = features_of(
-            outputs,
-            changes,
-            np.minimum(self._series(rows, origins), len(fit.scaler.mean)),
-            head=fit.head,
-            quiet=fit.intervals.quiet,
-            scaler=fit.scaler.with_unseen(),
-        )
+        changes = volatility(targets, begin, np.maximum(known_until, begin))
+        series = np.minimum(self._series(rows, origins), len(fit.scaler.mean))
+        features = features_of(fit, outputs, changes, series, fit.intervals.quiet)
         steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
-        return fit.intervals.spread.log_size(features, steps)
+        log_size = fit.intervals.spread.log_size(features, steps)
+        return fit.head.point(outputs), log_size, changes
 
     def _errors(self, point: Float64Array, rows: Rows, origins: IntArray) -> Float64Array:
         """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
