@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from skinformer.evaluation.scores import interval_coverage, interval_width, pinball_loss
+from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_choice
 
 
@@ -154,11 +155,9 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     h = _overlap(one)
     if n < 3 or h >= n or not by_origin.any():
         return nothing
-    # 2. The variance of their mean by autocovariances, and Harvey's correction for few origins.
+    # 2. The variance of their mean, and Harvey's correction for few origins.
     mean = by_origin.mean()
-    centred = by_origin - mean
-    products = np.array([centred[lag:] @ centred[: n - lag] for lag in range(h)])
-    variance = (2 * products.sum() - products[0]) / n**2
+    variance = _variance_of_mean(by_origin - mean, h)
     correction = (n + 1 - 2 * h + h * (h - 1) / n) / n
     if variance <= 0 or correction <= 0:
         return nothing
@@ -166,6 +165,16 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     statistic = float(mean / np.sqrt(variance) * np.sqrt(correction))
     p_value = 2 * stdtr(n - 1, -abs(statistic))
     return statistic, float(p_value)
+
+
+def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
+    """Estimate the variance of a mean of autocorrelated numbers, of which it was subtracted.
+
+    n_lags: of autocovariances, from lag 0.
+    """
+    n = len(centred)
+    products = np.array([centred[lag:] @ centred[: n - lag] for lag in range(n_lags)])
+    return float(2 * products.sum() - products[0]) / n**2
 
 
 def _overlap(result: pd.DataFrame) -> int:

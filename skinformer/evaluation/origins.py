@@ -10,7 +10,7 @@ from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.timeline import runs
+from skinformer.timeline.timeline import Table, runs
 from skinformer.validation.arguments import check_ranges
 from skinformer.validation.rows import warn_of_held_values
 
@@ -48,24 +48,11 @@ class OriginsModel:
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
-    """Update a copy of a fitted model by later rows, if `update` could take them.
-
-    It is None where rows do not follow the history of known series directly, where covariates are
-    missing, or where a value below zero would change the bounds of forecasts on the way.
-    """
+    """Update a copy of a fitted model by later rows; None if `update` could not take them."""
     table = model._read_prediction(frame).without_outliers()
-    history = model.timeline_
-    if table.clock != history.clock or (table.series >= history.n_series).any():
-        return None
     order = np.lexsort((table.steps, table.series))
     table = table.take(order)
-    first_row = runs(table.series, history.n_series)
-    place = np.arange(len(order)) - first_row[table.series]  # of a row in its series
-    follows = table.steps == history.end_step[table.series] + place
-    if not follows.all() or _lacks_covariates(table):
-        return None
-    bounds = model.scaler_.targets.floor
-    if (bounds != model.scaler_.after(table.columns, first_row).targets.floor).any():
+    if not _can_update(model, table):
         return None
     # Missing truths, which are filled in, have no weight.
     known = np.ones((len(order), table.n_targets), dtype=bool)
@@ -74,17 +61,30 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
         known = ~table.missing
         weight = known.astype(np.float64)
     forecaster = model._forecaster
-    history_to_come = forecaster.appended(replace(table, weight=weight))
-    extended = replace(forecaster, history=history_to_come)
-    n_stored = np.diff(history.first_row)[table.series]
+    history = forecaster.appended(replace(table, weight=weight))
+    place = table.steps - model.timeline_.end_step[table.series]  # of a row in its series
+    n_stored = np.diff(model.timeline_.first_row)
     rows = np.empty_like(order)
-    rows[order] = extended.history.first_row[table.series] + n_stored + place
+    rows[order] = (history.first_row[:-1] + n_stored)[table.series] + place
     after_truth = np.empty(len(order), dtype=bool)
     after_truth[order] = np.append(True, known[:-1].all(axis=1)) | (place == 0)
-    return OriginsModel(model, extended, rows, after_truth)
+    return OriginsModel(model, replace(forecaster, history=history), rows, after_truth)
 
 
-def _lacks_covariates(table: Any) -> bool:
-    """Return whether a covariate is missing somewhere."""
+def _can_update(model: Any, table: Table) -> bool:
+    """Return whether sorted rows follow the history as those of `update` do.
+
+    They do not where series are new, where rows or covariates are missing, or where a value below
+    zero would change the bounds of forecasts on the way.
+    """
+    history = model.timeline_
+    if table.clock != history.clock or (table.series >= history.n_series).any():
+        return False
+    first_row = runs(table.series, history.n_series)
+    place = np.arange(len(table.steps)) - first_row[table.series]
+    follows = table.steps == history.end_step[table.series] + place
     covariates = table.columns[table.n_targets :]
-    return any(values is None or np.isnan(values).any() for values in covariates)
+    if not follows.all() or any(each is None or np.isnan(each).any() for each in covariates):
+        return False
+    floor = model.scaler_.targets.floor
+    return bool((model.scaler_.after(table.columns, first_row).targets.floor == floor).all())

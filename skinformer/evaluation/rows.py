@@ -71,19 +71,13 @@ def read_sorted_rows(
     """Read rows and their truth, and bring those of each series together in time."""
     last = split_last_step(estimator)[1]
     X = checks.labelled_rows(X, _first_number(last))
-    names = list(X.columns)
     truth = _read_truth(_find_targets(estimator, last, X), X, y)
-    targets = list(truth.columns)
-    known = checks.check_ahead(known_future, names, targets)
-    if hasattr(last, "roles_"):
-        known += last.roles_.known
-    shown_ahead = find_known(names, known, targets)
-    hidden = [j for j, name in enumerate(names) if name not in shown_ahead]
     time, labels = time_labels(X.index)
     check_distinct(time, labels)
+    hidden = _hidden_columns(last, list(X.columns), list(truth.columns), known_future)
     frame = X.copy()
     for j in hidden:  # whole numbers have no NaN
-        values = checks.numeric_column(X.iloc[:, j], names[j])
+        values = checks.numeric_column(X.iloc[:, j], X.columns[j])
         frame.isetitem(j, values.astype(np.float64))
     rows = sort_rows(time, labels, len(X))
     order = rows.order
@@ -96,6 +90,17 @@ def read_sorted_rows(
         series=rows.series,
         first_row=runs(rows.series, rows.series[-1] + 1),
     )
+
+
+def _hidden_columns(
+    last: Any, names: list[Any], targets: list[Any], known_future: Any
+) -> list[int]:
+    """Return the positions of columns that neither the user, the fit nor the calendar knows."""
+    known = checks.check_ahead(known_future, names, targets)
+    if hasattr(last, "roles_"):
+        known += last.roles_.known
+    shown = find_known(names, known, targets)
+    return [j for j, name in enumerate(names) if name not in shown]
 
 
 def _first_number(last: Any) -> int:

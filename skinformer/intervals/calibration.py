@@ -260,12 +260,11 @@ def _far_sizes(
     pred_len = forecaster.sizes.pred_len
     typical = found.spread.typical
     n_most = 96 // forecaster.ensemble.cost
+    distance = found.distance
     for n_blocks in (4, 3, 2):  # as long as there are some windows of this length
         horizon = n_blocks * pred_len
-        low, end = _extent(forecaster, horizon, found.distance, split)
-        origins, _, n_apart = runs.choose_runs(
-            low, end - horizon, distance=found.distance, n_most=n_most
-        )
+        low, end = _extent(forecaster, horizon, distance, split)
+        origins, _, n_apart = runs.choose_runs(low, end - horizon, distance=distance, n_most=n_most)
         if n_apart >= runs.FEWEST:
             break
     else:

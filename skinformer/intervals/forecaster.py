@@ -320,10 +320,14 @@ def _known_rows(
     segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
     row = segments.find(observed.segment[seen], observed.steps[seen])
     known[row[row >= 0]] = True
-    # 3. The last known row before each, from the first row of its segment on.
+    return known, _known_until(known, first_row[rows.segment])
+
+
+def _known_until(known: BoolArray, first_row: IntArray) -> IntArray:
+    """Return for each row the one after the last known before it, from its segment's first on."""
     after_known = np.where(known, np.arange(1, len(known) + 1), 0)
     until = np.maximum.accumulate(np.append(0, after_known[:-1]))
-    return known, np.maximum(until, first_row[rows.segment])
+    return np.maximum(until, first_row)
 
 
 def _recent_sizes(

@@ -126,20 +126,7 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
         )
     clock = clock_for(distinct, step)
     steps = clock.steps(time)
-    off = steps == OFF_GRID
-    if off.any():
-        raise ValueError(
-            f"X holds {int(off.sum())} rows between two steps of {clock.step_name!r}, the first at "
-            f"{time[off][0]}: an exported model counts steps as its fit did. Bring X to that step, "
-            "as by X.resample(...)."
-        )
-    double = X.index.duplicated()
-    if double.any():
-        raise ValueError(
-            f"X holds {int(double.sum())} rows of a step that another row has, the first at "
-            f"{X.index[double][0]}: a step has one value. Keep one of them, as by "
-            'X[~X.index.duplicated(keep="last")].'
-        )
+    _check_steps(X.index, time, steps, clock)
     place = {plain(name): i for i, name in enumerate(X.columns)}
     lacking = [name for name in signature.known if name not in place]
     if lacking:
@@ -153,6 +140,24 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
             column = X.iloc[:, place[name]]
             values[j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return _Rows(names, clock, values)
+
+
+def _check_steps(index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock) -> None:
+    """Raise if rows lie between two steps, or two of them on one."""
+    off = steps == OFF_GRID
+    if off.any():
+        raise ValueError(
+            f"X holds {int(off.sum())} rows between two steps of {clock.step_name!r}, the first at "
+            f"{time[off][0]}: an exported model counts steps as its fit did. Bring X to that step, "
+            "as by X.resample(...)."
+        )
+    double = index.duplicated()
+    if double.any():
+        raise ValueError(
+            f"X holds {int(double.sum())} rows of a step that another row has, the first at "
+            f"{index[double][0]}: a step has one value. Keep one of them, as by "
+            'X[~X.index.duplicated(keep="last")].'
+        )
 
 
 def _split(index: pd.Index, signature: Signature) -> tuple[IntArray, pd.Index | None, pd.Index]:
