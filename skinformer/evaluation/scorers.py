@@ -153,11 +153,12 @@ class ForecastScorer:
                 "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
                 "one on are left out."
             )
-        if not (hasattr(self.y_train, "index") and hasattr(y_true, "index")):
+        times = _index(self.y_train)
+        labels = _index(y_true)
+        if times is None or labels is None:
             return self.y_train
-        times = self.y_train.index.get_level_values(-1)
-        first = y_true.index.get_level_values(-1).min()
-        return self.y_train[times < first]
+        first = labels.get_level_values(-1).min()
+        return self.y_train[times.get_level_values(-1) < first]
 
 
 def _stored_truth(model: FittedState) -> pd.DataFrame:
@@ -193,9 +194,14 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
                 "does not. Pass the truth, such as y=X['load']."
             )
         y = read_y_true(last, X, None, last.roles_)
-    index = getattr(y, "index", getattr(X, "index", None))
+    index = _index(X) if _index(y) is None else _index(y)
     values = np.asarray(numeric_truth(y))
     if index is None:
         return values
     labelled = pd.DataFrame(values, index=index)
     return labelled if values.ndim == 2 else labelled[0]
+
+
+def _index(rows: Any) -> pd.Index | None:
+    """Return the labels of rows; None of those without, such as a list, whose index is a method."""
+    return rows.index if isinstance(rows, pd.Series | pd.DataFrame) else None
