@@ -335,8 +335,7 @@ def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> mase([5.0, 6.0], [5.0, 7.0], y_train=[1.0, 2.0, 3.0, 4.0])
     0.5
     """
-    y, y_pred = _check_arrays(y_true, y_pred)
-    return _scaled(y_true, np.abs(y_pred - y), y_train, season, power=1)
+    return _scaled(y_true, y_pred, y_train, season, power=1)
 
 
 def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
@@ -365,8 +364,7 @@ def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> rmsse([5.0, 6.0], [7.0, 8.0], y_train=[1.0, 2.0, 3.0, 4.0])
     2.0
     """
-    y, y_pred = _check_arrays(y_true, y_pred)
-    return _scaled(y_true, (y_pred - y) ** 2, y_train, season, power=2)
+    return _scaled(y_true, y_pred, y_train, season, power=2)
 
 
 def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float:
@@ -437,8 +435,7 @@ def _pinball(
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:
     """Average over the rows that are known, then over the targets that have any."""
-    sizes = np.where(np.isnan(errors), np.nan, 1.0)
-    return _ratio(errors, sizes, sample_weight)
+    return _ratio(errors, np.ones_like(errors), sample_weight)
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
@@ -455,9 +452,11 @@ def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> flo
     return float(ratios.mean())
 
 
-def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
+def _scaled(y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int) -> float:
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
+    y, y_pred = _check_arrays(y_true, y_pred)
+    errors = np.abs(y_pred - y) ** power
     trained = checks.numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
     checks.check_target_count(errors.shape[1], trained.shape[1])

@@ -145,7 +145,8 @@ class Codec:
             return [self._decode(each, arrays) for each in tree]
         if type(tree) is not dict:
             return tree
-        name, of = tree["is"], tree["of"]
+        name = tree["is"]
+        of = tree["of"]
         if len(tree) != 2:
             raise ModelFileError("its tree has other fields")
         if name == "float":
