@@ -97,6 +97,8 @@ def _fits_again(forecaster: StepForecaster) -> bool:
 def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
     """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
 
+    It is None where no window lies in these.
+
     forecaster: the final one, whose weights are kept.
     split: the row at which each series' validation split begins; None for the last `pred_len` rows.
 

@@ -57,11 +57,6 @@ def df():
     return pd.DataFrame({"load": 100 + 10 * np.sin(np.arange(n) * np.pi / 12) + noise}, index=hours)
 
 
-@pytest.fixture(scope="module")
-def model(df):
-    return InformerRegressor("load", **P).fit(df[:TRAIN])
-
-
 def both(engine, work):
     """Do work here, then on the engine."""
     here = work()
