@@ -258,9 +258,8 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration"])]
     names = ["target", "series"] if "series" in reasons else ["target"]
-    size = reasons["contribution"].abs()
-    keys = [reasons[name] for name in (*names, "source")]
-    mean = size.groupby(keys, sort=False).mean()
+    reasons = reasons.assign(size=reasons["contribution"].abs())
+    mean = reasons.groupby([*names, "source"], sort=False)["size"].mean()
     shares = mean / mean.groupby(names).transform("sum")
     found = shares.groupby("source", sort=False).mean().fillna(0.0)
     largest_first = found.sort_values(ascending=False)
