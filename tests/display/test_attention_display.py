@@ -124,7 +124,7 @@ def test_what_cannot_be_drawn_is_refused(maps):
     display = AttentionDisplay.from_maps(maps)
     with pytest.raises(ValueError, match=r"^ax holds 1 axes, and 2 are drawn on: pass one each"):
         display.plot(ax=display.ax_)
-    with pytest.raises(ValueError, match="maps are empty: pass what attention_maps gives"):
+    with pytest.raises(ValueError, match="maps must be what attention_maps gives"):
         AttentionDisplay.from_maps([])
     parts = [getattr(maps[0], name) for name in AttentionMap.__dataclass_fields__]
     named = [AttentionMap(*parts[:3], name, *parts[4:]) for name in "ab"]

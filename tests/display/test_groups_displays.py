@@ -163,11 +163,9 @@ def test_a_legend_for_which_there_is_no_room_above_stands_beside(result, pyplot)
 
 BAD = [
     (ErrorDisplay, lambda r: r.drop(columns="forecast"), {}, "results lack the column 'forecast': "
-     "this is made of what `backtest` gives. Pass such a frame, or several of them by name, "
-     "{'model': frame}."),
+     "pass a frame that `backtest` gives, or several of them by name, {'model': frame}."),
     (ErrorDisplay, lambda r: {"a": r, "b": 3}, {}, "results of 'b' lack the column 'time': "
-     "this is made of what `backtest` gives. Pass such a frame, or several of them by name, "
-     "{'model': frame}."),
+     "pass a frame that `backtest` gives, or several of them by name, {'model': frame}."),
     (ErrorDisplay, lambda r: {}, {}, "results={} holds no backtest. Pass one by name, "
      "{'model': frame}."),
     (ErrorDisplay, lambda r: r.assign(actual=np.nan), {}, "results hold no known truth: there is "
