@@ -10,32 +10,26 @@ import numpy as np
 from skinformer.ridge.sums import Problem, Sums, remaining
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-#: Size, standardised, from which the products of a row that went leave digits of rounding.
-_LARGEST = 1e3
-#: The share of windows in long runs from which on all are added.
-_NEARLY = 0.9
-
 
 def add_runs(sums: Sums, problem: Problem, origins: IntArray) -> IntArray:
-    """Add the windows of long runs of consecutive origins; give the origins of all others."""
+    """Add the windows of long runs of consecutive origins; return the origins of all others."""
+    runs, others = split_runs(problem, origins)
+    for run in runs:
+        if not _add_run(sums, problem, run):
+            others = np.append(others, run)
+    return others
+
+
+def split_runs(problem: Problem, origins: IntArray) -> tuple[list[IntArray], IntArray]:
+    """Cut origins into long runs of consecutive ones, and all others, as those with weights are."""
     if problem.weight is not None:
-        return origins
-    # PERF: shorter runs take more steps than products of their windows.
-    n, runs = problem.seq_len, _runs(origins)
-    left = [run for run in runs if len(run) < n or not _add_run(sums, problem, run)]
-    return np.concatenate([origins[:0], *left])
-
-
-def in_runs(problem: Problem, origins: IntArray) -> bool:
-    """Return whether nearly all windows lie in runs that are added without them."""
-    long = sum(len(run) for run in _runs(origins) if len(run) >= problem.seq_len)
-    return problem.weight is None and long > _NEARLY * len(origins)
-
-
-def _runs(origins: IntArray) -> list[IntArray]:
-    """Cut origins, in any order, into runs of consecutive ones."""
+        return [], origins
     origins = np.sort(origins)
-    return np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
+    runs = np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
+    # PERF: shorter runs take more steps than products of their windows.
+    long = [run for run in runs if len(run) >= problem.seq_len]
+    short = [run for run in runs if len(run) < problem.seq_len]
+    return long, np.concatenate([origins[:0], *short])
 
 
 def _add_run(sums: Sums, problem: Problem, run: IntArray) -> bool:
@@ -44,15 +38,15 @@ def _add_run(sums: Sums, problem: Problem, run: IntArray) -> bool:
     rows = remaining(problem, np.arange(run[0] - seq_len, run[-1] + problem.pred_len))
     targets = rows[:, : problem.n_targets].T
     targets = np.ascontiguousarray(targets - targets.mean(axis=1, keepdims=True))
-    if np.abs(targets).max() > _LARGEST:
+    if np.abs(targets).max() > 1e3:  # the products of a row that went leave digits of rounding
         return False
     for j, values in enumerate(targets):
         group = j % len(sums.gram)
         products = lagged_products(values, n, seq_len)
-        last = products[-1]  # of each row with the last one before the origin
-        between = products - last[:seq_len, None] - last + last[seq_len - 1]
-        sums.gram[group] += between[:, :seq_len]
-        sums.cross[group] += between[:, seq_len:]
+        with_last = products[-1]  # of each row with the last one before the origin
+        of_distances = products - with_last[:seq_len, None] - with_last + with_last[seq_len - 1]
+        sums.gram[group] += of_distances[:, :seq_len]
+        sums.cross[group] += of_distances[:, seq_len:]
         sums.weight[group] += n
     return True
 
@@ -69,9 +63,9 @@ def lagged_products(values: Float64Array, n: int, seq_len: int) -> Float64Array:
     """
     out = np.empty((seq_len, len(values) - n + 1))
     out[0] = np.correlate(values, values[:n], "valid")
-    new = values[n:]
     for i in range(1, seq_len):
-        came, went = new[i - 1] * new[i - 1 :], values[i - 1] * values[i - 1 : len(new)]
+        came = values[n + i - 1] * values[n + i - 1 :]
+        went = values[i - 1] * values[i - 1 : len(values) - n]
         out[i, i:] = out[i - 1, i - 1 : -1] + came - went
     below = np.tril_indices(seq_len, -1)
     out[below] = out[below[::-1]]

@@ -21,7 +21,7 @@ class PhaseMaps(NamedTuple):
     1993, Varying-coefficient models).
 
     places: (n_fields, 60), how cells of the calendar are numbered, see `Cells`.
-    waves: (n_times, n_waves), 1, and sines and cosines of each time; a cell's number modulo
+    waves: (n_times, n_waves), 1, and cosines and sines of each time; a cell's number modulo
     `n_times` is its time.
     own: (seq_len, n_own), what is read of a target's distances: by each number the share of each
     row.
@@ -36,25 +36,20 @@ class PhaseMaps(NamedTuple):
     others: Floats
     weights: Floats
 
-    def n_columns(self) -> int:
-        """Return for how many first columns `others` are read, by the width of the weights."""
-        n_read = self.weights.shape[1] // max(self.waves.shape[1], 1) - self.own.shape[1] - 1
-        n_others = self.others.shape[1]
-        return n_read // n_others if n_others else len(self.weights)
-
     def read(self, past: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
         """Lay out what the maps read of windows: (n_targets, n_windows, n_features).
 
         past: distances, (n_windows, seq_len, n_columns), of columns that are not known ahead.
         cell: of each origin, (n_windows,).
         """
-        every, n = np.ascontiguousarray(past.transpose(2, 0, 1)), len(past)
-        own = product(every[: len(self.weights)], self.own)
-        others = product(every, self.others).transpose(1, 0, 2).reshape(n, -1)
-        others = np.concatenate([others, np.ones((n, 1))], axis=1)
-        seen = np.concatenate([own, np.broadcast_to(others, (len(own), *others.shape))], axis=2)
-        turned = self.waves[cell % len(self.waves)]
-        return np.asarray((turned[:, :, None] * seen[:, :, None]).reshape(len(own), n, -1))
+        n, n_targets = len(past), len(self.weights)
+        by_column = np.ascontiguousarray(past.transpose(2, 0, 1))
+        own = product(by_column[:n_targets], self.own)
+        others = product(by_column, self.others).transpose(1, 0, 2).reshape(n, -1)
+        others = np.column_stack([others, np.ones(n)])
+        read = np.concatenate([own, np.broadcast_to(others, (n_targets, *others.shape))], axis=2)
+        waves = self.waves[cell % len(self.waves)]
+        return np.asarray((waves[:, :, None] * read[:, :, None]).reshape(n_targets, n, -1))
 
 
 @dataclass(frozen=True)
@@ -85,21 +80,22 @@ class LinearFit:
 
     def blended(self, windows: Windows) -> Float64Array:
         """Forecast distances from the last values, (n, pred_len, n_targets), without `phases`."""
-        past, shape = windows.past, windows.future.shape
-        seen = np.ascontiguousarray(past[..., : shape[2]].transpose(2, 0, 1))
-        own, mixed = (np.asarray(maps, dtype=np.float64) for maps in (self.own, self.mixed))
-        out: Float64Array = product(seen, own).transpose(1, 2, 0)
+        shape = windows.future.shape
+        by_target = windows.past[..., : shape[2]].transpose(2, 0, 1)
+        out = product(np.ascontiguousarray(by_target), self.own.astype(np.float64))
+        out = out.transpose(1, 2, 0)
         if self.mixed_len:
             features = mixed_features(windows, length=self.mixed_len)
-            out = out + product(features, mixed).reshape(shape)
-        return out
+            out = out + product(features, self.mixed.astype(np.float64)).reshape(shape)
+        return np.asarray(out)
 
     def rounded(self) -> LinearFit:
         """Round maps to float32, in which they forecast."""
-        own, mixed, effect = (x.astype(np.float32) for x in (self.own, self.mixed, self.effect))
         phases = self.phases
         if phases is not None:
             phases = PhaseMaps(phases.places, *(x.astype(np.float32) for x in phases[1:]))
+        own, mixed = self.own.astype(np.float32), self.mixed.astype(np.float32)
+        effect = self.effect.astype(np.float32)
         return replace(self, own=own, mixed=mixed, effect=effect, phases=phases)
 
 

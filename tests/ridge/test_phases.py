@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from skinformer.ridge import phases
-from skinformer.ridge.candidates import STRENGTHS
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.sums import Problem, gather
+from skinformer.ridge.sums import STRENGTHS, Problem, gather
 from skinformer.selection import SHARES
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import RowCells, calendar_cells
+from skinformer.timeline.windows import spread_places
 
 SEQ, PRED = 48, 6
 FIELDS = ("hour", "weekday")
@@ -208,7 +208,7 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
     for number, (_, apart) in enumerate(others):
         low = middle[0] if number == 0 else ends[number - 1]
         every = np.arange(low, ends[number])
-        every = every[phases.spread_places(len(every), 600)]
+        every = every[spread_places(len(every), 600)]
         left, _ = residuals(problem, apart, every)
         stretches = losses[4 * number : 4 * number + 4, best[0], best[1]]
         np.testing.assert_allclose((left**2).sum(), stretches.sum(), rtol=1e-4)
