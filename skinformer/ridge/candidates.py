@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ridge.lagged import add_runs
 from skinformer.ridge.sums import (
     Decomposition,
     Equations,
@@ -94,7 +93,7 @@ class Competition:
 
     def learn(self, origins: IntArray) -> None:
         """Let all candidates learn from windows."""
-        for windows in gather(self.problem, add_runs(self.columns, self.problem, origins)):
+        for windows in gather(self.problem, origins):
             self.columns.add_columns(windows)
         if self.mixed_len:
             short = self.problem._replace(seq_len=self.mixed_len)

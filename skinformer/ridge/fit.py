@@ -12,7 +12,6 @@ from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import Effect, with_year
 from skinformer.ridge.candidates import Competition
-from skinformer.ridge.lagged import split_runs
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import STRENGTHS, Problem, TimedOrigins, gather
@@ -136,10 +135,7 @@ def _log_errors(
     alone: whether of the maps that all targets share, else of all candidates.
     """
     problem = problem._replace(seq_len=min(problem.seq_len, 336))
-    if not alone:
-        windows = windows.thinned(4_000)
-    elif len(split_runs(problem, windows.origins)[1]) > 0.1 * len(windows.origins):
-        windows = windows.thinned(10_000)
+    windows = windows.thinned(10_000 if alone else 4_000)
     trial = _try_candidates(problem, windows, split, alone=alone)
     if not trial.stretches:
         return np.zeros(0)
@@ -247,7 +243,8 @@ def _without_jumps(problem: Problem, windows: TimedOrigins, n_training: int) -> 
     n_ended = np.bincount(training + problem.pred_len, minlength=len(size) + 1)
     is_learnt = np.cumsum(n_begun - n_ended)[:-1] > 0
     is_far = size > 10 * size[is_learnt].max(initial=1.0)
-    return late[_count_in_windows(problem, is_far, late) == 0]
+    is_near: BoolArray = _count_in_windows(problem, is_far, late) == 0
+    return late[is_near]
 
 
 def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
@@ -291,8 +288,8 @@ def _weigh(trial: _Trial) -> tuple[Float64Array, IntArray]:
 def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     problem, candidates = competition.problem, competition.candidates
-    own = np.zeros((len(competition.columns.gram), problem.seq_len, problem.pred_len))
-    mixed = np.zeros(competition.mixed.cross.shape[1:])
+    own = np.zeros_like(competition.columns.cross)
+    mixed = np.zeros_like(competition.mixed.cross[0])
     negligible = [c for c, weight in zip(candidates, weights, strict=True) if weight < 1e-6]
     for candidate, equations in competition.equations(negligible):
         place = candidates.index(candidate)
@@ -303,4 +300,11 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
         else:
             own[:, used] += maps
     blend = {str(c): round(float(w), 4) for c, w in zip(candidates, weights, strict=True)}
-    return LinearFit(own, mixed, competition.mixed_len, problem.effect, blend, problem.calendar)
+    return LinearFit(
+        own.astype(np.float32),
+        mixed.astype(np.float32),
+        competition.mixed_len,
+        problem.effect.astype(np.float32),
+        blend,
+        problem.calendar,
+    )

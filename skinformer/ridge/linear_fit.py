@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from skinformer.algebra import product
-from skinformer.ridge.sums import Windows, mixed_features
-from skinformer.timeline.arrays import Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 
 
@@ -31,30 +26,15 @@ class PhaseMaps(NamedTuple):
     """
 
     places: IntArray
-    waves: Floats
-    own: Floats
-    others: Floats
-    weights: Floats
-
-    def read(self, past: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
-        """Lay out what the maps read of windows: (n_targets, n_windows, n_features).
-
-        past: distances, (n_windows, seq_len, n_columns), of columns that are not known ahead.
-        cell: of each origin, (n_windows,).
-        """
-        n, n_targets = len(past), len(self.weights)
-        by_column = np.ascontiguousarray(past.transpose(2, 0, 1))
-        own = product(by_column[:n_targets], self.own)
-        others = product(by_column, self.others).transpose(1, 0, 2).reshape(n, -1)
-        others = np.column_stack([others, np.ones(n)])
-        read = np.concatenate([own, np.broadcast_to(others, (n_targets, *others.shape))], axis=2)
-        waves = self.waves[cell % len(self.waves)]
-        return np.asarray((waves[:, :, None] * read[:, :, None]).reshape(n_targets, n, -1))
+    waves: Float32Array
+    own: Float32Array
+    others: Float32Array
+    weights: Float32Array
 
 
 @dataclass(frozen=True)
 class LinearFit:
-    """All that a linear path knows; `LinearPath` forecasts by it, and files hold it.
+    """All that a linear path knows, in float32; `LinearPath` forecasts by it, and files hold it.
 
     ``ŷ = y_L + (y - y_L) W_own + [x - x_L, x_L, 1] W_mixed``.
 
@@ -70,33 +50,13 @@ class LinearFit:
     phases: what is added to the forecast by the time of the day.
     """
 
-    own: Floats
-    mixed: Floats
+    own: Float32Array
+    mixed: Float32Array
     mixed_len: int
-    effect: Floats
+    effect: Float32Array
     blend: dict[str, float]
     calendar: CalendarEffect | None = None
     phases: PhaseMaps | None = None
-
-    def blended(self, windows: Windows) -> Float64Array:
-        """Forecast distances from the last values, (n, pred_len, n_targets), without `phases`."""
-        shape = windows.future.shape
-        by_target = windows.past[..., : shape[2]].transpose(2, 0, 1)
-        out = product(np.ascontiguousarray(by_target), self.own.astype(np.float64))
-        out = out.transpose(1, 2, 0)
-        if self.mixed_len:
-            features = mixed_features(windows, length=self.mixed_len)
-            out = out + product(features, self.mixed.astype(np.float64)).reshape(shape)
-        return np.asarray(out)
-
-    def rounded(self) -> LinearFit:
-        """Round maps to float32, in which they forecast."""
-        phases = self.phases
-        if phases is not None:
-            phases = PhaseMaps(phases.places, *(x.astype(np.float32) for x in phases[1:]))
-        own, mixed = self.own.astype(np.float32), self.mixed.astype(np.float32)
-        effect = self.effect.astype(np.float32)
-        return replace(self, own=own, mixed=mixed, effect=effect, phases=phases)
 
 
 class LinearFits(NamedTuple):
@@ -111,8 +71,3 @@ class LinearFits(NamedTuple):
     before: LinearFit
     final: LinearFit
     folds: tuple[tuple[int, LinearFit], ...] = ()
-
-    def rounded(self) -> LinearFits:
-        """Round all maps to float32."""
-        folds = tuple((end, fit.rounded()) for end, fit in self.folds)
-        return LinearFits(self.before.rounded(), self.final.rounded(), folds)

@@ -32,7 +32,7 @@ class LinearPath(nn.Module):
         self.fit, self.mixed_len = fit, fit.mixed_len
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
-        self.phases = None if fit.phases is None else _Phases(fit.phases)
+        self.phases = None if fit.phases is None else Phases(fit.phases)
         _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
@@ -57,9 +57,7 @@ class LinearPath(nn.Module):
             # 2. Map distances from the last value.
             last = past[:, -1:]
             distance = past - last
-            forecast = last[..., : self.n_targets] + self._map_own(distance)
-            if self.mixed_len:
-                forecast = forecast + self._map_mixed(distance, last[:, 0])
+            forecast = last[..., : self.n_targets] + self.map_distances(distance, last[:, 0])
             if self.phases is not None and future_calendar is not None:
                 observed = distance[..., : distance.shape[-1] - self.n_known]
                 forecast = forecast + self.phases(observed, future_calendar[:, 0])
@@ -70,22 +68,24 @@ class LinearPath(nn.Module):
         """Clip columns known ahead to what a `calendar` has seen."""
         return values if self.calendar is None else self.calendar.within(values)
 
-    def _map_own(self, distance: Tensor) -> Tensor:
-        """Map each target's own window, (batch, pred_len, n_targets).
+    def map_distances(self, distance: Tensor, last: Tensor) -> Tensor:
+        """Forecast distances from the last values, (batch, pred_len, n_targets), without `phases`.
 
         Maps to the left, windows as columns: then a product rounds the same wherever in the batch a
         window stands, which rows of a product do not.
-        """
-        own = self.own.transpose(1, 2)
-        windows = distance[:, -own.shape[2] :, : self.n_targets].permute(2, 1, 0)
-        return (own @ windows).permute(2, 1, 0)
 
-    def _map_mixed(self, distance: Tensor, last: Tensor) -> Tensor:
-        """Map the last rows of all columns together, see `mixed_features`."""
-        recent = distance[:, -self.mixed_len :].flatten(1)
-        features = torch.cat([recent, last, torch.ones_like(last[:, :1])], dim=1)
-        mapped = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
-        return mapped.T.reshape(distance.shape[0], -1, self.n_targets)
+        distance: windows less their last values, (batch, seq_len, n_inputs).
+        last: the last values, (batch, n_inputs).
+        """
+        own = self.own.mT
+        by_target = distance[:, -own.shape[2] :, : self.n_targets].permute(2, 1, 0)
+        forecast = (own @ by_target).permute(2, 1, 0)
+        if self.mixed_len:
+            recent = distance[:, -self.mixed_len :].flatten(1)
+            features = torch.cat([recent, last, torch.ones_like(last[:, :1])], dim=1)
+            mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
+            forecast = forecast + mixed.T.reshape(forecast.shape)
+        return forecast
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
         """Return the effect of calendar and columns known ahead on some steps."""
@@ -136,7 +136,7 @@ class _Calendar(nn.Module):
         return torch.cat([values[..., :first], values[..., first:].clamp(low, high)], dim=-1)
 
 
-class _Phases(nn.Module):
+class Phases(nn.Module):
     """`PhaseMaps`."""
 
     places: Tensor
@@ -156,18 +156,24 @@ class _Phases(nn.Module):
         n_columns).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
         """
+        features = self.read(distance, number_cells(self.places, categories))
+        return (self.weights.mT @ features).permute(2, 1, 0)
+
+    def read(self, distance: Tensor, cell: Tensor) -> Tensor:
+        """Lay out what the maps read of windows, (n_targets, n_features, batch).
+
+        Maps to the left, windows as columns, as in `LinearPath`.
+
+        cell: of each origin, (batch,).
+        """
         n_targets = len(self.weights)
-        cell = number_cells(self.places, categories)
-        waves = self.waves[cell % len(self.waves)].T  # (n_waves, batch)
-        # Maps to the left, windows as columns, as in `LinearPath`.
+        waves = self.waves[cell % len(self.waves)].T
         by_column = distance[:, -len(self.own) :].permute(2, 1, 0)
         own = self.own.T @ by_column[:n_targets]
         others = (self.others.T @ by_column).flatten(0, 1)
         others = torch.cat([others, torch.ones_like(by_column[0, :1])])
         read = torch.cat([own, others.expand(n_targets, -1, -1)], dim=1)
-        turned = (waves[:, None] * read[:, None]).flatten(1, 2)
-        added: Tensor = self.weights.mT @ turned
-        return added.permute(2, 1, 0)
+        return (waves[:, None] * read[:, None]).flatten(1, 2)
 
 
 def _keep(module: nn.Module, found: Mapping[str, object]) -> None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from skinformer.ridge.calendar import fourier
 from skinformer.ridge.candidates import affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
+from skinformer.ridge.linear_path import LinearPath, Phases
 from skinformer.ridge.sums import (
     STRENGTHS,
     Decomposition,
@@ -74,7 +76,8 @@ def find_phases(
     strength, share = best
 
     def with_phases(fit: LinearFit, learnt: Equations) -> LinearFit:
-        return replace(fit, phases=layout._replace(weights=share * learnt.solve(strength)))
+        weights = (share * learnt.solve(strength)).astype(np.float32)
+        return replace(fit, phases=layout._replace(weights=weights))
 
     # 3. Each blend has the maps that have not learnt its period.
     pairs = zip(fits.folds, equations[:-1], strict=True)
@@ -103,8 +106,8 @@ def _make_layout(problem: Problem) -> PhaseMaps | None:
     means = [rows[:, -n:].mean(axis=1, keepdims=True) for n in lengths]
     others = np.concatenate([rows[:, :0], *means], axis=1)
     own = np.concatenate([near, parts], axis=1)
-    weights = np.zeros((k, 0, 0))
-    maps = PhaseMaps(problem.cycle.cells.places, waves, own, others, weights)
+    tables = (table.astype(np.float32) for table in (waves, own, others, np.zeros((k, 0, 0))))
+    maps = PhaseMaps(problem.cycle.cells.places, *tables)
     n = _n_features(problem, maps)
     # The sums of three times and all of them are held beside each other.
     fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
@@ -133,14 +136,17 @@ def _residuals(
     origins: ascending. Read is (n_targets, n_windows, n_features), left what `future` is.
     """
     assert problem.cycle is not None
+    path, phases = LinearPath(fit), Phases(maps)
     stop = 0
     for windows in gather(problem, origins):
         part = slice(stop, stop + len(windows.last))
         stop = part.stop
         cell = problem.cycle.of_row[origins[part]]
-        features = maps.read(windows.past[..., : problem.n_observed], cell)
-        # PERF: half the time of their products; sums over chunks are added in float64.
-        yield part, windows, features.astype(np.float32), windows.future - fit.blended(windows)
+        distance, last = torch.tensor(windows.past).float(), torch.tensor(windows.last).float()
+        features = phases.read(distance[..., : problem.n_observed], torch.tensor(cell).long())
+        left = windows.future - path.map_distances(distance, last).numpy()
+        # PERF: products of float32 take half the time; sums over chunks are added in float64.
+        yield part, windows, features.mT.numpy(), left
 
 
 def _learn(problem: Problem, maps: PhaseMaps, period: _Period, part: float) -> Sums:

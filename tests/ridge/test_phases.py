@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from skinformer.ridge import phases
 from skinformer.ridge.fit import fit_linear_path
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import STRENGTHS, Problem, gather
 from skinformer.selection import SHARES
 from skinformer.timeline.calendar import calendar_values
@@ -76,10 +78,16 @@ def added(maps, problem, origins):
     return (read_by_hand(maps, problem, origins) @ maps.weights).transpose(1, 2, 0)
 
 
+def left_by(linear, windows):
+    """Give what a blend leaves, without phases."""
+    past, last = torch.tensor(windows.past).float(), torch.tensor(windows.last).float()
+    return windows.future - LinearPath(linear).map_distances(past, last).numpy()
+
+
 def residuals(problem, linear, origins):
     """Give what a fit leaves, with what the time of the day adds and without."""
     [windows] = gather(problem, origins)
-    blend = windows.future - linear.blended(windows)
+    blend = left_by(linear, windows)
     with_phases = blend if linear.phases is None else blend - added(linear.phases, problem, origins)
     return with_phases, blend
 
@@ -159,7 +167,7 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
             training[place == number] if number < 3 else np.arange(split - PRED + 1, n - PRED + 1)
         )
         [windows] = gather(problem, origins)
-        rest = windows.future - apart.blended(windows)
+        rest = left_by(apart, windows)
         features = read_by_hand(before.phases, problem, origins)
         each = windows.weight.mean(axis=(1, 2))
         gram = np.einsum("knf,kng,n->kfg", features, features, each)
