@@ -125,9 +125,9 @@ CAUSALITY = [
     Mutant(
         "the time of the year is learnt from the rows that judge it",
         "ridge/fit.py",
-        "_choose_effect",
-        "with_year(taken_off, early)",
-        "with_year(taken_off, windows.origins)",
+        "_has_year",
+        "with_year(problem, early)",
+        "with_year(problem, windows.origins)",
         ("ridge/test_year.py::test_what_was_judged_had_not_seen_the_stretches",),
     ),
     Mutant(
@@ -150,8 +150,8 @@ CAUSALITY = [
         "the network corrects maps that have learnt its windows",
         "ridge/phases.py",
         "find_phases",
-        "with_phases(fit, learnt)",
-        "with_phases(fit, equations[-1])",
+        "_with_maps(fit, layout, learnt, *best)",
+        "_with_maps(fit, layout, equations[-1], *best)",
         ("ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",),
     ),
     Mutant(

@@ -87,20 +87,14 @@ def calendar_effect(
     if problem.cycle is None:
         return None
     design = _Design.of(problem, problem.cycle.cells, with_known=with_known)
-    n_cells = design.cells.n_cells
-    blocks = _cut_blocks(problem, origins, 2 * n_cells)
-    if sum(map(len, blocks)) < 4 * n_cells or len(blocks) < 2:
+    blocks = _cut_blocks(problem, origins, design)
+    if not blocks:
         return None
-    # As many as take a second or two.
-    n_most = int(4e10 / design.width**2 / max(map(len, blocks)))
-    blocks = [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
-    known = known_columns(problem, np.concatenate(blocks), design.n_known)
-    bounds = np.stack([known.min(axis=0), known.max(axis=0)])
     times = np.array_split(np.arange(len(blocks)), min(4, len(blocks)))
     parts = [_level_sums(problem, [blocks[i] for i in time], design) for time in times]
-    penalty = _choose_penalty(parts, design)
-    [found] = Sums.total(parts).means().solve(penalty)
-    return design.effect(found, bounds)
+    [found] = Sums.total(parts).means().solve(_choose_penalty(parts, design))
+    known = known_columns(problem, np.concatenate(blocks), design.n_known)
+    return design.effect(found, np.stack([known.min(axis=0), known.max(axis=0)]))
 
 
 def _choose_penalty(parts: list[Sums], design: _Design) -> Float64Array:
@@ -171,16 +165,23 @@ class _Design(NamedTuple):
         return CalendarEffect(level, table, bounds, cells.places, cells.fields)
 
 
-def _cut_blocks(problem: Problem, origins: IntArray, length: int) -> list[IntArray]:
-    """Cut the rows of windows into consecutive ones of about a length, none of two series."""
-    origins, blocks = np.sort(origins), []
+def _cut_blocks(problem: Problem, origins: IntArray, design: _Design) -> list[IntArray]:
+    """Cut the rows of windows into consecutive ones of two cycles, none of two series.
+
+    None where rows hold fewer than four cycles; some of them where there are very many.
+    """
+    origins, n_cells = np.sort(origins), design.cells.n_cells
+    blocks: list[IntArray] = []
     # Windows of two series lie farther apart than they reach.
     borders = np.flatnonzero(np.diff(origins) >= problem.seq_len + problem.pred_len) + 1
-    for run in np.split(origins, borders):
-        if len(run):
-            rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
-            blocks += np.array_split(rows, max(len(rows) // length, 1))
-    return blocks
+    for run in np.split(origins, borders) if len(origins) else ():
+        rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
+        blocks += np.array_split(rows, max(len(rows) // (2 * n_cells), 1))
+    if sum(map(len, blocks)) < 4 * n_cells or len(blocks) < 2:
+        return []
+    # As many as take a second or two.
+    n_most = int(4e10 / design.width**2 / max(map(len, blocks)))
+    return [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
 
 
 def _level_sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Sums:
@@ -238,32 +239,35 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     The result, (n_days, n_times, n_targets), see `CalendarEffect`, has a mean of about 0. It is
     None where two weeks of the year were never seen, or days are not told apart. Cost: ``n_rows ·
     26²`` products. A line in time stands beside the waves, so that a trend is not taken for a
-    season; the line has no part in the effect. Rows in which a truth is missing are left out.
+    season; the line has no part in the effect. Rows in which a truth is missing are left out, and
+    of others 100,000 are read at most.
     """
     if problem.cycle is None or problem.cycle.cells.n_days == 1 or not len(origins):
         return None
-    cells, of_row, k = problem.cycle.cells, problem.cycle.of_row, problem.n_targets
+    cells, k = problem.cycle.cells, problem.n_targets
     rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
     rows = rows[_is_known(problem, rows).all(axis=1)]
-    days = np.unique(of_row[rows] // cells.n_cells)
-    is_too_large = cells.n_days * cells.n_times * k > 10_000_000
-    # Between days that no year has shown, waves would make up what is there.
-    if is_too_large or not len(days) or np.diff(days, append=days[0] + cells.n_days).max() > 14:
+    rows = rows[spread_places(len(rows), 100_000)]
+    day, cell = np.divmod(problem.cycle.of_row[rows], cells.n_cells)
+    if _has_gaps(day, cells.n_days) or cells.n_days * cells.n_times * k > 10_000_000:
         return None
     waves = _year_waves(cells)
-    lowest, highest = find_bounds(problem.values[rows, :k], 0)
-    sums = Sums.of_sizes(1, waves.shape[1] + 2, k)
-    for part in np.array_split(rows, -(-len(rows) // 65_536)):
-        place = of_row[part] // cells.n_cells * cells.n_times + of_row[part] % cells.n_times
-        line = (part - rows[0]) / (rows[-1] - rows[0])
-        regressors = np.column_stack([waves[place], line, np.ones(len(part))])
-        y = np.clip(remaining(problem, part)[:, :k], lowest, highest)
-        sums.add(0, regressors, y, np.ones_like(y))
+    line = (rows - rows[0]) / (rows[-1] - rows[0])
+    place = day * cells.n_times + cell % cells.n_times
+    regressors = np.column_stack([waves[place], line, np.ones(len(rows))])
+    y = np.clip(remaining(problem, rows)[:, :k], *find_bounds(problem.values[rows, :k], 0))
+    sums = Sums.of_sizes(1, regressors.shape[1], k)
+    sums.add(0, regressors, y, np.ones_like(y))
     # Per row, for waves whose mean square is a half; none for line and level.
     penalty = np.append(np.full(waves.shape[1], 1e-3), [0.0, 0.0])
     [found] = sums.means().solve(penalty)
-    effect: Float64Array = product(waves, found[:-2])
-    return effect.reshape(cells.n_days, cells.n_times, k)
+    return np.reshape(product(waves, found[:-2]), (cells.n_days, cells.n_times, k))
+
+
+def _has_gaps(day: IntArray, n_days: int) -> bool:
+    """Return whether over two weeks of the year were never seen: waves would make them up."""
+    seen = np.unique(day)
+    return not len(seen) or bool(np.diff(seen, append=seen[0] + n_days).max() > 14)
 
 
 def _year_waves(cells: Cells) -> Float64Array:

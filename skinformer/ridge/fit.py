@@ -11,13 +11,15 @@ import numpy as np
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import Effect, with_year
-from skinformer.ridge.candidates import Competition
+from skinformer.ridge.candidates import Candidate, Competition
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
-from skinformer.ridge.sums import STRENGTHS, Problem, TimedOrigins, gather
+from skinformer.ridge.sums import STRENGTHS, Decomposition, Problem, TimedOrigins, Windows, gather
 from skinformer.selection import sure_gain
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
+
+_LEAST_GAIN = 0.01  # of the log error: a cycle that is worth less is one more thing to know
 
 
 class _Trial(NamedTuple):
@@ -98,7 +100,6 @@ def _choose_effect(problem: Problem, windows: TimedOrigins, split: int | None) -
     ridge has seen the day before. So each kind of effect has to prove itself on later rows than
     those that it was found on.
     """
-    least_gain = 0.01  # of the log error: a cycle that is worth less is one more thing to know
     stretches = _stretch_borders(problem, windows, split)
     if not stretches:
         return Effect()
@@ -106,25 +107,33 @@ def _choose_effect(problem: Problem, windows: TimedOrigins, split: int | None) -
     kinds = [Effect(calendar=True)]
     if problem.n_known:
         kinds = [Effect(columns=True), *kinds, Effect(columns=True, calendar=True)]
-    found = {kind: kind.find(problem, early) for kind in kinds}
-    found = {kind: each for kind, each in found.items() if each.calendar or each.effect.any()}
     best, highest, taken_off = Effect(), 0.0, problem
-    nothing = _log_errors(problem, windows, split) if found else np.zeros(0)
-    for kind, each in found.items() if len(nothing) else ():
-        gains = nothing - _log_errors(each, windows, split)
+    nothing = None
+    for kind in kinds:
+        found = kind.find(problem, early)
+        if found.calendar is None and not found.effect.any():
+            continue
+        if nothing is None:
+            nothing = _log_errors(problem, windows, split)
+        gains = nothing - _log_errors(found, windows, split)
         # Columns were asked for, and need not be sure.
-        gain = sure_gain(gains) - least_gain if kind.calendar else float(gains.mean())
+        gain = sure_gain(gains) - _LEAST_GAIN if kind.calendar else float(gains.mean())
         if gain >= highest:
-            best, highest, taken_off = kind, gain, each
-    within = with_year(taken_off, early)
-    if within is not taken_off:
-        # By all candidates: those that see levels gain most.
-        before, after = (
-            _log_errors(each, windows, split, alone=False) for each in (taken_off, within)
-        )
-        if len(before) and sure_gain(before - after) >= least_gain:
-            best = best._replace(year=True)
-    return best
+            best, highest, taken_off = kind, gain, found
+    return best._replace(year=_has_year(taken_off, windows, split, early))
+
+
+def _has_year(problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray) -> bool:
+    """Return whether the time of the year, found by early windows, gains beside an effect.
+
+    By all candidates: those that see levels gain most.
+    """
+    within = with_year(problem, early)
+    if within is problem:
+        return False
+    before = _log_errors(problem, windows, split, alone=False)
+    after = _log_errors(within, windows, split, alone=False)
+    return sure_gain(before - after) >= _LEAST_GAIN
 
 
 def _log_errors(
@@ -132,13 +141,15 @@ def _log_errors(
 ) -> Float64Array:
     """Return the log error, on each stretch, of short maps beside the problem's effect.
 
+    It is NaN where nothing can be compared.
+
     alone: whether of the maps that all targets share, else of all candidates.
     """
     problem = problem._replace(seq_len=min(problem.seq_len, 336))
     windows = windows.thinned(10_000 if alone else 4_000)
     trial = _try_candidates(problem, windows, split, alone=alone)
     if not trial.stretches:
-        return np.zeros(0)
+        return np.full(1, np.nan)
     return np.log(mixed_errors(trial.stretches, *_weigh(trial), len(STRENGTHS)))
 
 
@@ -249,28 +260,36 @@ def _without_jumps(problem: Problem, windows: TimedOrigins, n_training: int) -> 
 
 def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
     """Forecast some windows by every candidate and strength; nothing where no truth is known."""
-    problem, n_candidates = competition.problem, len(competition.candidates)
-    n_outputs, n_forecasts = problem.n_targets * problem.pred_len, n_candidates * len(STRENGTHS)
+    problem = competition.problem
+    n_outputs = problem.n_targets * problem.pred_len
+    n_forecasts = len(competition.candidates) * len(STRENGTHS)
     # Spread over the stretch, and fewer where they are large.
     n_most = min(max(1_000_000 // n_outputs, 32), 256)
     origins = origins[spread_places(len(origins), n_most)]
     ridges = {c: equations.decomposed() for c, equations in competition.equations()}
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
-    size = max(1, 64_000_000 // (n_forecasts * n_outputs * 4))
-    for windows in gather(problem, origins, size):
-        # Errors, not forecasts: where these are good, little is left of their products.
-        errors = np.empty((n_forecasts, *windows.future.shape), dtype=np.float32)
-        errors[: len(STRENGTHS)] = -windows.future  # of the last value
-        place = len(STRENGTHS)
-        for candidate, decomposition in ridges.items():
-            for forecast in competition.forecasts(candidate, decomposition, windows):
-                errors[place] = forecast - windows.future
-                place += 1
-        errors *= np.sqrt(windows.weight).astype(np.float32)
-        flat = errors.reshape(n_forecasts, -1)
-        products += product(flat, flat.T)
+    for windows in gather(problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))):
+        errors = _weighted_errors(competition, ridges, windows)
+        products += product(errors, errors.T)
         total += float(windows.weight.sum())
     return [products / total] if total else []
+
+
+def _weighted_errors(
+    competition: Competition, ridges: dict[Candidate, Decomposition], windows: Windows
+) -> Float32Array:
+    """Return the errors of all forecasts, (n_forecasts, n_truths), times roots of weights.
+
+    Errors, not forecasts: where these are good, little is left of their products.
+    """
+    root = np.sqrt(windows.weight).ravel()
+    of_last_value = (-windows.future.ravel() * root).astype(np.float32)
+    errors = [of_last_value] * len(STRENGTHS)
+    for candidate, decomposition in ridges.items():
+        for forecast in competition.forecasts(candidate, decomposition, windows):
+            error = (forecast - windows.future).ravel() * root
+            errors.append(error.astype(np.float32))
+    return np.stack(errors)
 
 
 def _weigh(trial: _Trial) -> tuple[Float64Array, IntArray]:

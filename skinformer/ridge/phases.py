@@ -25,7 +25,6 @@ from skinformer.ridge.sums import (
 )
 from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
-from skinformer.timeline.cycle import RowCells
 
 
 class _Period(NamedTuple):
@@ -73,53 +72,58 @@ def find_phases(
     best = _choose(problem, layout, judges, [each.decomposed() for each in equations])
     if best is None:
         return fits
-    strength, share = best
-
-    def with_phases(fit: LinearFit, learnt: Equations) -> LinearFit:
-        weights = (share * learnt.solve(strength)).astype(np.float32)
-        return replace(fit, phases=layout._replace(weights=weights))
-
     # 3. Each blend has the maps that have not learnt its period.
-    pairs = zip(fits.folds, equations[:-1], strict=True)
-    folds = tuple((end, with_phases(fit, learnt)) for (end, fit), learnt in pairs)
-    before = with_phases(fits.before, equations[-1])
     if len(late):
         newest = _Period(fits.before, TimedOrigins(late, late))
         whole = Sums.total([whole, _learn(problem, layout, newest, part)])
-    return LinearFits(before, with_phases(fits.final, whole.means()), folds)
+    blends = [*(fit for _, fit in fits.folds), fits.before, fits.final]
+    found = [
+        _with_maps(fit, layout, learnt, *best)
+        for fit, learnt in zip(blends, [*equations, whole.means()], strict=True)
+    ]
+    return LinearFits(found[-2], found[-1], tuple(zip(ends, found[:-2], strict=True)))
+
+
+def _with_maps(
+    fit: LinearFit, layout: PhaseMaps, learnt: Equations, strength: float, share: float
+) -> LinearFit:
+    weights = (share * learnt.solve(strength)).astype(np.float32)
+    return replace(fit, phases=layout._replace(weights=weights))
 
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:
     """Describe what is read, without weights; None where there is no cycle, or too much to read."""
     if problem.cycle is None:
         return None
-    waves, period = _make_waves(problem.cycle)
-    seq_len, k = problem.seq_len, problem.n_targets
+    cells, k = problem.cycle.cells, problem.n_targets
+    n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
+    period = len(np.unique(problem.cycle.of_row % n_times))  # rows of a cycle: three-hourly, 8
+    n_waves = min(4, (period - 1) // 2)
+    waves = fourier(np.arange(n_times) / n_times, n_waves)
+    own, others = _window_features(problem.seq_len, period)
+    if problem.n_observed > 16:
+        others = others[:, :0]
+    tables = (table.astype(np.float32) for table in (waves, own, others, np.zeros((k, 0, 0))))
+    maps = PhaseMaps(cells.places, *tables)
+    n = _n_features(problem, maps)
+    # The sums of three times and all of them are held beside each other.
+    fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
+    return maps if n_waves and fits else None
+
+
+def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Array]:
+    """Return what is read of a target's window, and of every column's, (seq_len, n_features) each.
+
+    Of a target's the last 24 rows, but for a distance of 0, and the means of 28 parts; of every
+    column's the means over a cycle and the whole window.
+    """
     rows = np.eye(seq_len)
-    # 1. Of a target's window: the last rows one by one, but for a distance of 0, and parts' means.
     near = rows[:, max(seq_len - 25, 0) : -1]
     size = max(1, seq_len // 28)
     n_parts = seq_len // size
     parts = rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size).mean(axis=2)
-    # 2. Of every column's: means of a cycle and the whole, unless there are many columns.
-    lengths = [n for n in (period, seq_len) if n <= seq_len and problem.n_observed <= 16]
-    means = [rows[:, -n:].mean(axis=1, keepdims=True) for n in lengths]
-    others = np.concatenate([rows[:, :0], *means], axis=1)
-    own = np.concatenate([near, parts], axis=1)
-    tables = (table.astype(np.float32) for table in (waves, own, others, np.zeros((k, 0, 0))))
-    maps = PhaseMaps(problem.cycle.cells.places, *tables)
-    n = _n_features(problem, maps)
-    # The sums of three times and all of them are held beside each other.
-    fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
-    return maps if waves.shape[1] > 1 and fits else None
-
-
-def _make_waves(cycle: RowCells) -> tuple[Float64Array, int]:
-    """Return up to four waves of each time of a cycle, and how many rows a cycle has."""
-    cells = cycle.cells
-    n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
-    period = len(np.unique(cycle.of_row % n_times))  # three-hourly, 8
-    return fourier(np.arange(n_times) / n_times, min(4, (period - 1) // 2)), period
+    means = [rows[:, -n:].mean(axis=1) for n in (period, seq_len) if n <= seq_len]
+    return np.concatenate([near, parts], axis=1), np.stack(means, axis=1)
 
 
 def _n_features(problem: Problem, maps: PhaseMaps) -> int:

@@ -97,13 +97,7 @@ def gather(problem: Problem, origins: IntArray, n_most: int | None = None) -> It
     origins = np.sort(origins)
     for start in range(0, len(origins), size):
         chunk = origins[start : start + size]
-        places = window_rows(chunk - seq_len, length)
-        first, end = places[0, 0], places[-1, -1] + 1
-        # PERF: windows side by side share nearly all of their rows.
-        if end - first < places.size:
-            windows = remaining(problem, np.arange(first, end))[places - first]
-        else:
-            windows = remaining(problem, places)
+        windows = _read_windows(problem, window_rows(chunk - seq_len, length))
         last = windows[:, seq_len - 1]
         distance = windows - last[:, None]
         future = distance[:, seq_len:, : problem.n_targets]
@@ -111,6 +105,15 @@ def gather(problem: Problem, origins: IntArray, n_most: int | None = None) -> It
         if problem.weight is not None:
             weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(np.float64)
         yield Windows(distance[:, :seq_len], future, last, weight)
+
+
+def _read_windows(problem: Problem, rows: IntArray) -> Float64Array:
+    """Read windows by their rows, in ascending order, see `remaining`."""
+    first, end = rows[0, 0], rows[-1, -1] + 1
+    if end - first > rows.size:
+        return remaining(problem, rows)
+    # PERF: windows side by side share nearly all of their rows.
+    return np.asarray(remaining(problem, np.arange(first, end))[rows - first])
 
 
 def remaining(problem: Problem, rows: IntArray) -> Float64Array:
