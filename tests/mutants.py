@@ -149,9 +149,9 @@ CAUSALITY = [
     Mutant(
         "the network corrects maps that have learnt its windows",
         "ridge/phases.py",
-        "find_phases",
-        "_with_maps(fit, layout, learnt, *best)",
-        "_with_maps(fit, layout, equations[-1], *best)",
+        "_with_phases",
+        "learnt.solve(strength)",
+        "equations[-1].solve(strength)",
         ("ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",),
     ),
     Mutant(

@@ -242,15 +242,11 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     season; the line has no part in the effect. Rows in which a truth is missing are left out, and
     of others 100,000 are read at most.
     """
-    if problem.cycle is None or problem.cycle.cells.n_days == 1 or not len(origins):
+    rows = _year_rows(problem, origins)
+    if problem.cycle is None or not len(rows):
         return None
     cells, k = problem.cycle.cells, problem.n_targets
-    rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
-    rows = rows[_is_known(problem, rows).all(axis=1)]
-    rows = rows[spread_places(len(rows), 100_000)]
     day, cell = np.divmod(problem.cycle.of_row[rows], cells.n_cells)
-    if _has_gaps(day, cells.n_days) or cells.n_days * cells.n_times * k > 10_000_000:
-        return None
     waves = _year_waves(cells)
     line = (rows - rows[0]) / (rows[-1] - rows[0])
     place = day * cells.n_times + cell % cells.n_times
@@ -264,10 +260,22 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     return np.reshape(product(waves, found[:-2]), (cells.n_days, cells.n_times, k))
 
 
-def _has_gaps(day: IntArray, n_days: int) -> bool:
-    """Return whether over two weeks of the year were never seen: waves would make them up."""
-    seen = np.unique(day)
-    return not len(seen) or bool(np.diff(seen, append=seen[0] + n_days).max() > 14)
+def _year_rows(problem: Problem, origins: IntArray) -> IntArray:
+    """Return the rows of windows that a year is learnt from; none where that cannot be done."""
+    nothing = origins[:0]
+    if problem.cycle is None or problem.cycle.cells.n_days == 1 or not len(origins):
+        return nothing
+    cells = problem.cycle.cells
+    rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
+    rows = rows[_is_known(problem, rows).all(axis=1)]
+    rows = rows[spread_places(len(rows), 100_000)]
+    is_too_large = cells.n_days * cells.n_times * problem.n_targets > 10_000_000
+    days = np.unique(problem.cycle.of_row[rows] // cells.n_cells)
+    if is_too_large or not len(days):
+        return nothing
+    # Between days that no year has shown, waves would make up what is there.
+    longest_gap = np.diff(days, append=days[0] + cells.n_days).max()
+    return rows if longest_gap <= 14 else nothing
 
 
 def _year_waves(cells: Cells) -> Float64Array:

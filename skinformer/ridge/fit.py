@@ -87,6 +87,7 @@ def fit_linear_path(
             newest = effect.find(bare, np.append(training.origins, late))
             after = replace(after, calendar=newest.calendar)
     fits = LinearFits(before, after, tuple(zip(ends.tolist(), folds, strict=True)))
+    # 5. What the same maps at all hours leave.
     if folds and split is not None:
         fits = find_phases(problem, fits, training, windows.take(windows.steps >= split), late)
     return fits

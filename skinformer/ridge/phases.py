@@ -57,8 +57,8 @@ def find_phases(
     layout = _make_layout(problem)
     if layout is None or len(training.origins) < _n_features(problem, layout):
         return fits  # nothing so large is learnt from so little
-    ends = [end for end, _ in fits.folds]
-    number = np.searchsorted(ends[:-1], training.steps, side="right")
+    ends = [end for end, _ in fits.folds[:-1]]
+    number = np.searchsorted(ends, training.steps, side="right")
     periods = [_Period(fit, training.take(number == i)) for i, (_, fit) in enumerate(fits.folds)]
     judges = [*periods, _Period(fits.before, validation)]
     if not all(len(period.windows.origins) for period in judges):
@@ -76,19 +76,21 @@ def find_phases(
     if len(late):
         newest = _Period(fits.before, TimedOrigins(late, late))
         whole = Sums.total([whole, _learn(problem, layout, newest, part)])
+    return _with_phases(fits, layout, [*equations, whole.means()], *best)
+
+
+def _with_phases(
+    fits: LinearFits, layout: PhaseMaps, equations: list[Equations], strength: float, share: float
+) -> LinearFits:
+    """Add maps to all fits, by the equations of those without each period, before and final."""
     blends = [*(fit for _, fit in fits.folds), fits.before, fits.final]
-    found = [
-        _with_maps(fit, layout, learnt, *best)
-        for fit, learnt in zip(blends, [*equations, whole.means()], strict=True)
-    ]
-    return LinearFits(found[-2], found[-1], tuple(zip(ends, found[:-2], strict=True)))
-
-
-def _with_maps(
-    fit: LinearFit, layout: PhaseMaps, learnt: Equations, strength: float, share: float
-) -> LinearFit:
-    weights = (share * learnt.solve(strength)).astype(np.float32)
-    return replace(fit, phases=layout._replace(weights=weights))
+    found = []
+    for fit, learnt in zip(blends, equations, strict=True):
+        weights = (share * learnt.solve(strength)).astype(np.float32)
+        found.append(replace(fit, phases=layout._replace(weights=weights)))
+    *folds, before, final = found
+    ends = [end for end, _ in fits.folds]
+    return LinearFits(before, final, tuple(zip(ends, folds, strict=True)))
 
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:

@@ -100,11 +100,11 @@ def gather(problem: Problem, origins: IntArray, n_most: int | None = None) -> It
         windows = _read_windows(problem, window_rows(chunk - seq_len, length))
         last = windows[:, seq_len - 1]
         distance = windows - last[:, None]
-        future = distance[:, seq_len:, : problem.n_targets]
+        past, future = distance[:, :seq_len], distance[:, seq_len:, : problem.n_targets]
         weight = np.ones_like(future)
         if problem.weight is not None:
             weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(np.float64)
-        yield Windows(distance[:, :seq_len], future, last, weight)
+        yield Windows(past, future, last, weight)
 
 
 def _read_windows(problem: Problem, rows: IntArray) -> Float64Array:
