@@ -17,6 +17,8 @@ from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
 
+_MOST_TIMED = 512  # effects of columns on targets at each time of the day; of more there is one
+
 
 class Effect(NamedTuple):
     """Which kinds of effects are taken off targets before ridges see them."""
@@ -133,7 +135,7 @@ class _Design(NamedTuple):
         """Let columns differ by the time where they are few: solving takes as long as products."""
         n_known = problem.n_known if with_known else 0
         timed = cls(cells, n_known, timed=True)
-        few = 0 < n_known * problem.n_targets <= 512 and timed.width <= 1024
+        few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= 1024
         return timed if few else timed._replace(timed=False)
 
     @property

@@ -18,6 +18,9 @@ from skinformer.ridge.sums import (
 )
 from skinformer.timeline.arrays import Float64Array, IntArray
 
+_HALVINGS = 4  # lengths of look-backs: the whole, its half, and so on
+_MIXED_ROWS = 48  # that all columns together are looked at over, and half of them
+
 
 class Candidate(NamedTuple):
     """One way to map a window to its future.
@@ -76,7 +79,7 @@ class Competition:
         self.mixed_len = 0 if alone else _mixed_length(problem)
         n_mixed = _n_mixed_features(problem, self.mixed_len) if self.mixed_len else 0
         self.mixed = Sums.of_sizes(1, n_mixed, n_outputs)
-        self.candidates = self._list_candidates(1 if alone else 4)
+        self.candidates = self._list_candidates(1 if alone else _HALVINGS)
 
     def _list_candidates(self, n_lengths: int) -> list[Candidate]:
         """List the last value, then maps over the whole look-back, its half, and so on."""
@@ -135,7 +138,7 @@ class Competition:
 def _mixed_length(problem: Problem) -> int:
     """Return over how many rows all columns are looked at together; 0 where they are too many."""
     n_columns = problem.values.shape[1]
-    length = min(problem.seq_len, 48, 1024 // n_columns)  # the products must stay small
+    length = min(problem.seq_len, _MIXED_ROWS, 1024 // n_columns)  # the products must stay small
     n_features = _n_mixed_features(problem, length)
     n_outputs = problem.n_targets * problem.pred_len
     fits = affordable(n_features**2, 2 * n_features * n_outputs)
