@@ -194,12 +194,10 @@ def _read_truths(
 ) -> _Truths:
     """Read the truths of a target, and which of them may be learnt."""
     columns = timeline.values[:, group].astype(np.float64)
-    known = np.ones(len(columns), dtype=bool)
-    if missing is not None:
-        known = ~missing[:, group.start]
     weight = np.ones(len(columns))
     if timeline.weight is not None:
         weight = timeline.weight[:, group.start].astype(np.float64)
+    known = np.full(len(columns), fill_value=True) if missing is None else ~missing[:, group.start]
     end = timeline.first_row[1:] if stop is None else stop
     before_end = np.arange(len(columns)) < end[timeline.series]
     return _Truths(
