@@ -32,7 +32,7 @@ class LinearPath(nn.Module):
         self.fit, self.mixed_len = fit, fit.mixed_len
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
-        self.phases = None if fit.phases is None else Phases(fit.phases)
+        self.phases = None if fit.phases is None else _Phases(fit.phases)
         _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
@@ -136,7 +136,7 @@ class _Calendar(nn.Module):
         return torch.cat([values[..., :first], values[..., first:].clamp(low, high)], dim=-1)
 
 
-class Phases(nn.Module):
+class _Phases(nn.Module):
     """`PhaseMaps`."""
 
     places: Tensor

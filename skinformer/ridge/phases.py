@@ -12,7 +12,7 @@ import torch
 from skinformer.ridge.calendar import fourier
 from skinformer.ridge.candidates import affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.linear_path import LinearPath, Phases
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import (
     STRENGTHS,
     Decomposition,
@@ -141,15 +141,16 @@ def _residuals(
 
     origins: ascending. Read is (n_targets, n_windows, n_features), left what `future` is.
     """
+    path = LinearPath(replace(fit, phases=maps))
     assert problem.cycle is not None
-    path, phases = LinearPath(fit), Phases(maps)
+    assert path.phases is not None
     stop = 0
     for windows in gather(problem, origins):
         part = slice(stop, stop + len(windows.last))
         stop = part.stop
         cell = problem.cycle.of_row[origins[part]]
         distance, last = torch.tensor(windows.past).float(), torch.tensor(windows.last).float()
-        features = phases.read(distance[..., : problem.n_observed], torch.tensor(cell).long())
+        features = path.phases.read(distance[..., : problem.n_observed], torch.tensor(cell).long())
         left = windows.future - path.map_distances(distance, last).numpy()
         # PERF: products of float32 take half the time; sums over chunks are added in float64.
         yield part, windows, features.mT.numpy(), left
