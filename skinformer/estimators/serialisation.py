@@ -114,7 +114,7 @@ _UNBOUNDED = {
     *(f"OutlierBounds.{name}" for name in ("ranges", "jump_limits", "recent")),
     "FeatureMaker.low",
     "FeatureMaker.high",
-    "Trees.thresholds",
+    "Trees.value",
     "Logistic.scale",
     "Residuals.errors",
     "best_loss_",
