@@ -81,7 +81,7 @@ def of_forecasts():
     return {
         **pack("result", result),
         **pack("history", fit.history.drop(columns="seconds")),
-        **pack("fit", pd.DataFrame({"trust": [fit.trust], "kept": [fit.kept]})),
+        **pack("fit", pd.DataFrame({"trust": [fit.trust]})),
         **pack("shares", shares.rename_axis("ahead").reset_index()),
     }
 
@@ -246,11 +246,8 @@ def errors_by_hour():
 
 
 def training():
-    found = table("fit").iloc[0]
-    display = TrainingDisplay(
-        table("history"), trust=found["trust"], kept=int(found["kept"])
-    )
-    return display.plot()
+    trust = table("fit")["trust"].iloc[0]
+    return TrainingDisplay(table("history"), trust=trust).plot()
 
 
 def weights():

@@ -5,6 +5,7 @@ thread, which `skinformer.threads` goes by.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,8 +16,6 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
 _Found = TypeVar("_Found")
-#: What is added to the diagonal, in the greatest number, of a matrix too singular for LAPACK.
-_JITTER = (0.0, 1e-15, 1e-12, 1e-9)
 #: Ridges multiply seldom: a thread of its own is worth it where it takes some 100 milliseconds.
 _SELDOM = 16
 
@@ -61,31 +60,21 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """
-    return solve_factored(factor(symmetric), right)
 
+    def solve(matrix: torch.Tensor) -> torch.Tensor:
+        return torch.cholesky_solve(tensor_of(right), torch.linalg.cholesky(matrix))
 
-def factor(symmetric: Float64Array) -> Float64Array:
-    """Factor such matrices, (…, n, n), by Cholesky, for `solve_factored`."""
-    found: Float64Array = _robustly(torch.linalg.cholesky, symmetric).numpy()
-    return found
-
-
-def solve_factored(factors: Float64Array, right: Float64Array) -> Float64Array:
-    """Solve equations as `solution` does, by factors of their matrices."""
-    with threads_for(factors.shape[-1] ** 2 * right.shape[-1] / _SELDOM):
-        return torch.cholesky_solve(tensor_of(right), tensor_of(factors)).numpy()
+    return _robustly(solve, symmetric).numpy()
 
 
 def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:
     """Let LAPACK work; where it gives up, as MKL does on constants, on a matrix next to it."""
-    size, n = float(np.abs(symmetric).max(initial=0.0)), symmetric.shape[-1]
+    n = symmetric.shape[-1]
+    largest = float(np.abs(symmetric).max(initial=0.0)) or 1.0
+    moved = symmetric
     with threads_for(n**3 / _SELDOM):
-        for share in _JITTER:
-            moved = symmetric
-            if share:
-                moved = symmetric + share * (size or 1.0) * np.diag(np.linspace(1, 2, n))
-            try:
+        for share in (1e-15, 1e-12, 1e-9):
+            with suppress(torch.linalg.LinAlgError):  # type: ignore[attr-defined]
                 return work(tensor_of(moved))
-            except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-                last = error
-    raise last
+            moved = symmetric + share * largest * np.diag(np.linspace(1, 2, n))
+        return work(tensor_of(moved))

@@ -1,6 +1,6 @@
-"""How far one forecast is believed beside others, by what held-out rows prove.
+"""Weights of forecasts by their errors on held-out rows.
 
-The one home of stretches of time, standard errors of a gain, shrinkage, and weights by errors.
+Stretches of time, standard errors of a gain, shrinkage, and shares of a correction.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
 MOST_STRETCHES, _N_STRETCHES = 12, 4
 #: Standard errors by which a correction has to gain.
 _SURE = 2.0
-#: Log of the ratio beyond which an error says no more: no series speaks for the others.
+#: Log of the ratio at which errors are clipped, so that no single series decides.
 _FARTHEST = 1.5
 #: Error, standardised, below which all are as good: a constant is forecast to rounding.
 _SMALL = 0.01
@@ -25,7 +25,7 @@ _WIDTH = 0.5
 
 
 def shrinkage(n: Any, prior: float) -> Any:
-    """Return how far n observations are believed beside so many that a prior counts for."""
+    """Return the weight of n observations beside so many that a prior counts for."""
     return n / (n + prior)
 
 
@@ -72,9 +72,9 @@ def mean_errors(
 
 
 def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
-    """Compare errors, (…, n), by their logs less the mean of these; and tell which tell anything.
+    """Return logs of errors, (…, n), less their mean, and where they can be compared.
 
-    Where one is unknown, or all are next to none, they say nothing.
+    They cannot where one is unknown, or all are next to none.
     """
     judged = np.asarray(np.isfinite(errors).all(axis=-1) & (errors > _SMALL).any(axis=-1))
     logs = np.log(np.where(judged[..., None], np.maximum(errors, _SMALL), 1.0))
@@ -90,9 +90,9 @@ def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
 
 
 def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES) -> IntArray | None:
-    """Cut held-out windows into stretches of time, on each of which a share has to prove itself.
+    """Assign held-out windows to stretches of time, numbered from 0.
 
-    Each holds a whole forecast at least; None where there would be one alone, which proves nothing.
+    Each holds a whole forecast at least; None where there would be one alone.
 
     >>> cut_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])

@@ -103,7 +103,9 @@ def check_saved(model):
                 return
             raise
         members = [] if isinstance(model.members, str) else model.members
-        loaded = skinformer.load(path, forecasters=[type(member) for member in members])
+        # A file does not say how a forecaster of sktime is made, see its adapter.
+        given = [each if hasattr(each, "forecaster") else type(each) for each in members]
+        loaded = skinformer.load(path, forecasters=given)
         future = model.make_future_frame()
         future[list(model.roles_.known)] = 0.0
         future = future if model.roles_.known else None

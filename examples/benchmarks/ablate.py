@@ -95,8 +95,8 @@ def _no_ends(_problem: Any, steps: np.ndarray, _n_folds: int) -> np.ndarray:
     return steps[:0]
 
 
-def _without_year(_problem: Any, _origins: np.ndarray) -> None:
-    return None
+def _without_year(problem: Any, _origins: np.ndarray) -> Any:
+    return problem
 
 
 def _all_columns(*_args: Any) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ RULES = (
     Rule("few windows count less", "ensemble.weighing", "prior_of_windows", _no_effect),
     Rule("maps that turn with the day", "ridge.fit", "find_phases", _without_phases, "ridges"),
     Rule("these, and thirds that judge", "ridge.fit", "_fold_ends", _no_ends, "ridges"),
-    Rule("the time of the year", "ridge.fit", "_with_year", _without_year, "ridges"),
+    Rule("the time of the year", "ridge.fit", "with_year", _without_year, "ridges"),
     Rule("maps of all columns", "ridge.candidates", "_MIXED_ROWS", 0, "ridges"),
     Rule("half look-backs", "ridge.candidates", "_HALVINGS", 1, "ridges"),
     Rule("columns at each time of day", "ridge.calendar", "_MOST_TIMED", 0, "ridges"),

@@ -18,9 +18,7 @@ from skinformer.timeline.arrays import Float64Array
 try:
     from chronos import BaseChronosPipeline, Chronos2Pipeline
 except ImportError as error:
-    raise ImportError(
-        "skinformer.beside.chronos needs another package: pip install 'skinformer[chronos]'."
-    ) from error
+    raise ImportError("chronos is missing: pip install 'skinformer[chronos]'.") from error
 
 
 class ChronosForecaster(Adapter):
@@ -33,7 +31,7 @@ class ChronosForecaster(Adapter):
     Parameters
     ----------
     pipeline : str, path or pipeline of chronos
-        ``"amazon/chronos-bolt-small"``, ``"amazon/chronos-2"``, or a folder; or what
+        A name on the hub, such as ``"amazon/chronos-2"``, a folder, or what
         `BaseChronosPipeline.from_pretrained` returned, which no file of a model holds.
     context_length : int or None, default=None
         Rows that it looks back at most; None is as far as the model can.
@@ -48,10 +46,9 @@ class ChronosForecaster(Adapter):
 
     Examples
     --------
-    >>> from skinformer import InformerRegressor
     >>> from skinformer.beside.chronos import ChronosForecaster
-    >>> bolt = ChronosForecaster("amazon/chronos-bolt-small", context_length=512)
-    >>> model = InformerRegressor("load", members=["ridges", "network", bolt])
+    >>> ChronosForecaster("amazon/chronos-bolt-small", context_length=512).name
+    'chronos-bolt-small'
     """
 
     def __init__(
@@ -84,7 +81,7 @@ class ChronosForecaster(Adapter):
     def max_context(self) -> int:
         """Rows that it looks back at most."""
         longest = int(self._loaded().model_context_length)
-        return longest if self.context_length is None else min(self.context_length, longest)
+        return min(self.context_length or longest, longest)
 
     def predict(
         self,

@@ -17,8 +17,7 @@ try:
     from sktime.forecasting.base import BaseForecaster
 except ImportError as error:
     raise ImportError(
-        "skinformer.beside.sktime_member needs sktime, which is no requirement of skinformer: "
-        "pip install sktime (1.2 takes pandas 3.0, not yet 3.1)."
+        "sktime is missing: pip install sktime (1.2 takes pandas 3.0, not yet 3.1)."
     ) from error
 
 

@@ -15,9 +15,8 @@ try:
     from statsforecast import models
 except ImportError as error:
     raise ImportError(
-        "skinformer.beside.statsforecast needs another package: pip install "
-        "'skinformer[statsforecast]' (2.0.3; later ones ask for a pandas below 3, and run with it "
-        "all the same: pip install --no-deps --upgrade statsforecast)."
+        "statsforecast is missing: pip install 'skinformer[statsforecast]' (2.0.3; later ones ask "
+        "for a pandas below 3, and run with 3: pip install --no-deps --upgrade statsforecast)."
     ) from error
 
 

@@ -37,15 +37,7 @@ class ClassFeatures:
 
     def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
-        n_at_once = 8192
-        chunks = []
-        for start in range(0, max(len(pairs.origin), 1), n_at_once):
-            chunk = pairs.take(slice(start, start + n_at_once))
-            chunks.append(self._make_chunk(values, chunk, clock))
-        return np.concatenate(chunks)
-
-    def _make_chunk(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
-        """Make the features of the first rich column with all else, then of the other rich ones."""
+        # The first rich column with all else, then the other rich ones.
         with_first = [self.rich[0], *self.other, *self.known]
         features = [self.maker.make(values[:, with_first], pairs, clock)]
         columns = Columns(1, 0, 0, 0, self.maker.columns.pred_len)

@@ -131,21 +131,12 @@ class ClassFit:
         n_windows = max(1, 8192 // self.pred_len)
         for start in range(0, len(origins), n_windows):
             chunk = slice(start, start + n_windows)
-            shape = (len(origins[chunk]), self.pred_len)
-            window, ahead = np.indices(shape).reshape(2, -1)
-            window += start
-            pairs = Pairs(
-                origin=origins[window],
-                ahead=ahead,
-                target=np.zeros_like(ahead),
-                begin=begin[window],
-                step=steps[window],
-            )
+            pairs = Pairs.of_windows(origins[chunk], begin[chunk], steps[chunk], self.pred_len)
+            of_pair = np.repeat(series[chunk], self.pred_len)
             for fit in self.targets:
-                forecasts = fit.probabilities(values, series[window], pairs, clock)
-                for number in range(len(self.names)):
-                    forecast = forecasts[number].reshape(*shape, -1)
-                    y_pred[number, chunk, :, fit.group] = forecast
+                forecasts = fit.probabilities(values, of_pair, pairs, clock)[: len(self.names)]
+                shape = (len(forecasts), -1, self.pred_len, forecasts[0].shape[1])
+                y_pred[:, chunk, :, fit.group] = np.reshape(forecasts, shape)
         return y_pred
 
 
@@ -203,12 +194,10 @@ def _read_truths(
 ) -> _Truths:
     """Read the truths of a target, and which of them may be learnt."""
     columns = timeline.values[:, group].astype(np.float64)
-    known = np.ones(len(columns), dtype=bool)
-    if missing is not None:
-        known = ~missing[:, group.start]
     weight = np.ones(len(columns))
     if timeline.weight is not None:
         weight = timeline.weight[:, group.start].astype(np.float64)
+    known = np.full(len(columns), fill_value=True) if missing is None else ~missing[:, group.start]
     end = timeline.first_row[1:] if stop is None else stop
     before_end = np.arange(len(columns)) < end[timeline.series]
     return _Truths(

@@ -10,8 +10,6 @@ from skinformer.timeline.clock import Clock, wall_times
 
 #: Blocks of time, each of which is forecast by the others.
 _N_BLOCKS = 6
-#: How many truths of a cell the wider cell around it may count for.
-_PRIORS = (2.0, 8.0, 32.0, 128.0)
 #: Mean log loss by which a phase has to be better than one that is named before it.
 _LEAST_GAIN = 0.002
 _DAY = 1440  # minutes
@@ -99,15 +97,11 @@ def _smooth(
     counts, around: of cells, without each block of time, and probabilities of the cells around.
     places: block, cell and class of each truth.
     """
-    best_gain = -np.inf
-    best_table = around
-    for prior in _PRIORS:
-        table = _normalise(counts + prior * around)
-        gain = float(weight @ np.log(table[places]))
-        if gain > best_gain:
-            best_gain = gain
-            best_table = table
-    return best_gain, best_table
+    priors = (2.0, 8.0, 32.0, 128.0)  # truths that the wider cell around a cell may count for
+    tables = [_normalise(counts + prior * around) for prior in priors]
+    gains = [float(weight @ np.log(table[places])) for table in tables]
+    best = int(np.argmax(gains))
+    return gains[best], tables[best]
 
 
 def _count_without_blocks(
@@ -132,12 +126,10 @@ def _levels(
     level = np.ones((n_series + 1, len(start)))
     if n_series == 1:
         return level
-    prior = 8.0  # truths
     counts = np.zeros((n_series, len(start)))
     np.add.at(counts, (series, truth), weight)
-    n_truths = counts.sum(axis=1, keepdims=True)
-    share = (counts + prior * start) / (n_truths + prior)
-    level[:-1] = share / start
+    prior = 8.0  # truths
+    level[:-1] = _normalise(counts + prior * start) / start
     return level
 
 
@@ -169,17 +161,16 @@ def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
         return np.asarray(steps % int(name))
     distinct, place = np.unique(steps, return_inverse=True)
     wall = wall_times(clock.labels(distinct))
-    minute = np.asarray(wall.hour * 60 + wall.minute, dtype=np.int64)
-    day = np.asarray(wall.day_of_week, dtype=np.int64)
-    month = np.asarray(wall.month - 1, dtype=np.int64)
-    cells = {
-        "hour": minute,
-        "weekday": day,
-        "month": month,
-        "hour and weekday": day * _DAY + minute,
-        "hour and weekend": (day > 4) * _DAY + minute,
-        "hour and month": month * _DAY + minute,
-    }[name]
+    fields = {
+        "hour": wall.hour * 60 + wall.minute,
+        "weekday": wall.day_of_week,
+        "weekend": wall.day_of_week > 4,
+        "month": wall.month - 1,
+    }
+    first, *others = name.split(" and ")
+    cells = np.asarray(fields[first], dtype=np.int64)
+    for other in others:
+        cells = cells + _DAY * np.asarray(fields[other], dtype=np.int64)
     return cells[place]
 
 
@@ -216,28 +207,17 @@ def fit_transitions(
     """
     prior = 4.0  # truths
     n_classes = columns.shape[1]
-    total = (columns * weight[:, None]).sum(axis=0)
-    overall = (total + 1.0) / (total.sum() + n_classes)
+    overall = _normalise((columns * weight[:, None]).sum(axis=0) + 1.0)
     table = np.empty((pred_len, n_classes + 1, n_classes))
     table[:, -1] = overall
     seen = columns * known[:, None]
-    for ahead in range(pred_len):
-        counts = _count_transitions(seen, columns, weight, begin, lag=ahead + 1)
-        smoothed = counts + prior * overall
-        n_truths = counts.sum(axis=1, keepdims=True)
-        table[ahead, :-1] = smoothed / (n_truths + prior)
+    for lag in range(1, pred_len + 1):
+        n_before = max(len(columns) - lag, 0)
+        is_same_series = np.arange(n_before) >= begin[lag:]
+        later = columns[lag:] * (weight[lag:] * is_same_series)[:, None]
+        counts = seen[:n_before].T @ later  # by the class that was seen so many rows before
+        table[lag - 1, :-1] = _normalise(counts + prior * overall)
     return Transitions(table)
-
-
-def _count_transitions(
-    seen: Float64Array, columns: Float64Array, weight: Float64Array, begin: IntArray, *, lag: int
-) -> Float64Array:
-    """Count classes, (n_classes, n_classes), by the class that was seen so many rows before."""
-    n_before = max(len(columns) - lag, 0)
-    same_series = np.arange(n_before) >= begin[lag:]
-    later_weight = weight[lag:] * same_series
-    later = columns[lag:] * later_weight[:, None]
-    return np.asarray(seen[:n_before].T @ later)
 
 
 def last_rows(columns: Floats, pairs: Pairs) -> Float64Array:

@@ -1,4 +1,4 @@
-"""A multinomial logistic map: each step solves the same ridge, so none can fail."""
+"""A multinomial logistic map of standardised features, whose penalty later truths choose."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
-from skinformer.algebra import product, solution
+from skinformer.algebra import product
 from skinformer.timeline.arrays import BoolArray, Float64Array
-
-#: Weights of half the squared slopes, against the sum of log losses, that compete.
-_PENALTIES = (30_000.0, 3000.0, 300.0, 30.0, 3.0)
-#: Share of the penalty for slopes of what is a forecast by itself.
-_FREEDOM = 0.01
 
 
 @dataclass(frozen=True)
@@ -42,24 +38,23 @@ def fit_logistic(
 ) -> Logistic:
     """Fit a multinomial logistic map; NaN counts as the mean.
 
-    Böhning's bound: the Hessian is nowhere above ``(I - 11ᵀ/K)/2 ⊗ FᵀWF``, so each step is one and
-    the same ridge of the errors left, momentum on top (Böhning 1992, Multinomial logistic
-    regression algorithm, Annals of the Institute of Statistical Mathematics 44). Cost: one product
-    of the features with themselves, two with K columns a step.
-
     truth: 1 in the column of its class, 0 elsewhere, (n, n_classes).
     n_free: how many of the features, the last ones, are forecasts by themselves: their slopes are
     held back a hundred times less, so that what is left without the others is a blend of them.
     late: the truths by which the penalty of slopes is chosen; in the end these are learnt, too.
     """
     mean, scale = _mean_and_scale(features)
-    ones = np.ones((len(features), 1))
-    standardised = np.hstack([_standardise(features, mean, scale), ones])
-    problem = _Problem(standardised, truth, weight, n_free)
-    penalty = _PENALTIES[-1]
+    standardised = _standardise(features, mean, scale)
+    problem = _Problem(np.column_stack([standardised, np.ones(len(features))]), truth, weight)
+    # Of half the squared slopes, against the sum of log losses.
+    of_slopes = np.ones(problem.features.shape[1])
+    of_slopes[-1 - n_free :] = 0.01
+    of_slopes[-1] = 0.0  # the intercept
+    penalties = [penalty * of_slopes for penalty in (30_000.0, 3000.0, 300.0, 30.0, 3.0)]
+    best = penalties[-1]
     if late.any() and not late.all():
-        penalty = _best_penalty(problem, late)
-    slopes = problem.solve(penalty, problem.no_slopes())
+        best = _best_penalty(problem, penalties, late)
+    slopes = problem.solve(best)
     return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
 
 
@@ -81,89 +76,46 @@ class _Problem(NamedTuple):
     features: Float64Array
     truth: Float64Array
     weight: Float64Array
-    n_free: int
 
     def part(self, rows: BoolArray) -> _Problem:
         """Choose rows."""
-        return _Problem(self.features[rows], self.truth[rows], self.weight[rows], self.n_free)
+        return _Problem(self.features[rows], self.truth[rows], self.weight[rows])
 
-    def no_slopes(self) -> Float64Array:
-        """Return slopes of zero, (n_features, n_classes)."""
-        return np.zeros((self.features.shape[1], self.truth.shape[1]))
-
-    def log_probabilities(self, slopes: Float64Array) -> Float64Array:
-        """Forecast, (n, n_classes)."""
-        return log_softmax(product(self.features, slopes))
-
-    def loss(self, logs: Float64Array) -> float:
-        """Sum the log losses of forecasts."""
-        log_likelihood = (logs * self.truth).sum(axis=1)
-        return -float(self.weight @ log_likelihood)
-
-    def gradient(self, logs: Float64Array) -> Float64Array:
-        """Differentiate the loss by slopes."""
+    def loss(self, slopes: Float64Array) -> tuple[float, Float64Array]:
+        """Return the sum of log losses and its gradient by slopes, (n_features, n_classes)."""
+        logs = log_softmax(product(self.features, slopes))
         errors = np.exp(logs) - self.truth
-        return product(self.features.T, self.weight[:, None] * errors)
+        gradient = product(self.features.T, self.weight[:, None] * errors)
+        return -float(self.weight @ (logs * self.truth).sum(axis=1)), gradient
 
-    def inverse_bound(self, ridge: Float64Array) -> Float64Array:
-        """Invert the bound of every class's block of the Hessian."""
-        # Half of the products bounds it; penalties are added as they are.
-        squares = product(self.features.T * self.weight, self.features)
-        bound = 0.5 * squares + np.diag(ridge)
-        return solution(bound, np.eye(len(ridge)))
+    def solve(self, penalty: Float64Array, start: Float64Array | None = None) -> Float64Array:
+        """Find the slopes of least loss and penalty, (n_features, n_classes)."""
+        shape = self.features.shape[1], self.truth.shape[1]
+        start = np.zeros(shape) if start is None else start
+        total = max(float(self.weight.sum()), 1e-300)
 
-    def ridge(self, penalty: float) -> Float64Array:
-        """Return the penalty of each feature's slope, and of the intercept."""
-        ridge = np.full(self.features.shape[1], penalty)
-        ridge[-1 - self.n_free :] *= _FREEDOM
-        ridge[-1] = 1e-6 * self.weight.sum()
-        return ridge
+        def objective(flat: Float64Array) -> tuple[float, Float64Array]:
+            slopes = flat.reshape(shape)
+            loss, gradient = self.loss(slopes)
+            penalised = penalty[:, None] * slopes
+            loss += 0.5 * float((penalised * slopes).sum())
+            return loss / total, (gradient + penalised).ravel() / total
 
-    def solve(self, penalty: float, slopes: Float64Array) -> Float64Array:
-        """Find the slopes of one penalty, from those of another on.
-
-        By Nesterov's accelerated steps (Beck and Teboulle 2009, A fast iterative
-        shrinkage-thresholding algorithm, SIAM Journal on Imaging Sciences 2), begun anew where the
-        loss rises.
-        """
-        n_steps = 200
-        tolerance = 1e-6 * self.weight.sum()  # change of the loss by which a step counts
-        ridge = self.ridge(penalty)
-        inverse_bound = self.inverse_bound(ridge)
-        penalties = ridge[:, None]
-        ahead = slopes
-        momentum = 1.0
-        last_loss = np.inf
-        for _ in range(n_steps):
-            logs = self.log_probabilities(ahead)
-            loss = self.loss(logs) + 0.5 * float((penalties * ahead**2).sum())
-            if loss > last_loss:  # momentum went too far: start again from where it was lower
-                ahead = slopes
-                momentum = 1.0
-                last_loss = np.inf
-                continue
-            if last_loss - loss < tolerance:
-                break
-            last_loss = loss
-            gradient = self.gradient(logs) + penalties * ahead
-            new = ahead - inverse_bound @ gradient
-            new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead = new + (momentum - 1) / new_momentum * (new - slopes)
-            slopes = new
-            momentum = new_momentum
-        return slopes
+        options = {"maxiter": 200, "ftol": 1e-8}
+        found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        return np.reshape(found.x, shape)
 
 
-def _best_penalty(problem: _Problem, late: BoolArray) -> float:
+def _best_penalty(
+    problem: _Problem, penalties: list[Float64Array], late: BoolArray
+) -> Float64Array:
     """Find the penalty under which early truths forecast late ones best."""
-    early_problem = problem.part(~late)
-    late_problem = problem.part(late)
-    slopes = problem.no_slopes()
-    losses = []
-    for penalty in _PENALTIES:  # the strongest first: each solution is near the one before
+    early_problem, late_problem = problem.part(~late), problem.part(late)
+    slopes, losses = None, []
+    for penalty in penalties:  # the strongest first: each solution is near the one before
         slopes = early_problem.solve(penalty, slopes)
-        losses.append(late_problem.loss(late_problem.log_probabilities(slopes)))
-    return _PENALTIES[int(np.argmin(losses))]
+        losses.append(late_problem.loss(slopes)[0])
+    return penalties[int(np.argmin(losses))]
 
 
 def log_softmax(logits: Float64Array) -> Float64Array:

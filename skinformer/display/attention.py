@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, check_axes, figure_of, label_side, load_pyplot
-from skinformer.display.over_time import time_axis, write_time
-from skinformer.display.style import colour_bar, ink, is_dark, shade
+from skinformer.display.axes import Display, is_dark
+from skinformer.display.over_time import rule_times
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import short_label, timestamps
+from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
 
 
 class AttentionDisplay(Display):
@@ -61,8 +60,6 @@ class AttentionDisplay(Display):
     'head 1'
     """
 
-    axes_: np.ndarray[Any, Any]
-
     def __init__(self, attention: AttentionMap) -> None:
         self.attention = attention
 
@@ -74,7 +71,6 @@ class AttentionDisplay(Display):
         where: str = "encoder",
         layer: int = 1,
         origin: Any = None,
-        head: int | None = None,
         ax: Axes | Sequence[Axes] | None = None,
     ) -> Self:
         """
@@ -90,8 +86,6 @@ class AttentionDisplay(Display):
             Which layer of it.
         origin : label of time, default=None
             First forecast step; None is the first origin of the maps.
-        head : int, default=None
-            Which head, from 1; None draws all.
         ax : matplotlib Axes or sequence of n_heads of them, default=None
             Where to draw; None makes a figure.
 
@@ -100,7 +94,7 @@ class AttentionDisplay(Display):
         AttentionDisplay
             Drawn.
         """
-        return cls(_choose(list_maps(maps), where, layer, origin)).plot(head=head, ax=ax)
+        return cls(_choose(list_maps(maps), where, layer, origin)).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -114,7 +108,7 @@ class AttentionDisplay(Display):
         X : DataFrame, default=None
             Rows that are forecast; None takes the steps after the history.
         **options : Any
-            Of `from_maps`: where, layer, origin, head, ax.
+            Of `from_maps`: where, layer, origin, ax.
 
         Returns
         -------
@@ -123,14 +117,12 @@ class AttentionDisplay(Display):
         """
         return cls.from_maps(attention_maps(estimator, X), **options)
 
-    def plot(self, *, head: int | None = None, ax: Axes | Sequence[Axes] | None = None) -> Self:
+    def plot(self, *, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """
         Draw a heat map for each head, in colours that mean the same in all of them.
 
         Parameters
         ----------
-        head : int, default=None
-            Which head, from 1; None draws all.
         ax : matplotlib Axes or sequence of n_heads of them, default=None
             Where to draw; None makes a figure.
 
@@ -144,197 +136,107 @@ class AttentionDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        heads = self._heads(head)
-        self.axes_ = self._axes(len(heads), ax)
-        self.ax_ = self.axes_[0]
-        self.figure_ = figure_of(self.ax_)
-        brightest = self._brightest(heads)
-        for number, axes in zip(heads, self.axes_, strict=True):
-            mesh = _draw_head(axes, self.attention, number, brightest)
-        self._label(shares_labels=ax is None and len(heads) > 1)
+        attention = self.attention
+        n_heads = len(attention.weights)
+        mosaic = _heads_in_rows(n_heads)
+        size = (2.9 + 2.9 * len(mosaic[0]), 1.5 + 2.9 * len(mosaic))
+        axes = self._take_axes(ax, size, n_heads, mosaic)
+        self.axes_ = np.array(axes)
+
+        visible = np.broadcast_to(attention.visible, attention.weights.shape)
+        brightest = float(np.quantile(attention.weights[visible], 0.995)) or 1.0
+        for head, each in enumerate(axes):
+            mesh = _draw_head(each, attention, head, brightest)
         if ax is None:
-            title = _title(self.attention)
-            self.figure_.suptitle(title, color=ink(self.ax_), fontsize="medium")
-        even = 1 / self.attention.weights.shape[2]
-        colour_bar(mesh, list(self.axes_), f"attention weight ({even:.2g} if even)", "max")
+            self.figure_.suptitle(_title(attention), fontsize="medium")
+            for each in axes:
+                each.label_outer()
+                each.xaxis.get_offset_text().set_visible(False)  # the year is in the title
+                each.yaxis.get_offset_text().set_visible(False)
+        even = 1 / visible.shape[2]
+        label = f"attention weight ({even:.2g} if even)"
+        self.figure_.colorbar(mesh, ax=axes, pad=0.01, extend="max", label=label)
         return self
 
-    def _brightest(self, heads: list[int]) -> float:
-        """Return the weight from which on all have one colour."""
-        weights = self.attention.weights[heads]
-        visible = np.broadcast_to(self.attention.visible, weights.shape)
-        return float(np.quantile(weights[visible], 0.995)) or 1.0
 
-    def _label(self, *, shares_labels: bool) -> None:
-        """Label the sides of each head, or of the figure where heads share the labels."""
-        x_label = self.ax_.get_xlabel()
-        y_label = self.ax_.get_ylabel()
-        if shares_labels:
-            style: dict[str, Any] = {"color": ink(self.ax_), "fontsize": "medium"}
-            self.figure_.supxlabel(x_label, **style)
-            self.figure_.supylabel(y_label, **style)
-            x_label = ""
-            y_label = ""
-        for axes in self.axes_:
-            axes.set_xlabel(x_label)
-            label_side(axes, y_label)
-
-    def _heads(self, head: int | None) -> list[int]:
-        """Return the numbers of the heads to draw, from 0; raise if there is no such head."""
-        n_heads = len(self.attention.weights)
-        if head is None:
-            return list(range(n_heads))
-        if head not in range(1, n_heads + 1):
-            raise ValueError(
-                f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
-                "another."
-            )
-        return [int(head) - 1]
-
-    def _axes(self, n_heads: int, ax: Axes | Sequence[Axes] | None) -> np.ndarray[Any, Any]:
-        """Return axes for so many heads: the user's, or those of a new figure."""
-        plt = load_pyplot(self)
-        if ax is not None:
-            return np.array(
-                check_axes(ax, n_heads, f"{n_heads} heads", ", or head=1 for one alone")
-            )
-        n_columns = min(n_heads, 4)
-        n_rows = -(-n_heads // n_columns)
-        size = (6.5, 5.0)
-        if n_heads > 1:
-            size = (2.2 + 2.9 * n_columns, 0.9 + 2.9 * n_rows)
-        figure = plt.figure(figsize=size, layout="constrained")
-        grid: Any = figure.subplots(n_rows, n_columns, squeeze=False, sharey=True).ravel()
-        for spare in grid[n_heads:]:
-            spare.remove()
-        return np.array(grid[:n_heads])
+def _heads_in_rows(n_heads: int) -> list[list[str]]:
+    """Return names of heads in rows of at most four, the last one filled with dots."""
+    n_columns = min(n_heads, 4)
+    names = [f"head {number}" for number in range(1, n_heads + 1)]
+    names += ["."] * (-n_heads % n_columns)
+    return [names[i : i + n_columns] for i in range(0, n_heads, n_columns)]
 
 
 def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
     """Return the map of a layer, of the first origin for None; raise if there is none."""
+    if len({each.series for each in maps}) > 1:
+        raise ValueError(
+            "maps hold several series: one is drawn. Pass "
+            f"[m for m in maps if m.series == {maps[0].series!r}]."
+        )
+    layers = {(each.where, each.layer) for each in maps}
+    check_choice("(where, layer)", (where, layer), layers)
     of_layer = [each for each in maps if (each.where, each.layer) == (where, layer)]
-    if not of_layer:
-        known = list(dict.fromkeys((each.where, each.layer) for each in maps))
-        raise ValueError(
-            f"where={where!r}, layer={layer!r} is none of the maps; they are of {known}."
-        )
-    first = of_layer[0]
-    n_series = len({each.series for each in of_layer})
-    if n_series > 1:
-        raise ValueError(
-            f"maps hold {n_series} series: one is drawn. Pass "
-            f"[m for m in maps if m.series == {first.series!r}]."
-        )
-    if origin is None:
-        return first
-    for each in of_layer:
-        if each.origin == origin:
-            return each
-    raise ValueError(
-        f"origin={origin!r} is none of the maps; they begin at {first.origin} to "
-        f"{of_layer[-1].origin}."
-    )
+    by_origin = {each.origin: each for each in of_layer}
+    origin = of_layer[0].origin if origin is None else origin
+    check_choice("origin", origin, by_origin)
+    return by_origin[origin]
 
 
 def _title(attention: AttentionMap) -> str:
     """Write which attention it is, and what hatching means where there is any."""
     name = "decoder to encoder" if attention.where == "cross" else attention.where
-    origin = write_time(pd.Index([attention.origin]))
-    lines = [f"{name}, layer {attention.layer}, forecasts from {origin}"]
+    origin = short_label(attention.origin)
+    title = f"{name}, layer {attention.layer}, forecasts from {origin}"
     if not attention.selected.all():
-        lines.append("hatched: not selected, takes the mean of what it may see")
+        title += "\nhatched: not selected, takes the mean of what it may see"
     if not attention.visible.all():
-        lines.append("grey: later, may not be seen")
-    return "\n".join(lines)
+        title += "\ngrey: later, may not be seen"
+    return title
 
 
 def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -> Any:
     """Colour the weights of one head, and hatch what it does not select."""
-    x = _token_borders(attention.key_times)
-    y = _token_borders(attention.query_times)
+    x = _token_borders(ax.xaxis, attention.key_times)
+    y = _token_borders(ax.yaxis, attention.query_times)
+    selected = attention.selected[head]
     weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
     colours = _weight_colours(ax)
     mesh = ax.pcolormesh(x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True)
-    selected = attention.selected[head]
-    _hatch(ax, x, y, attention.visible, np.flatnonzero(~selected))
-    _mark_origin(ax, attention.origin, x, y)
-    _rule_times(ax, attention)
-    ax.set_xlim(x[0], x[-1])
-    ax.set_ylim(y[-1], y[0])
-    title = f"head {head + 1}"
-    if not selected.all():
-        title += f": {selected.sum()} of {len(selected)} selected"
-    ax.set_title(title, color=ink(ax), fontsize="medium")
+    style: dict[str, Any] = {"facecolor": ax.get_facecolor(), "edgecolor": "grey", "lw": 0}
+    widths = x[attention.visible.sum(axis=1)] - x[0]
+    rows = np.flatnonzero(~selected)
+    ax.barh(y[rows], widths[rows], np.diff(y)[rows], x[0], align="edge", hatch="////", **style)
+    ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
+
+    _label_head(ax, attention, head)
     return mesh
 
 
-def _rule_times(ax: Axes, attention: AttentionMap) -> None:
-    """Show the times of keys below and of queries at the side."""
-    keys = pd.Index(attention.key_times["first"], name="looked at (keys), time")
-    queries = pd.Index(attention.query_times["first"], name="looking (queries), time")
-    time_axis(ax, keys)
-    time_axis(ax, queries, axis="y")
-    ax.xaxis.get_offset_text().set_visible(False)  # the year is in the title
-    ax.yaxis.get_offset_text().set_visible(False)
+def _label_head(ax: Axes, attention: AttentionMap, head: int) -> None:
+    """Show the times of keys below and of queries at the side, and what is selected above."""
+    rule_times(ax.xaxis, pd.Index(attention.key_times["first"], name="keys, time"))
+    rule_times(ax.yaxis, pd.Index(attention.query_times["first"], name="queries, time"))
+    selected = attention.selected[head]
+    title = f"head {head + 1}"
+    if not selected.all():
+        title += f": {selected.sum()} of {len(selected)} selected"
+    ax.set_title(title, fontsize="medium")
 
 
-def _weight_colours(ax: Axes) -> Colormap:
-    """Return colours from the ground of the axes to the strongest, grey for what is hidden."""
-    from matplotlib.colors import LinearSegmentedColormap
+def _weight_colours(ax: Axes) -> Any:
+    """Return colours that begin at the ground of the axes; what is hidden is grey."""
+    from matplotlib import colormaps
 
-    ground: Any = shade(ax, "black", 0.0)
-    middle = "#b5651d" if is_dark(ax) else "#f2a65a"
-    strongest = "#ffe0b0" if is_dark(ax) else "#6b1400"
-    hidden: Any = shade(ax, ink(ax), 0.15)
-    colours = LinearSegmentedColormap.from_list("", [ground, middle, strongest])
-    return colours.with_extremes(bad=hidden)
+    return colormaps["afmhot" if is_dark(ax) else "afmhot_r"].with_extremes(bad="grey")
 
 
-def _hatch(ax: Axes, x: Float64Array, y: Float64Array, visible: BoolArray, rows: IntArray) -> None:
-    """Hatch the keys that some queries may see.
-
-    x, y: borders of keys and of queries.
-    visible: (n_queries, n_keys), from the first key on.
-    """
-    from matplotlib.patches import Rectangle
-
-    style: dict[str, Any] = {
-        "facecolor": shade(ax, ink(ax), 0.08),
-        "hatch": "////",
-        "lw": 0,
-        "edgecolor": shade(ax, ink(ax), 0.3),
-    }
-    for row in rows:
-        width = x[visible[row].sum()] - x[0]
-        height = y[row + 1] - y[row]
-        ax.add_patch(Rectangle((x[0], y[row]), width, height, **style))
-
-
-def _mark_origin(ax: Axes, origin: Any, x: Float64Array, y: Float64Array) -> None:
-    """Draw where forecasts begin, between keys and between queries."""
-    place = _places(pd.Index([origin]))[0]
-    if x[0] < place < x[-1]:
-        ax.axvline(place, color=ink(ax), lw=0.8, ls=":")
-    if y[0] < place < y[-1]:
-        ax.axhline(place, color=ink(ax), lw=0.8, ls=":")
-
-
-def _places(times: pd.Index) -> Float64Array:
-    """Return the places of times on an axis: of dates the days since 1970, as in matplotlib."""
-    from matplotlib.dates import date2num
-
-    places: Any = timestamps(times)
-    if is_dated(places):
-        places = date2num(places)  # type: ignore[no-untyped-call]
-    return np.asarray(places, dtype=np.float64)
-
-
-def _token_borders(times: pd.DataFrame) -> Float64Array:
+def _token_borders(axis: Any, times: pd.DataFrame) -> Float64Array:
     """Return (n + 1,) borders: a token ends where the next begins, the last one a row later."""
-    first = _places(pd.Index(times["first"]))
-    last = _places(pd.Index(times["last"]))
-    if len(first) > 1:
-        row = first[1] - last[0]
-        return np.append(first, last[-1] + row)
-    row = last[0] - first[0] or 1.0
-    return np.append(first, last + row)
+    begins = timestamps(pd.Index(times["first"]))
+    ends = timestamps(pd.Index(times["last"]))
+    axis.update_units(begins)
+    first = axis.convert_units(begins)
+    last = axis.convert_units(ends)
+    row = first[1] - last[0] if len(first) > 1 else last[0] - first[0]
+    return np.append(first, last[-1] + (row or 1.0))

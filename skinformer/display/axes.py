@@ -1,22 +1,25 @@
-"""Axes of all pictures, their figure, and labels with units."""
+"""What all pictures are drawn with: axes of a figure, labels with units, colours and legends."""
 
 from __future__ import annotations
 
+import math
 import reprlib
+from collections.abc import Callable
+from inspect import signature
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from skinformer.evaluation.ahead import split_last_step
+from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Width of a letter, in sizes of the font, with some room.
-LETTER = 0.55
+_LETTER = 0.55
 
 
 class Display:
@@ -25,71 +28,75 @@ class Display:
     ax_: Axes
     figure_: Figure
 
-    def _take_axes(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
+    def _take_axes(
+        self, ax: Any, size: tuple[float, float], n_axes: int = 1, mosaic: Any = "a"
+    ) -> list[Axes]:
         """Return the axes to draw on: the user's, or a new figure's of this size in inches."""
-        plt = load_pyplot(self)
+        plt = load_pyplot(type(self).__name__)
         if ax is None:
-            _, ax = plt.subplots(figsize=size, layout="constrained")
-        self.ax_ = check_axes(ax)[0]
-        self.figure_ = figure_of(self.ax_)
-        return self.ax_
+            figure = plt.figure(figsize=size, layout="constrained")
+            ax = list(figure.subplot_mosaic(mosaic).values())
+        axes = _check_axes(ax, n_axes)
+        self.ax_ = axes[0]
+        self.figure_ = _figure_of(axes[0])
+        return axes
 
     @staticmethod
     def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
         """Return the target to draw, the first for None, and its rows; raise if there are none."""
-        names = list(table["target"].unique())
-        target = names[0] if target is None else target
-        if target not in names:
-            raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
+        target = first_or_chosen("target", target, list(table["target"].unique()))
         return target, table[table["target"] == target]
 
-    @staticmethod
-    def _fitted_part(estimator: Any, attribute: str) -> Any:
-        """Return what a Pipeline or search ends in; raise if its fit lacks what is drawn."""
-        last = split_last_step(estimator)[1]
-        if not hasattr(last, attribute):
-            raise TypeError(
-                f"{type(last).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
-                "a Pipeline or search that ends in one."
-            )
-        return last
 
-
-def load_pyplot(picture: Any) -> Any:
+def load_pyplot(picture: str) -> Any:
     """Load ``matplotlib.pyplot``, or raise an error that names the picture."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        name = picture if isinstance(picture, str) else type(picture).__name__
         raise ImportError(
-            f"{name} draws with matplotlib, which is not installed: pip install 'skinformer[plot]'."
+            f"{picture} draws with matplotlib, which is not installed: pip install "
+            "'skinformer[plot]'."
         ) from error
     return pyplot
 
 
-def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -> list[Axes]:
-    """Return the user's axes as a list of n, or raise if they are no axes, or other than n.
+def first_or_chosen(name: str, value: Any, known: list[Any]) -> Any:
+    """Return a value that must be known, the first for None.
 
-    what, advice: for messages: what needs so many, and what else can be done about it.
+    >>> first_or_chosen("target", None, ["load", "temp"])
+    'load'
     """
+    value = known[0] if value is None else value
+    check_choice(name, value, known)
+    return value
+
+
+def take_options(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options that a function has a parameter for, and return them.
+
+    >>> options = {"key": abs, "default": 0}
+    >>> take_options(sorted, options)
+    {'key': <built-in function abs>}
+    >>> options
+    {'default': 0}
+    """
+    return {name: options.pop(name) for name in signature(function).parameters if name in options}
+
+
+def _check_axes(ax: Any, n_axes: int) -> list[Axes]:
+    """Return the user's axes as a list, or raise if they are no axes, or not as many."""
     from matplotlib.axes import Axes
 
     given: list[Axes] = list(np.asarray(ax, dtype=object).ravel())
     if not all(isinstance(each, Axes) for each in given):
         raise TypeError(f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure.")
-    if len(given) != n:
-        raise ValueError(f"ax holds {len(given)} axes for {what}. Pass one for each{advice}.")
+    if len(given) != n_axes:
+        raise ValueError(f"ax holds {len(given)} axes, and {n_axes} are drawn on: pass one each.")
     return given
 
 
-def figure_of(ax: Axes) -> Figure:
-    """Return the whole figure that axes are in, not a subfigure.
-
-    >>> from matplotlib.figure import Figure
-    >>> figure = Figure()
-    >>> figure_of(figure.subfigures().subplots()) is figure
-    True
-    """
+def _figure_of(ax: Axes) -> Figure:
+    """Return the whole figure that axes are in, not a subfigure."""
     return ax.get_figure(root=True)  # type: ignore[return-value]  # axes that are drawn have one
 
 
@@ -103,6 +110,19 @@ def with_unit(label: Any, unit: str | None) -> str:
     return text if unit is None else f"{text} ({unit})"
 
 
+def as_number(value: Any) -> str:
+    """Write a number with three digits, from 1000 on with all before the point.
+
+    >>> as_number(0.012345), as_number(1234567.8), as_number(-3.0), as_number(float("nan"))
+    ('0.0123', '1,234,568', '−3', '–')
+    """
+    number = float(value) + 0.0  # no sign of zero
+    if not math.isfinite(number):
+        return "–"
+    text = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    return text.replace("-", "−")
+
+
 def label_side(ax: Axes, text: str) -> None:
     r"""Label the axis at the side, in as many lines as its height asks for.
 
@@ -112,7 +132,44 @@ def label_side(ax: Axes, text: str) -> None:
     >>> ax.get_ylabel()
     'mean absolute error\nof the load'
     """
-    room = ax.get_window_extent().height * 72 / figure_of(ax).dpi
-    letter = LETTER * float(ax.yaxis.label.get_fontsize())
-    letters = max(int(room / letter), 12)
-    ax.set_ylabel(fill(text, letters))
+    height = ax.get_window_extent().height
+    n_letters = int(_in_letters(ax, height) / _LETTER)
+    ax.set_ylabel(fill(text, max(n_letters, 12)))
+
+
+def ink(ax: Axes) -> Any:
+    """Return the colour of the axes' texts: dark on light styles, light on dark ones."""
+    return ax.xaxis.label.get_color()
+
+
+def is_dark(ax: Axes) -> bool:
+    """Return whether the ground of the axes is dark."""
+    from matplotlib.colors import to_rgb
+
+    return sum(to_rgb(ax.get_facecolor())) < 1.5
+
+
+def legend_above(ax: Axes) -> None:
+    """Explain the lines of axes above them, where they cover no peak; many names stand beside."""
+    most_letters = 40
+    handles, names = ax.get_legend_handles_labels()
+    labels = [name[:most_letters] for name in names]
+    widths = [_LETTER * len(label) + 5 for label in labels]  # with its line, and a space
+    room = _in_letters(ax, ax.get_window_extent().width)
+    n_columns = len(labels) if sum(widths) <= room else max(int(room / max(widths)), 1)
+    is_beside = n_columns == 1 and len(labels) > 3  # more rows than there is room for above
+    ax.legend(
+        handles,
+        labels,
+        loc="upper left" if is_beside else "lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=n_columns,
+        frameon=False,
+        labelcolor=ink(ax),
+    )
+
+
+def _in_letters(ax: Axes, length: float) -> float:
+    """Turn a length on the screen into sizes of the font of labels."""
+    points = length * 72 / _figure_of(ax).dpi
+    return points / float(ax.yaxis.label.get_fontsize())

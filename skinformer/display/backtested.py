@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from skinformer.display.axes import Display
+from skinformer.display.axes import Display, take_options
 from skinformer.evaluation.backtest import backtest
 
 
 class BacktestDisplay(Display):
-    """A picture of forecasts from rolling origins; `from_predictions` takes their table."""
+    """A picture of forecasts from rolling origins."""
 
-    from_predictions: ClassVar[Callable[..., Any]]
-    #: Quantiles that are forecast where the user names none.
-    _levels: ClassVar[list[float] | None] = None
+    #: What draws the table of a backtest.
+    _from_result: ClassVar[str] = "from_predictions"
 
     @classmethod
     def from_estimator(
@@ -39,10 +37,10 @@ class BacktestDisplay(Display):
         y : Series or DataFrame, default=None
             The truth, as in `backtest`.
         **options : Any
-            Of `from_predictions`, such as unit and ax, and of `backtest`: start, horizon, step,
-            known_future, refit, levels, coverage. Of a `CoverageDisplay` intervals of 50, 80 and
-            90 % are forecast where neither of the last two is given; a `ResidualDisplay` forecasts
-            no time twice.
+            Of `from_predictions` (of a `ForecastDisplay`, of `from_backtest`), such as unit and
+            ax, and of `backtest`: start, horizon, step, known_future, refit, levels, coverage. A
+            `CoverageDisplay` needs one of the last two, such as ``coverage=[0.5, 0.8, 0.9]``; a
+            `ForecastDisplay` and a `ResidualDisplay` forecast no time twice.
 
         Returns
         -------
@@ -54,14 +52,8 @@ class BacktestDisplay(Display):
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `backtest` and `from_predictions`.
+            As in `backtest`, and in what draws its table.
         """
-        of_picture = {}
-        for name in signature(cls.from_predictions).parameters:
-            if name in options:
-                of_picture[name] = options.pop(name)
-        if options.get("coverage") is None and cls._levels is not None:
-            options.setdefault("levels", cls._levels)
-        result = backtest(estimator, X, y, **options)
-        made: Self = cls.from_predictions(result, **of_picture)
-        return made
+        draw: Callable[..., Self] = getattr(cls, cls._from_result)
+        of_picture = take_options(draw, options)
+        return draw(backtest(estimator, X, y, **options), **of_picture)

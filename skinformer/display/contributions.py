@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, with_unit
-from skinformer.display.over_time import time_axis, write_time
-from skinformer.display.style import colour_bar, ink, is_dark, shade
+from skinformer.display.axes import (
+    Display,
+    as_number,
+    ink,
+    is_dark,
+    label_side,
+    take_options,
+    with_unit,
+)
+from skinformer.display.over_time import rule_times
 from skinformer.evaluation.explain import explain
-from skinformer.timeline.arrays import Float64Array
-from skinformer.timeline.clock import timestamps
+from skinformer.timeline.clock import short_label, timestamps
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
@@ -59,8 +65,6 @@ class ContributionDisplay(Display):
     'value (people), mean of 2 forecasts'
     """
 
-    drawn_: pd.DataFrame
-
     def __init__(
         self, contributions: pd.DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:
@@ -103,7 +107,8 @@ class ContributionDisplay(Display):
         ContributionDisplay
             Drawn.
         """
-        _check_reasons(reasons)
+        if "series" in reasons and len(reasons["series"].unique()) > 1:
+            raise ValueError("reasons are of several series: pass those of one.")
         target, reasons = cls._rows_of_target(reasons, target)
         table = reasons.pivot_table("contribution", "time", "source", sort=False, observed=True)
         table.columns = table.columns.map(str)
@@ -111,16 +116,7 @@ class ContributionDisplay(Display):
         return display.plot(kind=kind, time=time, ax=ax)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any = None,
-        *,
-        groups: Any = None,
-        n_permutations: int = 10,
-        random_state: int = 0,
-        **options: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
         """
         Explain forecasts and draw what was found.
 
@@ -130,24 +126,17 @@ class ContributionDisplay(Display):
             Fitted.
         X : DataFrame, default=None
             Rows whose forecasts are explained; None takes the steps after the history.
-        groups : mapping of hashable to sequence of column names, default=None
-            Columns that are replaced together, as in `explain`.
-        n_permutations : int, default=10
-            Orders of groups, as in `explain`.
-        random_state : int, default=0
-            Seed of these orders.
         **options : Any
-            Of `from_frame`: kind, time, target, unit, ax.
+            Of `from_frame`: kind, time, target, unit, ax; and of `explain`: groups,
+            n_permutations, random_state.
 
         Returns
         -------
         ContributionDisplay
             Drawn.
         """
-        reasons = explain(
-            estimator, X, groups=groups, n_permutations=n_permutations, random_state=random_state
-        )
-        return cls.from_frame(reasons, **options)
+        of_picture = take_options(cls.from_frame, options)
+        return cls.from_frame(explain(estimator, X, **options), **of_picture)
 
     def plot(self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None) -> Self:
         """
@@ -174,45 +163,23 @@ class ContributionDisplay(Display):
             If matplotlib is not installed.
         """
         check_choice("kind", kind, ("waterfall", "heatmap"))
-        is_waterfall = kind == "waterfall"
         table = self.contributions
-        if is_waterfall and time is not None:
+        if kind == "waterfall" and time is not None:
             table = _rows_at(table, time)
         self.drawn_ = _largest(table)
-        height = 1.6 + 0.35 * self.drawn_.shape[1]
-        if is_waterfall:
-            ax = self._take_axes(ax, (9, height))
+        height = 1.8 + 0.35 * self.drawn_.shape[1]
+        (ax,) = self._take_axes(ax, (10, height))
+        if kind == "waterfall":
             _draw_waterfall(ax, self.drawn_, with_unit(self.target, self.unit))
         else:
-            ax = self._take_axes(ax, (10, height + 0.4))
             label = f"given to {self.target or 'the forecast'}"
-            _draw_heatmap(ax, self.drawn_, with_unit(label, self.unit))
+            _draw_heatmap(ax, self.drawn_.iloc[:, 1:], with_unit(label, self.unit))
         return self
-
-
-def _check_reasons(reasons: Any) -> None:
-    """Raise if a frame is not what `explain` gives of one series."""
-    columns = getattr(reasons, "columns", ())
-    for needed in ("time", "target", "source", "contribution"):
-        if needed not in columns:
-            raise ValueError(
-                f"reasons lack the column {needed!r}: a picture is made of what `explain` gives. "
-                "Pass such a frame."
-            )
-    names = list(reasons["series"].unique()) if "series" in reasons else []
-    if len(names) > 1:
-        raise ValueError(
-            f"reasons hold {len(names)} series: one is drawn. Pass "
-            f"reasons[reasons['series'] == {names[0]!r}]."
-        )
 
 
 def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
     """Return the forecasts at a time, such as an hour or a day; raise if there are none."""
-    try:
-        found = table.loc[time:time]
-    except (KeyError, TypeError, ValueError):
-        found = table[:0]
+    found = table.loc[time:time]
     if found.empty:
         raise ValueError(
             f"time={time!r} has no forecast: they are of {table.index[0]} to {table.index[-1]}. "
@@ -224,117 +191,65 @@ def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
 def _largest(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the baseline and the largest sources; put the others together."""
     most = 10  # sources that have a bar or a row of their own
-    least = 0.002  # share of the largest mean size below which nothing would be seen
-    baseline = table.iloc[:, :1]
     sources = table.iloc[:, 1:]
+    if sources.shape[1] <= most:
+        return table
     size = sources.abs().mean()
-    sources = sources.loc[:, size > least * size.max()]
-    if sources.shape[1] > most:
-        largest = size.nlargest(most - 1).index
-        is_large = sources.columns.isin(largest)
-        rest = sources.loc[:, ~is_large]
-        sources = sources.loc[:, is_large].copy()
-        sources[f"{rest.shape[1]} others together"] = rest.sum(axis=1)
-    return baseline.join(sources)
+    smallest = size.nsmallest(len(size) - most + 1).index
+    rest = table[smallest].sum(axis=1)
+    return table.drop(columns=smallest).assign(**{f"{len(smallest)} others together": rest})
 
 
 def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     """Let each bar begin where the one above ended, from the baseline to the forecast."""
     means = table.mean()
-    baseline = means.iloc[0]
     steps = means.iloc[1:].sort_values(key=np.abs, ascending=False)
-    ends = np.cumsum([baseline, *steps])
-    _draw_steps(ax, ends, steps)
-    _annotate(ax, ends, steps.to_numpy())
+    texts = ["+" * (step > 0) + as_number(step) for step in steps]
+    first = as_number(means.iloc[0])
+    last = as_number(means.sum())
+    _draw_steps(ax, means.iloc[0], steps, [first, *texts, last])
 
     names = [f"{table.columns[0]}: usual past", *steps.index, "forecast"]
-    ax.set_yticks(np.arange(len(names)), names)
+    ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    if len(table) == 1:
-        ax.set_xlabel(label)
-        ax.set_title(write_time(table.index), color=ink(ax), fontsize="medium")
-    else:
-        ax.set_xlabel(f"{label}, mean of {len(table)} forecasts")
+    time = short_label(table.index[0])
+    if len(table) > 1:
+        time = f"mean of {len(table)} forecasts"
+    ax.set_xlabel(f"{label}, {time}")
     ax.grid(axis="x", color=ink(ax), alpha=0.15)
     ax.set_axisbelow(True)
 
 
-def _draw_steps(ax: Axes, ends: Float64Array, steps: pd.Series) -> None:
-    """Draw a bar for each step, lines between bars, and marks at the baseline and the sum.
-
-    ends: (n_steps + 1,), the baseline and the sums after each step.
-    """
-    falling, rising = _colours(ax)
-    colours = [rising if step > 0 else falling for step in steps]
-    places = np.arange(1, len(ends))
-    ax.barh(places, steps, 0.7, ends[:-1], color=colours)
-    black = ink(ax)
-    for place, end in enumerate(ends):  # to the next bar, the last to the sum
-        top = place - 0.35
-        bottom = place + 1.35
-        ax.plot([end, end], [top, bottom], color=black, lw=0.8, alpha=0.5)
-    ax.plot(ends[[0, -1]], [0, len(ends)], "D", color=black, ms=6)
+def _draw_steps(ax: Axes, baseline: float, steps: pd.Series, texts: list[str]) -> None:
+    """Draw a bar with its text for each step, and marks at the baseline and the sum."""
+    widths = np.array([0, *steps, 0])  # none of the baseline and the forecast
+    ends = baseline + widths.cumsum()
+    places = np.arange(len(ends))
+    colours = np.where(widths > 0, "C3", "C0")
+    bars = ax.barh(places, widths, 0.7, ends - widths, color=colours)
+    style: dict[str, Any] = {"color": ink(ax)}
+    ax.bar_label(bars, texts, padding=7, **style)
+    ax.vlines(ends[:-1], places[:-1] - 0.35, places[1:] + 0.35, lw=0.8, alpha=0.5, **style)
+    ax.plot(ends[[0, -1]], places[[0, -1]], "D", ms=6, **style)
+    ax.use_sticky_edges = False
+    ax.margins(x=0.16)
 
 
-def _annotate(ax: Axes, ends: Float64Array, steps: Float64Array) -> None:
-    """Write each contribution beside its bar, on the side it points to."""
-    baseline = float(ends[0])
-    forecast = float(ends[-1])
-    width = float(np.ptp(ends)) or max(abs(baseline), 1.0)
-    digits = max(0, 2 - int(np.floor(np.log10(width))))
-    room = 0.16 * width
-    ax.set_xlim(ends.min() - room, ends.max() + room)
-    _write_beside(ax, baseline, 0, f"{baseline:,.{digits}f}")
-    for place, step in enumerate(steps, 1):
-        text = f"{step:+,.{digits}f}"
-        _write_beside(ax, ends[place], place, text, points_right=step > 0)
-    _write_beside(ax, forecast, len(ends), f"{forecast:,.{digits}f}")
-
-
-def _write_beside(ax: Axes, x: float, place: int, text: str, *, points_right: bool = True) -> None:
-    """Write a number beside the end of a bar."""
-    ax.annotate(
-        text.replace("-", "−"),
-        (x, place),
-        (7 if points_right else -5, 0),
-        textcoords="offset points",
-        color=ink(ax),
-        fontsize="small",
-        va="center",
-        ha="left" if points_right else "right",
-    )
-
-
-def _draw_heatmap(ax: Axes, table: pd.DataFrame, label: str) -> None:
+def _draw_heatmap(ax: Axes, sources: pd.DataFrame, label: str) -> None:
     """Colour a row for each source by what it gives at each time."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    sources = table.iloc[:, 1:]
-    values = sources.to_numpy()
-    falling, rising = _colours(ax)
-    ground = shade(ax, falling, 0.0)
-    mixed: Any = [falling, ground, rising]
-    colours = LinearSegmentedColormap.from_list("", mixed)
-    limit = float(np.quantile(np.abs(values), 0.995)) or 1.0
-    places = np.arange(sources.shape[1])
+    limit = np.quantile(sources.abs(), 0.995) or 1.0
     mesh = ax.pcolormesh(
-        timestamps(table.index),
-        places,
-        values.T,
+        timestamps(sources.index),
+        np.arange(sources.shape[1]),
+        sources.T,
         shading="nearest",
         rasterized=True,
-        cmap=colours,
+        cmap="berlin" if is_dark(ax) else "RdBu_r",  # zero is as the ground
         vmin=-limit,
         vmax=limit,
     )
-    ax.set_yticks(places, list(sources.columns))
-    ax.set_ylim(sources.shape[1] - 0.5, -0.5)
-    time_axis(ax, table.index)
-    colour_bar(mesh, [ax], label, "both")
-
-
-def _colours(ax: Axes) -> tuple[str, str]:
-    """Return a colour for what lowers and one for what raises, apart for the colour-blind too."""
-    if is_dark(ax):
-        return "#5aa9e6", "#f2a65a"
-    return "#2166ac", "#c85200"
+    ax.set_yticks(range(sources.shape[1]), list(sources.columns))
+    ax.invert_yaxis()
+    rule_times(ax.xaxis, sources.index)
+    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01, extend="both")
+    label_side(bar.ax, label)

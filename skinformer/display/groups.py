@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from calendar import day_name
 from collections.abc import Callable, Iterable, Mapping
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from itertools import combinations, cycle
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import label_side, with_unit
+from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
-from skinformer.display.style import ink, legend_above, mark, show_percent
 from skinformer.evaluation.comparison import group_key, named_results, quantile_columns, summary
 from skinformer.validation.arguments import check_choice
 
@@ -20,42 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-_DAY_OF_WEEK = "day of the week"
-_HOUR = "hour of the day"
-_GROUPS = {
-    "ahead": "steps ahead",
-    "hour": _HOUR,
-    "day_of_week": _DAY_OF_WEEK,
-    "dayofweek": _DAY_OF_WEEK,
-    "weekday": _DAY_OF_WEEK,
-    "None": "group",
-}
-
-
-def group_label(name: Any) -> str:
-    """
-    Return the label of an axis for groups.
-
-    Parameters
-    ----------
-    name : Any
-        What `summary` calls them.
-
-    Returns
-    -------
-    str
-        In words.
-
-    Examples
-    --------
-    >>> group_label("ahead")
-    'steps ahead'
-    """
-    return _GROUPS.get(str(name), str(name))
+#: Of lines, so that eight differ on paper, too.
+_MARKERS = "os^DvPX*"
+#: Names of groups in words, where `summary` has others.
+GROUPS = {"ahead": "steps ahead", "hour": "hour of the day", "day_of_week": "day of the week"}
 
 
 def draw_groups(
-    ax: Axes, table: pd.DataFrame, label: str, groups: str, *, zero: bool = False
+    ax: Axes,
+    table: pd.DataFrame,
+    label: str,
+    across: Iterable[float] = (0,),
+    *,
+    percent: bool = False,
 ) -> list[Line2D]:
     """
     Draw a line for each column: over numbers, or, as points, below one another.
@@ -65,13 +42,13 @@ def draw_groups(
     ax : matplotlib Axes
         Where to draw.
     table : DataFrame of shape (n_groups, n_lines)
-        What is drawn; a single column needs no legend.
+        What is drawn; the index has the name of the groups, and a single column needs no legend.
     label : str
         Of the values.
-    groups : str
-        Of the groups, from `group_label`.
-    zero : bool, default=False
-        Whether the axis of values begins at zero, or shows it.
+    across : iterable of float, default=(0,)
+        Values that have a dashed line.
+    percent : bool, default=False
+        Whether values are shares, shown in percent.
 
     Returns
     -------
@@ -82,78 +59,57 @@ def draw_groups(
     --------
     >>> from matplotlib.figure import Figure
     >>> table = pd.DataFrame({"mae": [1.0, 3.0]}, index=[1, 2])
-    >>> draw_groups(Figure().subplots(), table, "error", "steps ahead")[0].get_ydata()
+    >>> draw_groups(Figure().subplots(), table, "error")[0].get_ydata()
     array([1., 3.])
     """
-    if pd.api.types.is_numeric_dtype(table.index):
+    groups: Any = table.index.name
+    if groups == "day_of_week":
+        table = table.rename(index=dict(enumerate(day_name)))
+    groups = GROUPS.get(groups, groups)
+    by_number = pd.api.types.is_numeric_dtype(table.index)
+    if by_number:
         lines = _draw_over_numbers(ax, table)
-        _rule_numbers(ax, groups)
+        ax.set_xlabel(groups)
         label_side(ax, label)
-        ax.grid(axis="y", color=ink(ax), alpha=0.15)
     else:
         lines = _draw_below_one_another(ax, table)
-        ax.set_xlabel(label)
-        ax.set_ylabel(groups)
-        ax.grid(axis="both", color=ink(ax), alpha=0.15)
-    if zero:
-        _show_zero(ax, table)
-    if table.shape[1] > 1:
+        ax.set(xlabel=label, ylabel=groups)
+    ax.grid(axis="y", color=ink(ax), alpha=0.15)
+    draw_across = ax.axhline if by_number else ax.axvline
+    for value in across:
+        draw_across(value, color=ink(ax), lw=1, ls="--", zorder=1)
+    if percent:
+        values = ax.yaxis if by_number else ax.xaxis
+        values.set_major_formatter("{x:.0%}")
+    if len(lines) > 1:
         legend_above(ax)
     return lines
 
 
 def _draw_over_numbers(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
-    """Draw a line for each column over the groups; many points have no markers."""
-    most_marked = 50
+    """Draw a line for each column over the groups."""
+    spacing = len(table) // 50 + 1  # of markers
     lines = []
-    for i, name in enumerate(table):
-        marker = mark(i) if len(table) <= most_marked else ""
-        lines += ax.plot(table.index, table[name], marker=marker, label=name, ms=4)
+    for marker, name in zip(cycle(_MARKERS), table):
+        column = table[name]
+        lines += ax.plot(column, marker=marker, ms=4, markevery=spacing, label=name)
+    ax.locator_params(axis="x", integer=True, steps=[1, 2, 3, 6, 10])
     return lines
 
 
 def _draw_below_one_another(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
     """Draw points for each column, a row of the picture for each group."""
-    places = np.arange(len(table))
+    names = table.index.map(str)
     lines = []
-    for i, name in enumerate(table):
-        lines += ax.plot(table[name], places, marker=mark(i), label=name, ls="")
-    ax.set_yticks(places, [str(name) for name in table.index])
+    for marker, name in zip(cycle(_MARKERS), table):
+        lines += ax.plot(table[name], names, marker, label=name)
     ax.invert_yaxis()  # the first on top, as in the table
     return lines
 
 
-def _show_zero(ax: Axes, table: pd.DataFrame) -> None:
-    """Let the axis of values begin at zero; where some are below it, draw a line there."""
-    by_number = pd.api.types.is_numeric_dtype(table.index)
-    smallest = np.nanmin(table.to_numpy(dtype=np.float64))
-    if smallest >= 0:
-        set_limit = ax.set_ylim if by_number else ax.set_xlim
-        set_limit(0)
-    else:
-        draw_zero = ax.axhline if by_number else ax.axvline
-        draw_zero(0, color=ink(ax), lw=0.8, zorder=1)
-
-
-def _rule_numbers(ax: Axes, groups: str) -> None:
-    """Label the groups below, with ticks at usual hours and days."""
-    from matplotlib.ticker import MaxNLocator
-
-    ax.set_xlabel(groups)
-    if groups == _DAY_OF_WEEK:
-        ax.set_xticks(range(7), ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
-    elif groups == _HOUR:
-        ax.set_xticks(range(0, 24, 3))
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 4, 5, 10]))
-
-
-_SHARES = {"coverage": "of the truth inside", "levels": "of the truth at or below"}
-
-
 class CoverageDisplay(BacktestDisplay):
     """
-    Draw the share of truths in intervals, or below quantiles, against what was requested.
+    Draw the share of truths in intervals against what was requested.
 
     scikit-learn's `CalibrationDisplay` judges probabilities of classes; this one, ranges.
 
@@ -162,8 +118,6 @@ class CoverageDisplay(BacktestDisplay):
     reached : DataFrame
         Rows of ``result`` (its name), ``nominal`` and ``reached`` (shares in [0, 1]), and, to be
         drawn by groups, ``group``.
-    kind : {"coverage", "levels"}, default="coverage"
-        Whether of intervals or of quantiles.
     by : str, default=None
         What the groups are; None is nominal against reached.
 
@@ -189,16 +143,8 @@ class CoverageDisplay(BacktestDisplay):
     [[0.8, 0.75]]
     """
 
-    lines_: list[Line2D]
-    # Intervals of 50, 80 and 90 %, and the median.
-    _levels: ClassVar[list[float] | None] = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
-
-    def __init__(
-        self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
-    ) -> None:
-        check_choice("kind", kind, _SHARES)
+    def __init__(self, reached: pd.DataFrame, *, by: str | None = None) -> None:
         self.reached = reached
-        self.kind = kind
         self.by = by
 
     @classmethod
@@ -206,7 +152,6 @@ class CoverageDisplay(BacktestDisplay):
         cls,
         results: pd.DataFrame | Mapping[Any, pd.DataFrame],
         *,
-        kind: str = "coverage",
         by: str | Callable[[Any], Any] | None = None,
         ax: Axes | None = None,
     ) -> Self:
@@ -218,8 +163,6 @@ class CoverageDisplay(BacktestDisplay):
         results : DataFrame, or mapping of str to DataFrame
             From `backtest` with `levels` or `coverage`, or several by name: columns ``actual`` and
             ``q0.05`` and so on. ``dict(list(result.groupby("series")))`` draws each series.
-        kind : {"coverage", "levels"}, default="coverage"
-            Intervals between two levels as far from 0.5, or each level.
         by : str or callable, default=None
             Groups, as in `summary`, such as "ahead", to see whether the share is reached in each;
             of several results the highest share alone.
@@ -231,12 +174,10 @@ class CoverageDisplay(BacktestDisplay):
         CoverageDisplay
             Drawn.
         """
-        check_choice("kind", kind, _SHARES)
         tables = named_results(results, "actual")
-        counted = [_count(name, table, kind, by) for name, table in tables.items()]
-        reached = pd.concat(counted, ignore_index=True)
-        groups = getattr(by, "__name__", "group") if callable(by) else by
-        return cls(reached, kind=kind, by=groups).plot(ax=ax)
+        counted = [_count(table, by).assign(result=name) for name, table in tables.items()]
+        groups: Any = getattr(by, "__name__", by)
+        return cls(pd.concat(counted), by=groups).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -257,74 +198,34 @@ class CoverageDisplay(BacktestDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        n_results = len(self.reached["result"].unique())
-        width = 7 if self.by or n_results > 1 else 5
-        ax = self._take_axes(ax, (width, 4 if self.by else 5))
-        if self.by is None:
-            self.lines_ = self._draw_shares(ax)
-        elif n_results == 1:
-            self.lines_ = self._draw_groups_of_one(ax)
-        else:
-            self.lines_ = self._draw_groups_of_several(ax)
+        label = "share of the truth inside"
+        (ax,) = self._take_axes(ax, (5, 5) if self.by is None else (7, 4))
+        if self.by is not None:
+            self.lines_ = self._draw_groups(ax, label)
+            return self
+        table = self.reached.pivot_table("reached", "nominal", "result", sort=False)
+        self.lines_ = draw_groups(ax, table, f"reached: {label}", across=(), percent=True)
+        ax.axline((0, 0), slope=1, color=ink(ax), lw=1, ls="--")
+        ticks = np.linspace(0, 1, 6)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, aspect="equal")
+        ax.set_xlabel(f"nominal (dashed): {label}")
+        ax.xaxis.set_major_formatter("{x:.0%}")
         return self
 
-    def _draw_shares(self, ax: Axes) -> list[Line2D]:
-        """Draw reached against nominal shares, a line for each result."""
-        ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="nominal")
-        lines = []
-        for i, (name, part) in enumerate(self.reached.groupby("result", sort=False)):
-            label = name or "reached"
-            lines += ax.plot(part["nominal"], part["reached"], marker=mark(i), ms=5, label=label)
-        show_percent(ax.xaxis)
-        show_percent(ax.yaxis)
-        share = f"share {_SHARES[self.kind]}"
-        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"nominal: {share}")
-        label_side(ax, f"reached: {share}")
-        ax.grid(color=ink(ax), alpha=0.15)
-        legend_above(ax)
-        return lines
-
-    def _draw_groups_of_one(self, ax: Axes) -> list[Line2D]:
-        """Draw what one result reached by groups, a line for each share, the highest first."""
-        table = self.reached.pivot_table(index="group", columns="nominal", values="reached")
-        table = table[table.columns[::-1]]
-        shares = [float(share) for share in table.columns]
-        table.columns = [_nominal(share) + " nominal" for share in shares]
-        lines = draw_groups(ax, table, f"share {_SHARES[self.kind]}", group_label(self.by))
-        for i, share in enumerate(shares):
-            _draw_nominal(ax, table, share, lines[i].get_color(), "_" if i else "nominal")
-        _explain_shares(ax, table)
-        return lines
-
-    def _draw_groups_of_several(self, ax: Axes) -> list[Line2D]:
-        """Draw the highest share alone by groups, a line for each result."""
-        share = self.reached["nominal"].max()
-        part = self.reached[self.reached["nominal"] == share]
-        names = list(self.reached["result"].unique())
-        table = part.pivot_table(index="group", columns="result", values="reached")[names]
-        label = f"share {_SHARES[self.kind]}; nominal: {_nominal(share)}"
-        lines = draw_groups(ax, table, label, group_label(self.by))
-        _draw_nominal(ax, table, share, ink(ax), "nominal")
-        _explain_shares(ax, table)
-        return lines
-
-
-def _nominal(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
-def _draw_nominal(ax: Axes, table: pd.DataFrame, share: float, colour: Any, label: str) -> None:
-    """Draw a line at a share that was requested."""
-    by_number = pd.api.types.is_numeric_dtype(table.index)
-    draw = ax.axhline if by_number else ax.axvline
-    draw(share, color=colour, lw=1, ls="--", label=label)
-
-
-def _explain_shares(ax: Axes, table: pd.DataFrame) -> None:
-    """Show shares by groups in percent, and explain the lines."""
-    by_number = pd.api.types.is_numeric_dtype(table.index)
-    show_percent(ax.yaxis if by_number else ax.xaxis)
-    legend_above(ax)
+    def _draw_groups(self, ax: Axes, label: str) -> list[Line2D]:
+        """Draw a line for each share of one result, or for each result the highest share."""
+        reached = self.reached
+        columns = "nominal"
+        if len(reached["result"].unique()) > 1:
+            highest = reached["nominal"].max()
+            reached = reached[reached["nominal"] == highest]
+            columns = "result"
+        table = reached.pivot_table("reached", "group", columns, sort=False)
+        table.index.name = self.by
+        if columns == "nominal":
+            table.columns = (100 * table.columns).map("{:g} % nominal".format)
+        nominal = reached["nominal"].unique()
+        return draw_groups(ax, table, f"{label}; dashed: nominal", nominal, percent=True)
 
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
@@ -332,42 +233,23 @@ def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
     return [(low, high) for low, high in combinations(levels, 2) if abs(low + high - 1) < 1e-9]
 
 
-def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
-    """Count truths, by group and share that was requested."""
+def _count(table: pd.DataFrame, by: Any) -> pd.DataFrame:
+    """Count truths in intervals, by group and nominal share, ascending."""
     known = table[table["actual"].notna()]
     columns = quantile_columns(known)
-    if not columns:
+    is_inside = {}
+    for low, high in reversed(central_pairs(columns)):
+        bounds = known[columns[low]], known[columns[high]]
+        is_inside[round(high - low, 9)] = known["actual"].between(*bounds)
+    if not is_inside:
         raise ValueError(
-            "results hold no quantiles. Make them by backtest(..., levels=[0.1, 0.9]) or "
-            "coverage=0.8."
+            f"results hold the levels {list(columns)}, of which no two make an interval around "
+            "0.5. Make them by backtest(..., coverage=[0.5, 0.8])."
         )
-    is_reached = _is_inside(known, columns) if kind == "coverage" else _is_below(known, columns)
     groups = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
-    shares = pd.DataFrame(is_reached).groupby(groups).mean().rename_axis("group")
+    shares = pd.DataFrame(is_inside).groupby(groups).mean().rename_axis("group")
     counted = shares.melt(var_name="nominal", value_name="reached", ignore_index=False)
-    return counted.reset_index().astype({"nominal": float}).assign(result=name)
-
-
-def _is_below(known: pd.DataFrame, columns: dict[float, str]) -> dict[float, pd.Series]:
-    """Return by level whether truths are at or below its quantile."""
-    return {level: known["actual"] <= known[column] for level, column in columns.items()}
-
-
-def _is_inside(known: pd.DataFrame, columns: dict[float, str]) -> dict[float, pd.Series]:
-    """Return by nominal coverage, ascending, whether truths are in the interval."""
-    pairs = central_pairs(columns)
-    if not pairs:
-        raise ValueError(
-            f"results hold the levels {list(columns)}, of which no two make an interval. Draw "
-            "kind='levels', or add levels on the other side of 0.5."
-        )
-    inside = {}
-    for low, high in reversed(pairs):
-        coverage = round(high - low, 9)
-        lower = known[columns[low]]
-        upper = known[columns[high]]
-        inside[coverage] = known["actual"].between(lower, upper)
-    return inside
+    return counted.reset_index()
 
 
 _ERRORS = {
@@ -419,8 +301,6 @@ class ErrorDisplay(BacktestDisplay):
     ('ahead', 'mean absolute error of load (MW)')
     """
 
-    lines_: list[Line2D]
-
     def __init__(self, errors: pd.DataFrame, *, label: str = "mean absolute error") -> None:
         self.errors = errors
         self.label = label
@@ -458,20 +338,17 @@ class ErrorDisplay(BacktestDisplay):
         ErrorDisplay
             Drawn.
         """
-        check_choice("score", score, _ERRORS)
         tables = named_results(results, "time", "target", "actual", "forecast")
-        summaries = {name: summary(table, by) for name, table in tables.items()}
-        columns = {}
-        for name, table in summaries.items():
-            check_choice("score", score, set(_ERRORS) & set(table.columns))
-            columns[name] = table[score]
-        errors = pd.DataFrame(columns)
-        errors.index.name = table.index.name
+        errors = {}
+        for name, table in tables.items():
+            found = summary(table, by)
+            check_choice("score", score, _ERRORS.keys() & found.keys())
+            errors[name] = found[score]
         label = _ERRORS[score]
-        targets = pd.concat([table["target"] for table in tables.values()]).unique()
+        targets = pd.concat(tables)["target"].unique()
         if len(targets) == 1:
             label += f" of {targets[0]}"
-        return cls(errors, label=with_unit(label, unit)).plot(ax=ax)
+        return cls(pd.DataFrame(errors), label=with_unit(label, unit)).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -492,7 +369,6 @@ class ErrorDisplay(BacktestDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        ax = self._take_axes(ax, (7, 4))
-        groups = group_label(self.errors.index.name)
-        self.lines_ = draw_groups(ax, self.errors, self.label, groups, zero=True)
+        (ax,) = self._take_axes(ax, (7, 4))
+        self.lines_ = draw_groups(ax, self.errors, self.label)
         return self

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import check_axes, figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
-from skinformer.display.over_time import time_axis
-from skinformer.display.style import ink, legend_above
+from skinformer.display.over_time import rule_times
 from skinformer.evaluation.comparison import check_result
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
@@ -64,9 +63,6 @@ class ResidualDisplay(BacktestDisplay):
     [-0.75, 0.5]
     """
 
-    axes_: np.ndarray[Any, Any]
-    autocorrelation_: Float64Array
-
     def __init__(
         self, residuals: pd.DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:
@@ -104,15 +100,14 @@ class ResidualDisplay(BacktestDisplay):
         """
         check_result(result, "time", "target", "actual", "forecast")
         target, result = cls._rows_of_target(result, target)
-        keys = ["series", "time"] if "series" in result else ["time"]
-        if result.duplicated(keys).any():
+        table = result.assign(
+            residual=result["actual"] - result["forecast"], series=result.get("series", "")
+        )
+        if table.duplicated(["time", "series"]).any():
             raise ValueError(
                 "results hold several forecasts of a time, whose errors are no sequence. Pass "
                 "those of one distance, results[results['ahead'] == 1]."
             )
-        table = result.assign(
-            residual=result["actual"] - result["forecast"], series=result.get("series", "")
-        )
         residuals = table.pivot_table("residual", "time", "series", dropna=False)
         return cls(residuals, target=target, unit=unit).plot(ax=ax)
 
@@ -135,51 +130,40 @@ class ResidualDisplay(BacktestDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        plt = load_pyplot(self)
-        if ax is None:
-            figure = plt.figure(figsize=(10, 6), layout="constrained")
-            ax = list(figure.subplot_mosaic("tt;ha").values())
-        self.axes_ = np.array(check_axes(ax, 3, "3 pictures"))
+        self.axes_ = np.array(self._take_axes(ax, (10, 6), 3, "tt;ha"))
         over_time, histogram, memory = self.axes_
-        self.ax_ = over_time
-        self.figure_ = figure_of(over_time)
-
         label = "actual less forecast"
         if self.target is not None:
             label += f", {self.target}"
         label = with_unit(label, self.unit)
-        values = self.residuals.to_numpy()
-        n_known = int(self.residuals.count().sum())
-        self.autocorrelation_ = _autocorrelation(values)
-        _draw_over_time(over_time, self.residuals, label)
-        _draw_histogram(histogram, values.ravel(), label)
-        _draw_autocorrelation(memory, self.autocorrelation_, n_known)
+        residuals = self.residuals.astype(np.float64)
+        self.autocorrelation_ = _autocorrelation(residuals)
+        _draw_over_time(over_time, residuals, label)
+        _draw_histogram(histogram, residuals.melt()["value"].dropna(), label)
+        _draw_autocorrelation(memory, self.autocorrelation_, int(residuals.count().sum()))
         return self
 
 
 def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:
-    size = 4 if residuals.size < 500 else 2
     for name in residuals:
-        ax.plot(timestamps(residuals.index), residuals[name], ".", ms=size, label=str(name))
+        ax.plot(timestamps(residuals.index), residuals[name], ".", ms=4, label=str(name))
     ax.axhline(0, color=ink(ax), lw=0.8, zorder=1)
-    time_axis(ax, residuals.index)
+    ax.margins(x=0)
+    rule_times(ax.xaxis, residuals.index)
     label_side(ax, label)
     if residuals.shape[1] > 1:
-        legend_above(ax, markerscale=8 / size)
+        legend_above(ax)
 
 
-def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
+def _draw_histogram(ax: Axes, values: pd.Series, label: str) -> None:
     """Draw the distribution, beside a normal one of the same mean and standard deviation."""
-    values = values[~np.isnan(values)]
-    bins: Any = "fd" if len(values) < 100_000 else 100
-    ax.hist(values, bins=bins, density=True, label="residuals")
-    mean = float(values.mean())
-    spread = float(values.std())
+    from scipy.stats import norm
+
+    ax.hist(values, bins="sqrt", density=True, label="residuals")
+    spread = values.std(ddof=0)
     if spread:
         x = np.linspace(values.min(), values.max(), 200)
-        z = (x - mean) / spread
-        height = spread * np.sqrt(2 * np.pi)
-        density = np.exp(-0.5 * z**2) / height
+        density = norm.pdf(x, values.mean(), spread)
         ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
     ax.set(xlabel=label, ylabel="density", yticks=[])
     legend_above(ax)
@@ -188,25 +172,20 @@ def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
 def _draw_autocorrelation(ax: Axes, correlation: Float64Array, n_known: int) -> None:
     """Draw a bar for each lag, and lines that 95 % of cases without memory lie between."""
     lags = np.arange(1, len(correlation) + 1)
-    ax.bar(lags, correlation, 0.6, label="autocorrelation")
+    ax.bar(lags, correlation, 0.6)
     limit = 1.96 / np.sqrt(n_known)
-    style: dict[str, Any] = {"color": ink(ax), "lw": 1, "ls": "--"}
-    ax.axhline(-limit, label="_", **style)
-    ax.axhline(limit, label="95 % of cases without memory", **style)
+    label = "95 % of cases without memory"
+    ax.fill_between([0, len(lags) + 1], -limit, limit, color=ink(ax), alpha=0.15, lw=0, label=label)
     ax.axhline(0, color=ink(ax), lw=0.8)
     ax.set(xlabel="lag, in rows", ylabel="autocorrelation")
     legend_above(ax)
 
 
-def _autocorrelation(values: Float64Array) -> Float64Array:
+def _autocorrelation(residuals: pd.DataFrame) -> Float64Array:
     """Correlate residuals with those of later rows, where both are known."""
     most_lags = 48  # two days of hours
-    centred = np.nan_to_num(values - np.nanmean(values, axis=0))
-    total = float((centred**2).sum()) or 1.0
-    n_lags = min(most_lags, len(values) // 2)
-    products = np.empty(n_lags)
-    for i in range(n_lags):
-        later = centred[i + 1 :]
-        earlier = centred[: -i - 1]
-        products[i] = (later * earlier).sum()
-    return products / total
+    centred = residuals - residuals.mean()
+    squares: Any = (centred**2).sum(axis=None)
+    n_lags = min(most_lags, len(residuals) // 2)
+    products = [(centred * centred.shift(lag)).sum(axis=None) for lag in range(1, n_lags + 1)]
+    return np.array(products) / (squares or 1.0)

@@ -201,23 +201,21 @@ class EnsembleForecaster:
         rows: consecutive rows of every segment.
         origins: the row of each window's first step.
 
-        Who has no weight in a window is not asked, but for a network of several outputs: how far
-        these lie apart it alone can tell.
+        Members without weight in a window are not asked, but for a network of several outputs: how
+        far these lie apart few others tell.
         """
         at = self.windows(rows, origins)
         weights = self.weights(at)
         total = np.zeros((len(at), self.sizes.pred_len, self.sizes.n_targets))
-        outputs = None
+        # How far quantiles lie from their median, by the last member that forecasts them.
+        apart = np.zeros((*total.shape, *self.head.outputs), dtype=np.float32)
         for name, (some, forecast) in self._ask(at, weights).items():
+            points = self._point(forecast)
+            total[some] += weights[name][some] * points
             if forecast.ndim > total.ndim:
-                outputs = forecast
-            total[some] += weights[name][some] * self._point(forecast)
+                apart[some] = forecast - points[..., None]
         points = (total / self.ensemble.temperature).astype(np.float32)
-        if self.head.middle is None:
-            return points
-        if outputs is None:
-            return np.repeat(points[..., None], self.head.outputs[0], axis=-1)
-        return outputs + (points - self.head.point(outputs))[..., None]
+        return points if self.head.middle is None else points[..., None] + apart
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Lay windows on a canvas, which is kept for the next ones on the same rows."""

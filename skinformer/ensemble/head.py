@@ -68,6 +68,11 @@ class Head:
         """Whether the error is lowest for the mean, not for a median or another quantile."""
         return False
 
+    @property
+    def learnt_levels(self) -> tuple[float, ...] | None:
+        """Levels of the quantiles that are forecast; None where one value is."""
+        return None
+
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Return what training lowers, in float32: one error for each truth."""
         raise NotImplementedError
@@ -132,18 +137,19 @@ class QuantileHead(Head):
     levels: tuple[float, ...]
 
     @property
-    def _learnt(self) -> list[float]:
-        return sorted({*self.levels, 0.5})
+    def learnt_levels(self) -> tuple[float, ...]:
+        """The levels, and the median."""
+        return tuple(sorted({*self.levels, 0.5}))
 
     @property
     def outputs(self) -> tuple[int, ...]:
         """Number of quantiles that the network forecasts."""
-        return (len(self._learnt),)
+        return (len(self.learnt_levels),)
 
     @property
     def middle(self) -> int:
         """Place of the median."""
-        return self._learnt.index(0.5)
+        return self.learnt_levels.index(0.5)
 
     @property
     def level(self) -> float:
@@ -155,7 +161,7 @@ class QuantileHead(Head):
 
         Outputs, (batch, pred_len, n_targets, n_outputs), are standardised.
         """
-        return losses.quantile_error(levels=self._learnt)(outputs, truth)
+        return losses.quantile_error(levels=self.learnt_levels)(outputs, truth)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
         """Return the absolute error of each median, (…, n_targets)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ class HistoryForecaster:
     def __init__(self, forecaster: Any, name: str) -> None:
         self.forecaster = forecaster
         self.name = name
-        self._kept: dict[tuple[int, bytes], Float64Array] = {}
+        self._kept: dict[Hashable, Float64Array] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep no forecasts in pickles and copies."""
@@ -68,16 +68,22 @@ class HistoryForecaster:
         return type(self)(forecaster, self.name)
 
     def forecast(
-        self, histories: Sequence[Float64Array], columns: Sequence[Columns], horizon: int
+        self,
+        histories: Sequence[Float64Array],
+        columns: Sequence[Columns],
+        horizon: int,
+        levels: Sequence[float] | None = None,
     ) -> Float64Array:
         """Forecast histories, (n, horizon), in their units; the same ones are asked for once.
 
         histories: rows of each, of which the last is the newest; NaN was not observed.
+        levels: of the quantiles that are wanted, (n, horizon, n_levels); None for the forecast.
         """
-        keys = [_key(*each, horizon) for each in zip(histories, columns, strict=True)]
+        what = horizon, None if levels is None else tuple(levels)
+        keys = [(*what, _bytes_of(*each)) for each in zip(histories, columns, strict=True)]
         if len(self._kept) + len(keys) > _MOST_KEPT:
             self._kept.clear()
-        new: dict[tuple[int, bytes], int] = {}
+        new: dict[Hashable, int] = {}
         for i, key in enumerate(keys):
             if key not in self._kept:
                 new.setdefault(key, i)
@@ -86,7 +92,7 @@ class HistoryForecaster:
         for start in range(0, len(places), size):
             batch = places[start : start + size]
             given = [histories[i] for i in batch], [columns[i] for i in batch]
-            answers = self._answer(*given, horizon)
+            answers = self._answer(*given, horizon, levels)
             self._kept.update(zip((keys[i] for i in batch), answers, strict=True))
             if len(places) > size:
                 done = start + len(batch)
@@ -98,22 +104,31 @@ class HistoryForecaster:
         return getattr(self.forecaster, "predict", self.forecaster)
 
     def _answer(
-        self, histories: Sequence[Float64Array], columns: Sequence[Columns], horizon: int
+        self,
+        histories: Sequence[Float64Array],
+        columns: Sequence[Columns],
+        horizon: int,
+        levels: Sequence[float] | None,
     ) -> Float64Array:
         """Let the forecaster answer, in parts of its `max_horizon` steps; check what it says."""
         longest = getattr(self.forecaster, "max_horizon", None) or horizon
-        found = np.empty((len(histories), 0))
+        n_levels = () if levels is None else (len(levels),)
+        found = np.empty((len(histories), 0, *n_levels))
         while found.shape[1] < horizon:
             n_steps = min(int(longest), horizon - found.shape[1])
-            continued = [np.append(*each) for each in zip(histories, found, strict=True)]
-            given: dict[str, list[Float64Array]] = {}
+            points = found
+            if levels is not None:
+                points = found[..., int(np.abs(np.array(levels) - 0.5).argmin())]
+            continued = [np.append(*each) for each in zip(histories, points, strict=True)]
+            given: dict[str, Any] = {} if levels is None else {"levels": tuple(levels)}
             for name in columns[0]:
                 n_ahead = n_steps if name == "known" else 0
                 lengths = [len(history) + n_ahead for history in continued]
                 pairs = zip(columns, lengths, strict=True)
                 given[name] = [_first_rows(own[name], length) for own, length in pairs]
             answer = self._predict(continued, n_steps, **given)
-            part = checks.check_answer(answer, self.name, len(histories), n_steps)
+            shape = len(histories), n_steps, *n_levels
+            part = checks.check_answer(answer, self.name, shape)
             found = np.concatenate([found, self._without_lost(part, histories)], axis=1)
         return found
 
@@ -124,14 +139,15 @@ class HistoryForecaster:
         lost = ~np.isfinite(forecast)
         if not lost.any():
             return forecast
-        checks.warn_of_lost(self.name, int(lost.any(axis=1).sum()), len(histories))
+        n_lost = int(lost.any(axis=tuple(range(1, lost.ndim))).sum())
+        checks.warn_of_lost(self.name, n_lost, len(histories))
         last = np.array([history[~np.isnan(history)][-1] for history in histories])
-        return np.where(lost, last[:, None], forecast)
+        return np.where(lost, last.reshape(-1, *[1] * (lost.ndim - 1)), forecast)
 
 
-def _key(history: Float64Array, columns: Columns, horizon: int) -> tuple[int, bytes]:
+def _bytes_of(history: Float64Array, columns: Columns) -> bytes:
     parts = [history, *columns.values()]
-    return horizon, b"|".join(part.tobytes() for part in parts)
+    return b"|".join(part.tobytes() for part in parts)
 
 
 def _first_rows(values: Float64Array, n_rows: int) -> Float64Array:

@@ -257,7 +257,7 @@ class EnsembleFit:
         """
         member = fit(self.rows, self.settings, before_split=True)
         self._check_seconds([member], at)
-        forecast = self._forecast(member, at)
+        forecast = self._points(member, at)
         share = weighing.weigh_steps(
             (found, forecast), self.rows, at.origins, stretches, self.head, margin=margin
         )
@@ -331,7 +331,7 @@ class EnsembleFit:
         at = Windows(self._canvas, weighing.series_origins(held_out))
         at = at.take(self._few(at))
         self._check_seconds(members, at)
-        forecasts = {member.name: self._forecast(member, at) for member in members}
+        forecasts = {member.name: self._points(member, at) for member in members}
         return self._series_weights(forecasts, at, joint=False)  # one or few windows of a series
 
     def _series_weights(
@@ -370,12 +370,11 @@ class EnsembleFit:
         if self._user_fits:
             at = at.take(self._few(at))
             self._check_seconds(members, at)
-        forecasts = {member.name: self._forecast(member, at) for member in members}
+        forecasts = {member.name: self._points(member, at) for member in members}
         assert self.ridges is not None
         forecasts[RIDGES] = self._forecast(self.ridges, at)
         if self.settings.train_network:
-            corrected = self._forecast(self.network, at, forecasts[RIDGES])
-            forecasts[NETWORK] = self.head.point(corrected)
+            forecasts[NETWORK] = self._points(self.network, at, forecasts[RIDGES])
         n_windows = max(self.batches.training.origins.count, 1)
         of_windows = weighing.prior_of_windows(n_windows, rows.sizes.seq_len)
         prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in forecasts])
@@ -447,6 +446,13 @@ class EnsembleFit:
     ) -> Float32Array:
         with self._threads(member.largest_product):
             return member.forecast(at, base)
+
+    def _points(
+        self, member: Member, at: Windows, base: Float32Array | None = None
+    ) -> Float32Array:
+        """Forecast the one value by which members are compared, (n, pred_len, n_targets)."""
+        forecast = self._forecast(member, at, base)
+        return forecast if forecast.ndim == 3 else self.head.point(forecast)
 
 
 def network_of(module: Informer | Corrected) -> Informer:

@@ -66,8 +66,7 @@ def linear_fit(
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     steps, start = times_of(timeline, split, origins), None if split is None else 0
-    fits = fit_linear_path(problem, origins, steps, split=start, refit=refit, n_folds=n_folds)
-    return fits.rounded()
+    return fit_linear_path(problem, origins, steps, split=start, refit=refit, n_folds=n_folds)
 
 
 def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:

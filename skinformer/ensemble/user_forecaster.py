@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -30,12 +30,14 @@ class UserForecaster(Member):
     source: what is asked, fitted if it has a `fit`.
     sizes, scaler: of the fit.
     n_rows: rows of the longest series, to which it may look back.
+    levels: of the quantiles that it forecasts, where several are wanted and it has them.
     """
 
     source: HistoryForecaster
     sizes: ModelSizes
     scaler: Scaler
     n_rows: int
+    levels: tuple[float, ...] | None = None
 
     forecasts_short = True
     cost = 8
@@ -58,19 +60,15 @@ class UserForecaster(Member):
 
     @classmethod
     def of_source(
-        cls,
-        source: HistoryForecaster,
-        rows: FitRows,
-        settings: FitSettings,  # noqa: ARG003
-        *,
-        before_split: bool,
+        cls, source: HistoryForecaster, rows: FitRows, settings: FitSettings, *, before_split: bool
     ) -> Self:
         """Fit a forecaster to rows before the validation split, or to all."""
         timeline = rows.timeline
         if before_split and rows.split is not None:
             timeline = timeline.head(rows.split)
         n_rows = int(np.diff(rows.timeline.first_row).max())
-        unfitted = cls(source, rows.sizes, rows.scaler.with_unseen(), n_rows)
+        levels = settings.head.learnt_levels if source.takes("levels") else None
+        unfitted = cls(source, rows.sizes, rows.scaler.with_unseen(), n_rows, levels)
         return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
 
     @classmethod
@@ -92,11 +90,16 @@ class UserForecaster(Member):
         if source.learns:
             with timed(self.name):
                 source = source.fitted(_all_series(timeline, sizes, scaler))
-        return type(self)(source, sizes, scaler.with_unseen(), self.n_rows)
+        return replace(self, source=source, sizes=sizes, scaler=scaler.with_unseen())
 
     def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
-        """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
-        out = np.zeros((len(at), self.sizes.pred_len, self.sizes.n_targets), dtype=np.float32)
+        """Forecast windows, see `Member.forecast`; the training mean where nothing is known.
+
+        Where it has `levels` they are quantiles, (n, pred_len, n_targets, n_levels).
+        """
+        outputs = () if self.levels is None else (len(self.levels),)
+        shape = len(at), self.sizes.pred_len, self.sizes.n_targets, *outputs
+        out = np.zeros(shape, dtype=np.float32)
         with timed(self.name):
             for j in range(self.sizes.n_targets):
                 histories = self._histories(at, j)
@@ -138,13 +141,14 @@ class UserForecaster(Member):
         return found
 
     def _forecast_target(self, at: Windows, j: int, histories: list[Float64Array]) -> Float64Array:
-        """Forecast a target of windows by their histories, standardised, (n, pred_len)."""
+        """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
         columns: list[Columns] = [{} for _ in histories]
         if self._wanted_columns:
             columns = self._columns(at, histories)
-        answers = self.source.forecast(histories, columns, self.sizes.pred_len)
+        answers = self.source.forecast(histories, columns, self.sizes.pred_len, self.levels)
         units = SeriesUnits.of(self.scaler, self._series(at), j, own_logs=True)
-        return units.standardised(answers)
+        flat = units.standardised(answers.reshape(len(answers), -1))
+        return flat.reshape(answers.shape)
 
     @property
     def _wanted_columns(self) -> dict[str, slice]:

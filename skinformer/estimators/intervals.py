@@ -214,7 +214,7 @@ class IntervalsMixin(FittedState):
         n = checks.check_count("n", n, "it counts the paths that are drawn")
         checks.check_fitted(self)
         requested = self._requested_ahead(X, horizon)
-        found, outputs = self._sized(requested)
+        forecaster, outputs = self._sized(requested)
         random = check_random_state(random_state)
         block = (
             requested.steps - requested.place.anchor[requested.segment]
@@ -223,9 +223,10 @@ class IntervalsMixin(FittedState):
         table = np.empty((len(outputs), self.sizes_.n_targets, n))
         for number in np.unique(block):
             rows = block == number
-            levels = draw_levels(found.residuals, requested.place.series, n, random)
+            intervals = forecaster.intervals
+            levels = draw_levels(intervals.residuals, requested.place.series, n, random)
             of_rows = levels[requested.segment[rows]]
-            table[rows] = found.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
+            table[rows] = intervals.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
             columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])
@@ -236,14 +237,13 @@ class IntervalsMixin(FittedState):
         head = self.head_
         if head.level is None and not len(levels):
             return head.point(self._forecaster.forecast(requested))[..., None]
-        found, outputs = self._sized(requested)
-        scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
-        return found.forecasts(head, outputs, levels, scaler, series)
+        forecaster, outputs = self._sized(requested)
+        return forecaster.forecasts(outputs, levels, requested.series(self.timeline_.n_series))
 
-    def _sized(self, requested: RequestedSteps) -> tuple[Intervals, Float64Array]:
+    def _sized(self, requested: RequestedSteps) -> tuple[IntervalForecaster, Float64Array]:
         found = checks.check_ranges(self.intervals_)
         forecaster = IntervalForecaster.of(self._forecaster, found)
-        return found, forecaster.standardised(requested)
+        return forecaster, forecaster.standardised(requested)
 
     def _requested_rows(self, X: Any) -> RequestedSteps:
         raise NotImplementedError

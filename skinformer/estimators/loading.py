@@ -35,7 +35,7 @@ def load(
     forecasters : sequence, default=()
         Classes of the forecasters that the user brought as members: a file holds the name of the
         class and what `to_config` gave, and ``from_config`` builds it again. A forecaster itself
-        stands for all of its class.
+        stands for one of the same class and config.
 
     Returns
     -------

@@ -207,8 +207,8 @@ def nested_in_members(members: Any) -> dict[str, Any]:
     2.0
     """
     return {
-        f"members__{_name_of(each)}__{name}": value
-        for each in _estimators(members)
+        f"members__{own}__{name}": value
+        for own, each in _estimators(members).items()
         for name, value in each.get_params().items()
     }
 
@@ -245,24 +245,33 @@ def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
         return params
     opened = {key: value for key, value in params.items() if key not in nested}
     members = opened.get("members", members)
-    copies = {_name_of(each): clone(each) for each in _estimators(members)}
+    estimators = _estimators(members)
+    copies = {name: clone(each) for name, each in estimators.items()}
     for key, value in nested.items():
         _, name, *inner = key.split("__", 2)
         if name not in copies or not inner:
             checks.raise_no_nested_member(key, members)
         copies[name].set_params(**{inner[0]: value})
     kept = members if isinstance(members, list | tuple) else []
-    new = [each if isinstance(each, str) else copies.get(_name_of(each), each) for each in kept]
-    return opened | {"members": type(kept)(new)}
+    by_place = {id(each): copies[name] for name, each in estimators.items()}
+    return opened | {"members": type(kept)(by_place.get(id(each), each) for each in kept)}
 
 
-def _estimators(members: Any) -> list[Any]:
+def _estimators(members: Any) -> dict[str, Any]:
+    """Return estimators among members by class in lower case, numbered as `make_pipeline` does.
+
+    >>> from sklearn.linear_model import Lasso, Ridge
+    >>> list(_estimators(["ridges", Ridge(), Lasso(), Ridge()]))
+    ['ridge-1', 'lasso', 'ridge-2']
+    """
     several = members if isinstance(members, list | tuple) else []
-    return [e for e in several if hasattr(e, "get_params") and not isinstance(e, type)]
-
-
-def _name_of(estimator: Any) -> str:
-    return type(estimator).__name__.lower()
+    found = [each for each in several if hasattr(each, "get_params") and not isinstance(each, type)]
+    names = [type(each).__name__.lower() for each in found]
+    numbered: dict[str, Any] = {}
+    for i, (name, each) in enumerate(zip(names, found, strict=True)):
+        is_alone = names.count(name) == 1
+        numbered[name if is_alone else f"{name}-{names[: i + 1].count(name)}"] = each
+    return numbered
 
 
 def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ _UNBOUNDED = {
     *(f"OutlierBounds.{name}" for name in ("ranges", "jump_limits", "recent")),
     "FeatureMaker.low",
     "FeatureMaker.high",
-    "Trees.thresholds",
+    "Trees.value",
     "Logistic.scale",
     "Residuals.errors",
     "best_loss_",
@@ -141,7 +141,7 @@ def read(stored: Content, forecasters: Iterable[Any] = ()) -> dict[str, Any]:
         for forecaster in forecasters:
             if isinstance(forecaster, type) and forecaster.__name__ == name:
                 return forecaster.from_config(config)  # type: ignore[attr-defined]
-            if type(forecaster).__name__ == name:
+            if type(forecaster).__name__ == name and forecaster.to_config() == config:
                 return forecaster
         raise UnknownForecasterError(name)
 

@@ -164,13 +164,12 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     windows, window = forecasts.record(_observe)
     _warn_of_no_weight(model, [windows[each][0] for each in window])
     series = forecasts.labels.get("series")
-    clock = forecasts.steps.clock
     _, first = np.unique(window, return_index=True)
     maps = []
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = int(forecasts.origins[row])
-        maps += [_as_map(layer, origin, clock, weight, name) for layer in layers]
+        maps += [_as_map(layer, origin, forecasts.steps.clock, weight, name) for layer in layers]
     return maps
 
 
@@ -199,11 +198,7 @@ def _observe(
     recorded.forecast(windows, corrected)
     layers = recorder.kept()
     weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2)).tolist()
-    observed = []
-    for i, weight in enumerate(weights):
-        of_window = [layer.of_window(i) for layer in layers]
-        observed.append((weight, of_window))
-    return observed
+    return [(weight, [layer.of_window(i) for layer in layers]) for i, weight in enumerate(weights)]
 
 
 def _as_map(
@@ -226,19 +221,15 @@ def _as_map(
 
 def _times_of_tokens(clock: Clock, steps: IntArray) -> pd.DataFrame:
     """Return the times of the first and the last step, (n, 2), of tokens."""
-    first = clock.labels(steps[:, 0])
-    last = clock.labels(steps[:, 1])
-    return pd.DataFrame({"first": first, "last": last})
+    return pd.DataFrame({"first": clock.labels(steps[:, 0]), "last": clock.labels(steps[:, 1])})
 
 
 def list_maps(maps: Any) -> list[AttentionMap]:
     """Return maps as a list; raise if something else is given, or none."""
     listed = [maps] if isinstance(maps, AttentionMap) else list(maps)
-    others = [each for each in listed if not isinstance(each, AttentionMap)]
-    if others or not listed:
-        what = f"hold a {type(others[0]).__name__}" if others else "are empty"
+    if not listed or not all(isinstance(each, AttentionMap) for each in listed):
         raise ValueError(
-            f"maps {what}: pass what attention_maps gives, or some of these, such as "
+            "maps must be what attention_maps gives, or some of these, such as "
             "[m for m in maps if m.where == 'encoder']."
         )
     return listed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,10 +50,8 @@ def summary(
     """
     check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
-    names: list[Any] = []
-    if isinstance(by, Sequence) and not isinstance(by, str):
-        names = list(by)
-    keys = [group_key(known, each) for each in names or [by]]
+    names = by if isinstance(by, list | tuple) and by else [by]
+    keys = [group_key(known, each) for each in names]
     groups = known.groupby(keys if len(keys) > 1 else keys[0])
     errors = [_errors(part) for _, part in groups]
     return pd.DataFrame(errors, index=groups.size().index)
@@ -120,9 +117,7 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     rows = {}
     for name, table in tables.items():
         errors = _errors(table[table["actual"].notna()])
-        errors["skill"] = float("nan")
-        if other_mae:
-            errors["skill"] = 1 - errors["mae"] / other_mae
+        errors["skill"] = 1 - errors["mae"] / other_mae if other_mae else float("nan")
         errors["dm"], errors["p_value"] = _diebold_mariano(table, other)
         rows[name] = errors
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -152,7 +147,9 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     """Test whether mean absolute errors differ: the statistic of [1]_ in `compare`, its p-value."""
     nothing = (float("nan"), float("nan"))
     # 1. Mean differences by origin.
-    differences = _absolute_error(one) - _absolute_error(other)
+    error = (one["forecast"] - one["actual"]).abs()
+    other_error = (other["forecast"] - other["actual"]).abs()
+    differences = error - other_error
     by_origin = differences.groupby(one["origin"], sort=True).mean().dropna().to_numpy()
     n = len(by_origin)
     h = _overlap(one)
@@ -161,18 +158,13 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     # 2. The variance of their mean, and Harvey's correction for few origins.
     mean = by_origin.mean()
     variance = _variance_of_mean(by_origin - mean, h)
-    n_pairs = h * (h - 1)
-    correction = (n + 1 - 2 * h + n_pairs / n) / n
+    correction = (n + 1 - 2 * h + h * (h - 1) / n) / n
     if variance <= 0 or correction <= 0:
         return nothing
     # 3. Student's law.
-    statistic = mean / math.sqrt(variance) * math.sqrt(correction)
+    statistic = float(mean / np.sqrt(variance) * np.sqrt(correction))
     p_value = 2 * stdtr(n - 1, -abs(statistic))
     return statistic, float(p_value)
-
-
-def _absolute_error(result: pd.DataFrame) -> pd.Series:
-    return (result["forecast"] - result["actual"]).abs()
 
 
 def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
@@ -181,36 +173,29 @@ def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
     n_lags: of autocovariances, from lag 0.
     """
     n = len(centred)
-    total = 0.0
-    for lag in range(1, n_lags):
-        total += float(centred[lag:] @ centred[:-lag]) / n
-    variance = float(centred @ centred) / n
-    return (variance + 2 * total) / n
+    products = np.array([centred[lag:] @ centred[: n - lag] for lag in range(n_lags)])
+    return float(2 * products.sum() - products[0]) / n**2
 
 
 def _overlap(result: pd.DataFrame) -> int:
     """Return how many origins at most lie in the time of one forecast, its own among them."""
-    origins = np.sort(result["origin"].unique())
-    ends = result.groupby("origin", sort=True)["time"].max().to_numpy()
-    most = 0
-    for i, end in enumerate(ends):
-        n_inside = int((origins[i:] <= end).sum())
-        most = max(most, n_inside)
-    return most
+    ends = result.groupby("origin", sort=True)["time"].max()
+    n_begun = ends.index.searchsorted(ends.to_numpy(), side="right")
+    return int((n_begun - np.arange(len(ends))).max())
 
 
 _KEYS = ["series", "origin", "time", "ahead", "target"]
 
 
-def check_result(result: Any, *needed: str, of: str = "", advice: str = "") -> None:
+def check_result(result: Any, *needed: str, name: Any = "") -> None:
     """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
-    columns = getattr(result, "columns", ())
-    for name in needed:
-        if name not in columns:
-            raise ValueError(
-                f"results{of} lack the column {name!r}: this is made of what `backtest` gives. "
-                f"Pass such a frame{advice}."
-            )
+    of = f" of {name!r}" if name else ""
+    missing = [column for column in needed if column not in getattr(result, "columns", ())]
+    if missing:
+        raise ValueError(
+            f"results{of} lack the column {missing[0]!r}: pass a frame that `backtest` gives, or "
+            "several of them by name, {'model': frame}."
+        )
     if not result["actual"].notna().any():
         raise ValueError(
             f"results{of} hold no known truth: there is nothing to compare with. Pass backtests of "
@@ -223,12 +208,9 @@ def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     if not tables:
         raise ValueError("results={} holds no backtest. Pass one by name, {'model': frame}.")
-    named = {}
     for name, table in tables.items():
-        of = f" of {name!r}" if name else ""
-        check_result(table, *needed, of=of, advice=", or several of them by name, {'model': frame}")
-        named[str(name)] = table
-    return named
+        check_result(table, *needed, name=name)
+    return {str(name): table for name, table in tables.items()}
 
 
 def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd.DataFrame]:

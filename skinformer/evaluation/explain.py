@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,8 @@ from skinformer.evaluation.recording import (
     WatchedForecaster,
     requested_forecasts,
 )
-from skinformer.evaluation.usual import Baseline
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
-from skinformer.timeline.roles import Roles
+from skinformer.evaluation.usual import usual_values
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.validation.arguments import check_choice, check_count
 
 
@@ -111,51 +110,45 @@ def explain(
     random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
-    members = _members_of_groups(model.roles_, groups)
-    points = _Counterfactual.of(forecasts, np.stack([*members.values()]))
-    orders = list(_orders(len(members), n_permutations, random_state))
-    baseline = points(frozenset())
-    contributions = [baseline, *_shapley_values(points, orders)]
-    sources: list[Hashable] = ["baseline", *members]
+    columns = [*model.roles_.targets, *model.roles_.past, *model.roles_.known]
+    named = _complete_groups(columns, groups)
+    members = np.array([[column in group for column in columns] for group in named.values()])
+    points = _Counterfactual.of(forecasts, members)
+    orders = list(_orders(len(named), n_permutations, random_state))
+    contributions = [points(frozenset()), *_shapley_values(points, orders)]
+    sources: list[Hashable] = ["baseline", *named]
     if model.head_.level is not None:
         sources.append("calibration")
-        contributions.append(model._points(forecasts.steps) - points.own)
+        own = points(frozenset(range(len(named))))
+        contributions.append(model._points(forecasts.steps) - own)
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
 
 
-def _shapley_values(points: _Counterfactual, orders: Sequence[Sequence[int]]) -> list[Float64Array]:
-    """Average by how much each group moves forecasts, (n, n_targets), over orders of groups."""
-    values = [np.zeros_like(points.own) for _ in points.members]
+def _shapley_values(points: _Counterfactual, orders: Sequence[Sequence[int]]) -> Float64Array:
+    """Average by how much each group moves forecasts over orders: (n_groups, n, n_targets)."""
+    values = np.zeros((len(points.members), *points(frozenset()).shape))
     for order in orders:
-        inside: frozenset[int] = frozenset()
-        for group in order:
-            before = points(inside)
-            inside |= {group}
-            values[group] += (points(inside) - before) / len(orders)
+        for i, group in enumerate(order):
+            before = points(frozenset(order[:i]))
+            after = points(frozenset(order[: i + 1]))
+            values[group] += (after - before) / len(orders)
     return values
 
 
-def _members_of_groups(roles: Roles, groups: Any) -> dict[Hashable, Any]:
-    """Return which columns are in each group, (n_columns,); raise if one is in none, or in two."""
-    columns = [*roles.targets, *roles.past, *roles.known]
-    named = {}
-    if groups is not None:
-        named = {name: list(members) for name, members in groups.items()}
-    grouped = [column for members in named.values() for column in members]
+def _complete_groups(columns: list[Hashable], groups: Any) -> dict[Hashable, list[Hashable]]:
+    """Return groups by name, and behind them one for each column that is in none of them."""
+    named = {name: list(members) for name, members in (groups or {}).items()}
+    grouped = list(chain(*named.values()))
     for column in grouped:
         check_choice("groups: column", column, columns)
     alone = {column: [column] for column in columns if column not in grouped}
-    has_duplicates = len(set(grouped)) < len(grouped)
-    if has_duplicates or named.keys() & alone.keys():
+    if len(set(grouped)) < len(grouped) or named.keys() & alone.keys():
         raise ValueError(
             f"groups={groups!r} hold a column twice, or have the name of a column that is in none "
             "of them. Pass each column in one group, and other names."
         )
-    masks = {}
-    for name, members in (named | alone).items():
-        masks[name] = np.array([column in members for column in columns])
-    return masks
+    return named | alone
 
 
 def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
@@ -181,13 +174,13 @@ class _Counterfactual:
     """
 
     forecasts: RequestedForecasts
-    members: Any
+    members: BoolArray
     usual: Float32Array
     usual_given: Float32Array
     known: dict[frozenset[int], Float64Array]
 
     @classmethod
-    def of(cls, forecasts: RequestedForecasts, members: Any) -> _Counterfactual:
+    def of(cls, forecasts: RequestedForecasts, members: BoolArray) -> _Counterfactual:
         """Find the usual values."""
         history = forecasts.model.timeline_
         steps = forecasts.steps
@@ -196,42 +189,32 @@ class _Counterfactual:
         usual_given = observed.values.copy()
         series_of_rows = steps.place.series[observed.segment]
         for series in np.unique(steps.place.series):
-            baseline = Baseline.of(history, series)
             own = series_of_rows == series
-            usual_given[own] = baseline.at(observed.steps[own], steps.clock)
+            usual_given[own] = usual_values(history, series, observed.steps[own], steps.clock)
             if series < history.n_series:
                 rows = np.arange(history.first_truth[series], history.first_row[series + 1])
-                usual[rows] = baseline.at(history.steps_of(rows), history.clock)
+                past = history.steps_of(rows)
+                usual[rows] = usual_values(history, series, past, history.clock)
         usual_given[np.isnan(observed.values)] = np.nan
         return cls(forecasts, members, usual, usual_given, {})
 
-    @property
-    def own(self) -> Float64Array:
-        """The forecasts themselves, before quantiles are calibrated."""
-        return self(frozenset(range(len(self.members))))
-
     def __call__(self, inside: frozenset[int]) -> Float64Array:
-        """Forecast, (n, n_targets), with the own values of some groups."""
-        if inside not in self.known:
-            own = self.members[list(inside)].any(axis=0)
-            self.known[inside] = self._forecast(own)
-        return self.known[inside]
-
-    def _forecast(self, own: Any) -> Float64Array:
-        """Forecast with the own values of some columns, (n_columns,), and the usual ones else."""
+        """Forecast, (n, n_targets), with the own values of some groups, before calibration."""
+        if inside in self.known:
+            return self.known[inside]
+        own = self.members[list(inside)].any(axis=0)
         steps = self.forecasts.steps
         model = self.forecasts.model
         history = model.timeline_
-        observed = steps.observed
         # What is shown of the history, and of X.
         context = replace(history, values=np.where(own, history.values, self.usual))
-        given = np.where(own, observed.values, self.usual_given)
-        shown = steps._replace(observed=observed._replace(values=given))
+        given = np.where(own, steps.observed.values, self.usual_given)
+        shown = steps._replace(observed=steps.observed._replace(values=given))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
         outputs, _ = forecaster.standardised_and_held(shown)
         in_units = forecaster.in_units(outputs, steps.series(history.n_series))
-        points: Float64Array = model.head_.point(in_units)
-        return points
+        self.known[inside] = model.head_.point(in_units)
+        return self.known[inside]
 
 
 def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
@@ -275,9 +258,8 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration"])]
     names = ["target", "series"] if "series" in reasons else ["target"]
-    size = reasons["contribution"].abs()
-    keys = [reasons[name] for name in (*names, "source")]
-    mean = size.groupby(keys, sort=False).mean()
+    reasons = reasons.assign(size=reasons["contribution"].abs())
+    mean = reasons.groupby([*names, "source"], sort=False)["size"].mean()
     shares = mean / mean.groupby(names).transform("sum")
     found = shares.groupby("source", sort=False).mean().fillna(0.0)
     largest_first = found.sort_values(ascending=False)
@@ -330,45 +312,29 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     """
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
+    names = list(model.ensemble_.members)
     windows, window = forecasts.record(_parts_of_windows)
-    present: set[str] = set().union(*windows)
-    names = [name for name in model.ensemble_.members if name in present]
+    parts = np.stack(windows)
+    # 1. Weights and points of each forecast: (n, n_members, n_targets).
+    weights, points = np.moveaxis(parts[window, :, :, forecasts.ahead], 2, 0)
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
-    weights = []
-    points = []
-    has_weight = []
-    for name in names:
-        parts = _parts_of_member(name, windows)
-        weight = parts[window, 0, forecasts.ahead]
-        point = parts[window, 1, forecasts.ahead]
-        weights.append(weight)
-        points.append(scaler.inverse(point, series))
-        in_block = parts[window, 0].any(axis=(1, 2))
-        has_weight.append(np.broadcast_to(in_block[:, None], weight.shape))
+    in_units = [scaler.inverse(points[:, i], series) for i in range(len(names))]
+    # 2. Members that have a weight somewhere in the forecast's block.
+    has_weight = np.asarray(parts[:, :, 0].any(axis=(2, 3)))[window]
+    rows = np.repeat(has_weight, points.shape[2], axis=0)
     table = forecasts.table(part=names)
-    table["weight"] = np.stack(weights, axis=2).ravel()
-    table["forecast"] = np.stack(points, axis=2).ravel()
-    rows = np.stack(has_weight, axis=2).ravel()
-    return table[rows].reset_index(drop=True)
+    table["weight"] = weights.swapaxes(1, 2).ravel()
+    table["forecast"] = np.stack(in_units, axis=2).ravel()
+    return table[rows.ravel()].reset_index(drop=True)
 
 
-def _parts_of_member(name: str, windows: list[dict[str, Float64Array]]) -> Float64Array:
-    """Return weights and points, (n_windows, 2, pred_len, n_targets), zero where it has none."""
-    first = next(parts[name] for parts in windows if name in parts)
-    nothing = np.zeros(first.shape)
-    return np.stack([parts.get(name, nothing) for parts in windows])
-
-
-def _parts_of_windows(
-    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
-) -> list[dict[str, Float64Array]]:
-    """Return weights and points of members, (2, pred_len, n_targets), window by window."""
-    windows: list[dict[str, Float64Array]] = [{} for _ in origins]
-    for name, (weights, points) in ensemble.parts(rows, origins).items():
-        for window, weight, point in zip(windows, weights, points, strict=True):
-            window[name] = np.stack([weight, point])
-    return windows
+def _parts_of_windows(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> Float64Array:
+    """Return weights and points of members, (n_windows, n_members, 2, pred_len, n_targets)."""
+    parts: dict[str, Any] = ensemble.parts(rows, origins)
+    none = np.zeros_like(next(iter(parts.values())))
+    members = [np.stack(parts.get(name, none), axis=1) for name in ensemble.ensemble.members]
+    return np.stack(members, axis=1)
 
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:

@@ -10,7 +10,7 @@ from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.timeline import runs
+from skinformer.timeline.timeline import Table, runs
 from skinformer.validation.arguments import check_ranges
 from skinformer.validation.rows import warn_of_held_values
 
@@ -34,72 +34,57 @@ class OriginsModel:
 
         The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
         """
-        forecaster = self.forecaster
-        head = forecaster.head
         rows = self.rows[origins]
-        intervals = None
-        if head.level is not None or len(levels):
-            intervals = check_ranges(self.model.intervals_)
-            forecaster = IntervalForecaster.of(forecaster, intervals)
-        outputs, held = forecast_origins(forecaster, rows, horizon)
-        warn_of_held_values(self.forecaster.roles, past=held.past, known=held.known)
+        forecaster = self.forecaster
         series = np.repeat(forecaster.history.series_of(rows), horizon)
-        if intervals is None:
-            points = head.point(forecaster.in_units(outputs, series))
-            return points[..., None]
-        scaler = forecaster.scaler.with_unseen()
-        return np.asarray(intervals.forecasts(head, outputs, levels, scaler, series))
+        if forecaster.head.level is not None or len(levels):
+            found = check_ranges(self.model.intervals_)
+            forecaster = IntervalForecaster.of(forecaster, found)
+        outputs, held = forecast_origins(forecaster, rows, horizon)
+        warn_of_held_values(forecaster.roles, past=held.past, known=held.known)
+        if isinstance(forecaster, IntervalForecaster):
+            return forecaster.forecasts(outputs, levels, series)
+        return forecaster.head.point(forecaster.in_units(outputs, series))[..., None]
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
-    """Update a copy of a fitted model by later rows, if `update` could take them.
-
-    It is None where rows do not follow the history of known series directly, where covariates are
-    missing, or where a value below zero would change the bounds of forecasts on the way.
-    """
+    """Update a copy of a fitted model by later rows; None if `update` could not take them."""
     table = model._read_prediction(frame).without_outliers()
-    history = model.timeline_
-    if table.clock != history.clock or (table.series >= history.n_series).any():
-        return None
     order = np.lexsort((table.steps, table.series))
     table = table.take(order)
-    first_row = runs(table.series, history.n_series)
-    place = np.arange(len(order)) - first_row[table.series]  # of a row in its series
-    follows = table.steps == history.end_step[table.series] + place
-    if not follows.all() or _lacks_covariates(table):
+    if not _can_update(model, table):
         return None
-    if _changes_bounds(model.scaler_, table.columns, first_row):
-        return None
-    known = np.ones(len(order), dtype=bool)
-    if table.missing is not None:
-        known = ~table.missing.any(axis=1)
-    extended = _append(model._forecaster, table)
-    n_stored = np.diff(history.first_row)[table.series]
-    rows = np.empty_like(order)
-    rows[order] = extended.history.first_row[table.series] + n_stored + place
-    after_truth = np.empty_like(known)
-    after_truth[order] = np.append(True, known[:-1]) | (place == 0)
-    return OriginsModel(model, extended, rows, after_truth)
-
-
-def _append(forecaster: StepForecaster, table: Any) -> StepForecaster:
-    """Append rows to the history; missing truths, which are filled in, have no weight."""
+    # Missing truths, which are filled in, have no weight.
+    known = np.ones((len(order), table.n_targets), dtype=bool)
     weight = None
     if table.missing is not None:
-        weight = (~table.missing).astype(np.float64)
-    extended = forecaster.appended(replace(table, weight=weight))
-    return replace(forecaster, history=extended)
+        known = ~table.missing
+        weight = known.astype(np.float64)
+    forecaster = model._forecaster
+    history = forecaster.appended(replace(table, weight=weight))
+    place = table.steps - model.timeline_.end_step[table.series]  # of a row in its series
+    n_stored = np.diff(model.timeline_.first_row)
+    rows = np.empty_like(order)
+    rows[order] = (history.first_row[:-1] + n_stored)[table.series] + place
+    after_truth = np.empty(len(order), dtype=bool)
+    after_truth[order] = np.append(True, known[:-1].all(axis=1)) | (place == 0)
+    return OriginsModel(model, replace(forecaster, history=history), rows, after_truth)
 
 
-def _lacks_covariates(table: Any) -> bool:
-    """Return whether a covariate is missing somewhere."""
-    covariates = table.columns[table.n_targets :]
-    return any(values is None or np.isnan(values).any() for values in covariates)
+def _can_update(model: Any, table: Table) -> bool:
+    """Return whether sorted rows follow the history as those of `update` do.
 
-
-def _changes_bounds(scaler: Any, columns: Any, first_row: IntArray) -> bool:
-    """Return whether rows would change the bounds of forecasts."""
-    if scaler.targets is None:
+    They do not where series are new, where rows or covariates are missing, or where a value below
+    zero would change the bounds of forecasts on the way.
+    """
+    history = model.timeline_
+    if table.clock != history.clock or (table.series >= history.n_series).any():
         return False
-    updated = scaler.updated(columns, first_row)
-    return bool((scaler.targets.floor != updated.targets.floor).any())
+    first_row = runs(table.series, history.n_series)
+    place = np.arange(len(table.steps)) - first_row[table.series]
+    follows = table.steps == history.end_step[table.series] + place
+    covariates = table.columns[table.n_targets :]
+    if not follows.all() or any(each is None or np.isnan(each).any() for each in covariates):
+        return False
+    floor = model.scaler_.targets.floor
+    return bool((model.scaler_.updated(table.columns, first_row).targets.floor == floor).all())

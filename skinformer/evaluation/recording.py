@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import time_labels
 
 #: Returns an item for each window, of the ensemble, its rows and the origins of the windows.
-Observer = Callable[[EnsembleForecaster, Rows, IntArray], Sequence[Any]]
+Observer = Callable[[EnsembleForecaster, Rows, IntArray], Any]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,7 @@ class WatchedForecaster(StepForecaster):
     @classmethod
     def of(cls, forecaster: StepForecaster, **changes: Any) -> Self:
         """Copy a forecaster."""
-        for field in fields(StepForecaster):
-            changes[field.name] = getattr(forecaster, field.name)
-        return cls(**changes)
+        return cls(**vars(forecaster), **changes)
 
     def _recursive_forecaster(self, forecast: Forecaster, clock: Clock) -> RecursiveForecaster:
         recursive = super()._recursive_forecaster(forecast, clock)
@@ -66,18 +64,14 @@ class RequestedForecasts:
     """Forecasts that are requested.
 
     steps: where they lie.
+    origins: the step from which each is forecast.
     labels: their ``time``, and ``series`` of a panel.
     """
 
     model: BaseInformer
     steps: RequestedSteps
-    labels: dict[str, pd.Index]
-
-    @property
-    def origins(self) -> IntArray:
-        """The step from which each is forecast."""
-        pred_len = self.model.sizes_.pred_len
-        return block_starts(self.steps.place, self.steps.segment, self.steps.steps, pred_len)
+    origins: IntArray
+    labels: pd.DataFrame
 
     @property
     def ahead(self) -> IntArray:
@@ -88,14 +82,11 @@ class RequestedForecasts:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
         keys = np.stack([self.steps.segment, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
-        segments, steps = windows.tolist()
-        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(segments, steps, strict=True))
+        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            own_segments = rows.segment[origins].tolist()
-            own_steps = rows.steps[origins].tolist()
-            pairs = enumerate(zip(own_segments, own_steps, strict=True))
-            place = {pair: i for i, pair in pairs if pair in found}
+            pairs = zip(rows.segment[origins].tolist(), rows.steps[origins].tolist(), strict=True)
+            place = {pair: i for i, pair in enumerate(pairs) if pair in found}
             if place:
                 observed = observe(ensemble, rows, origins[list(place.values())])
                 found.update(zip(place, observed, strict=True))
@@ -109,7 +100,7 @@ class RequestedForecasts:
         The columns are ``time``, ``series``, ``ahead``, ``target`` and those that name the items.
         """
         targets = pd.DataFrame({"target": list(self.model.roles_.targets)})
-        rows = pd.DataFrame({**self.labels, "ahead": self.ahead + 1})
+        rows = self.labels.assign(ahead=self.ahead + 1)
         return rows.merge(targets, how="cross").merge(pd.DataFrame(columns), how="cross")
 
 
@@ -122,18 +113,14 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
     check_fitted(model)
     if X is None:
         steps = model._requested_ahead(None, None)
+        index = steps.labels
     else:
         X, _ = rows_for_last(estimator, X)
         steps = model._requested_rows(X)
-    return RequestedForecasts(model, steps, _labels_of(model, X, steps))
-
-
-def _labels_of(model: BaseInformer, X: Any, steps: RequestedSteps) -> dict[str, pd.Index]:
-    """Return the times of forecasts as X has them, and the series of a panel."""
-    index = steps.labels if X is None else getattr(X, "index", None)
+        index = getattr(X, "index", None)
     if not isinstance(index, pd.Index):
-        return {"time": steps.clock.labels(steps.steps)}
+        index = steps.clock.labels(steps.steps)
     time, series = time_labels(index)
-    if model.series_ is None or series is None:
-        return {"time": time}
-    return {"time": time, "series": series}
+    labels = {"time": time} if series is None else {"time": time, "series": series}
+    origins = block_starts(steps.place, steps.segment, steps.steps, model.sizes_.pred_len)
+    return RequestedForecasts(model, steps, origins, pd.DataFrame(labels))

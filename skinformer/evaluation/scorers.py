@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,21 +17,28 @@ from skinformer.timeline.clock import join_series
 from skinformer.validation import arguments as checks
 from skinformer.validation.truth import numeric_truth
 
-#: Scores by the names that follow "neg_".
-_SCORES: dict[str, Callable[..., float]] = {
+#: Scores by the names that follow "neg_": of points, of quantiles and of intervals.
+_Scores: TypeAlias = dict[str, Callable[..., float]]
+_POINTS: _Scores = {
     "mase": scores.mase,
     "rmsse": scores.rmsse,
     "smape": scores.smape,
     "wape": scores.wape,
+}
+_QUANTILES: _Scores = {
     "crps": scores.crps_of_quantiles,
     "pinball": scores.pinball_loss,
     "wql": scores.weighted_quantile_loss,
+}
+_INTERVALS: _Scores = {
     "width": scores.interval_width,
     "winkler": scores.winkler_score,
+    "coverage": scores.interval_coverage,
     "coverage_error": scores.interval_coverage,
 }
+_SCORES = _POINTS | _QUANTILES | _INTERVALS
 #: Every name; what is better when it is lower is turned round, as scikit-learn does.
-_NAMES = ("coverage", *(f"neg_{name}" for name in _SCORES))
+_NAMES = ["coverage", *(f"neg_{name}" for name in _SCORES if name != "coverage")]
 
 
 @dataclass(frozen=True)
@@ -121,25 +128,19 @@ class ForecastScorer:
         options: dict[str, Any] = {"sample_weight": sample_weight}
         if name in ("mase", "rmsse"):
             options = {"y_train": self._trained(estimator, y_true), "season": self.season}
-        if name in ("crps", "pinball", "wql"):
+        if name in _QUANTILES:
             options["levels"] = self.levels
+            y_pred = _predict_ranges(estimator, X, "predict_quantiles", self.levels)
+        elif name in _INTERVALS:
+            y_pred = _predict_ranges(estimator, X, "predict_interval", self.coverage)
+        else:
+            y_pred = estimator.predict(X)
         if name == "winkler":
             options["coverage"] = self.coverage
-        y_pred = self._predict(name, estimator, X)
-        if name == "coverage":
-            return scores.interval_coverage(y_true, y_pred, **options)
         found = _SCORES[name](y_true, y_pred, **options)
+        if name == "coverage":
+            return found
         return -abs(found - self.coverage) if name == "coverage_error" else -found
-
-    def _predict(self, name: str, estimator: Any, X: Any) -> Any:
-        """Forecast what a score measures: points, quantiles or an interval."""
-        if name in ("crps", "pinball", "wql"):
-            rows, last = _rows_for_last(estimator, X, "predict_quantiles")
-            return last.predict_quantiles(rows, self.levels)
-        if name in ("width", "winkler", "coverage", "coverage_error"):
-            rows, last = _rows_for_last(estimator, X, "predict_interval")
-            return last.predict_interval(rows, self.coverage)
-        return estimator.predict(X)
 
     def _trained(self, estimator: Any, y_true: Any) -> Any:
         """Find the truth by which errors are scaled."""
@@ -152,11 +153,12 @@ class ForecastScorer:
                 "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
                 "one on are left out."
             )
-        if not (hasattr(self.y_train, "index") and hasattr(y_true, "index")):
+        times = _index(self.y_train)
+        labels = _index(y_true)
+        if times is None or labels is None:
             return self.y_train
-        times = self.y_train.index.get_level_values(-1)
-        first = y_true.index.get_level_values(-1).min()
-        return self.y_train[times < first]
+        first = labels.get_level_values(-1).min()
+        return self.y_train[times.get_level_values(-1) < first]
 
 
 def _stored_truth(model: FittedState) -> pd.DataFrame:
@@ -173,12 +175,13 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 
-def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
-    """Return rows as the last step sees them, and that step; raise if it gives no ranges."""
+def _predict_ranges(estimator: Any, X: Any, method: str, shares: Any) -> Any:
+    """Forecast quantiles or an interval by the last step of an estimator; raise if it has none."""
     last = split_last_step(estimator)[1]
     if not hasattr(last, method):
         raise_no_ranges(last, method)
-    return rows_for_last(estimator, X)
+    rows, _ = rows_for_last(estimator, X)
+    return getattr(last, method)(rows, shares)
 
 
 def _truth(estimator: Any, X: Any, y: Any) -> Any:
@@ -191,9 +194,14 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
                 "does not. Pass the truth, such as y=X['load']."
             )
         y = read_y_true(last, X, None, last.roles_)
-    index = getattr(y, "index", getattr(X, "index", None))
+    index = _index(X) if _index(y) is None else _index(y)
     values = np.asarray(numeric_truth(y))
     if index is None:
         return values
     labelled = pd.DataFrame(values, index=index)
     return labelled if values.ndim == 2 else labelled[0]
+
+
+def _index(rows: Any) -> pd.Index | None:
+    """Return the labels of rows; None of those without, such as a list, whose index is a method."""
+    return rows.index if isinstance(rows, pd.Series | pd.DataFrame) else None

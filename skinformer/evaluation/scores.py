@@ -47,8 +47,7 @@ def pinball_loss(
     >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
     0.35
     """
-    y, quantiles = _check_arrays(y_true, y_quantiles, len(check_levels(levels)))
-    losses = _pinball(y, quantiles, levels)
+    _, losses = _pinball(y_true, y_quantiles, check_levels(levels))
     return _mean(losses.mean(axis=2), sample_weight)
 
 
@@ -79,9 +78,8 @@ def weighted_quantile_loss(
     >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
     0.175
     """
-    y, quantiles = _check_arrays(y_true, y_quantiles, len(check_levels(levels)))
-    losses = 2 * _pinball(y, quantiles, levels).mean(axis=2)
-    return _ratio(losses, np.abs(y), sample_weight)
+    y, losses = _pinball(y_true, y_quantiles, check_levels(levels))
+    return _ratio(2 * losses.mean(axis=2), np.abs(y), sample_weight)
 
 
 def crps_of_quantiles(
@@ -116,13 +114,13 @@ def crps_of_quantiles(
     1.0
     """
     levels = check_levels(levels)
-    y, quantiles = _check_arrays(y_true, y_quantiles, len(levels))
+    _, losses = _pinball(y_true, y_quantiles, levels)
     order = np.argsort(levels)
     ascending = levels[order]
     between = (ascending[1:] + ascending[:-1]) / 2
     width = np.empty(len(levels))
     width[order] = np.diff(between, prepend=0.0, append=1.0)
-    return _mean(2 * _pinball(y, quantiles, levels) @ width, sample_weight)
+    return _mean(2 * losses @ width, sample_weight)
 
 
 def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -> float:
@@ -149,9 +147,8 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     >>> crps_of_samples([3.0], [[2.0, 4.0]])
     0.0
     """
-    samples = _forecast_array(y_samples)
-    n = samples.shape[-1]
-    y, samples = _check_arrays(y_true, samples, n)
+    y, samples = _check_arrays(y_true, y_samples, *np.shape(y_samples)[-1:])
+    n = samples.shape[2]
     error = np.abs(samples - y[..., None]).mean(axis=2)
     # Half the mean distance of pairs: in ascending order each draw counts by its place.
     ascending = np.sort(samples, axis=2)
@@ -185,9 +182,7 @@ def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None
     0.5
     """
     y, bounds = _check_arrays(y_true, y_interval, 2)
-    low = bounds[..., 0]
-    high = bounds[..., 1]
-    inside = (low <= y) & (y <= high)
+    inside = (bounds[..., 0] <= y) & (y <= bounds[..., 1])
     return _mean(np.where(np.isnan(y), np.nan, inside), sample_weight)
 
 
@@ -340,8 +335,7 @@ def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> mase([5.0, 6.0], [5.0, 7.0], y_train=[1.0, 2.0, 3.0, 4.0])
     0.5
     """
-    y, y_pred = _check_arrays(y_true, y_pred)
-    return _scaled(y_true, np.abs(y_pred - y), y_train, season, power=1)
+    return _scaled(y_true, y_pred, y_train, season, power=1)
 
 
 def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
@@ -370,8 +364,7 @@ def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> rmsse([5.0, 6.0], [7.0, 8.0], y_train=[1.0, 2.0, 3.0, 4.0])
     2.0
     """
-    y, y_pred = _check_arrays(y_true, y_pred)
-    return _scaled(y_true, (y_pred - y) ** 2, y_train, season, power=2)
+    return _scaled(y_true, y_pred, y_train, season, power=2)
 
 
 def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float:
@@ -409,63 +402,40 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
 def _check_arrays(y_true: Any, y_pred: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
     """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
     y = checks.numeric_truth(y_true)
-    y_pred = _forecast_array(y_pred)
-    shape = y.shape
-    columns = shape if len(shape) > 1 else (*shape, 1)
-    needed = (*shape, *behind)
-    fits = y_pred.shape in (needed, (*columns, *behind))
-    if columns[1] == 1 and not behind:
-        fits = fits or y_pred.shape == shape[:1]
-    if not fits:
+    forecasts = np.asarray(y_pred, dtype=np.float64)
+    columns = y.reshape(len(y), -1)
+    shape = (*columns.shape, *behind)
+    # Axes of one value may be left out.
+    same_axes = [n for n in forecasts.shape if n != 1] == [n for n in shape if n != 1]
+    if not (same_axes and forecasts.size and forecasts.shape[:1] == y.shape[:1]):
         raise ValueError(
-            f"forecasts of shape {y_pred.shape} do not fit a truth of shape {shape}: they need "
-            f"shape {needed}."
+            f"forecasts of shape {forecasts.shape} do not fit a truth of shape {y.shape}: they "
+            f"need shape {(*y.shape, *behind)}."
         )
-    y = y.reshape(columns)
-    y_pred = y_pred.reshape(*columns, *behind)
-    _check_all_forecast(y, y_pred)
-    return y, y_pred
-
-
-def _check_all_forecast(y: Float64Array, y_pred: Float64Array) -> None:
-    """Raise if no truth is known, or if a known one has no forecast."""
-    known = ~np.isnan(y)
+    forecasts = forecasts.reshape(shape)
+    known = ~np.isnan(columns)
     checks.check_any_truth(int(known.sum()))
-    n_missing = int(np.isnan(y_pred[known]).sum())
+    n_missing = int(np.isnan(forecasts[known]).sum())
     if n_missing:
         raise ValueError(
             f"forecasts hold {n_missing} NaN where the truth is known: a score of the other rows "
             "would favour whoever forecasts only the easy ones. Forecast them all."
         )
+    return columns, forecasts
 
 
-def _forecast_array(forecast: Any) -> Float64Array:
-    """Return forecasts as numbers, or raise if they are none."""
-    try:
-        values = np.asarray(forecast, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(())
-    if not values.ndim or not values.size:
-        raise ValueError(
-            f"forecasts of type {type(forecast).__name__} hold no numbers: pass an array with a "
-            "row for each truth."
-        )
-    return values
-
-
-def _pinball(y: Float64Array, quantiles: Float64Array, levels: npt.ArrayLike) -> Float64Array:
-    """Return the loss of each quantile: (n, n_targets, n_levels)."""
+def _pinball(
+    y_true: Any, y_quantiles: Any, levels: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Return the truth, (n, n_targets), and the loss of each quantile: (n, n_targets, n_levels)."""
+    y, quantiles = _check_arrays(y_true, y_quantiles, len(levels))
     residuals = y[..., None] - quantiles
-    level = np.asarray(levels)
-    below = level * residuals
-    above = (level - 1) * residuals
-    return np.asarray(np.maximum(below, above))
+    return y, np.maximum(levels * residuals, (levels - 1) * residuals)
 
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:
     """Average over the rows that are known, then over the targets that have any."""
-    sizes = np.where(np.isnan(errors), np.nan, 1.0)
-    return _ratio(errors, sizes, sample_weight)
+    return _ratio(errors, np.ones_like(errors), sample_weight)
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
@@ -482,9 +452,11 @@ def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> flo
     return float(ratios.mean())
 
 
-def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
+def _scaled(y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int) -> float:
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
+    y, y_pred = _check_arrays(y_true, y_pred)
+    errors = np.abs(y_pred - y) ** power
     trained = checks.numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
     checks.check_target_count(errors.shape[1], trained.shape[1])
@@ -534,11 +506,6 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
     """
 
     def __init__(self, metric: Callable[..., float]) -> None:
-        if not callable(metric):
-            raise TypeError(
-                f"metric={metric!r} must be a function metric(y_true, y_pred). Pass one of "
-                "sklearn.metrics, such as mean_absolute_error."
-            )
         self.metric = metric
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 

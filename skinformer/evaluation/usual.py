@@ -1,9 +1,5 @@
 """The usual values of a series' columns, which stand in for its own."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -13,41 +9,26 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The usual values of a series' columns.
+def usual_values(history: Timeline, series: int, steps: IntArray, clock: Clock) -> Float32Array:
+    """Return the usual standardised values of a series at steps of a clock: (n, n_columns).
 
-    season: steps of the longest season of which the history holds four; 1 for none.
-    medians: (season, n_columns), of each phase, over the last 52 seasons of the history.
+    They are the medians of each phase over the last 52 of the longest seasons of which the history
+    holds four. A series that the history does not hold usually has the training means.
     """
-
-    season: int
-    medians: Float32Array
-
-    @classmethod
-    def of(cls, history: Timeline, series: int) -> Baseline:
-        """Find what is usual in the standardised history of a series, by one pass over its rows.
-
-        A series that the history does not hold usually has the training means.
-        """
-        n_columns = history.values.shape[1]
-        if series >= history.n_series:
-            return cls(1, np.zeros((1, n_columns), dtype=np.float32))
-        first = history.first_truth[series]
-        stop = history.first_row[series + 1]
-        season = _longest_season(history.clock, stop - first)
-        if season > 1:
-            first = max(first, stop - 52 * season)
-        values = pd.DataFrame(history.values[first:stop])
-        steps = history.steps_of(np.arange(first, stop))
-        medians = values.groupby(_phases(history.clock, steps, season)).median()
-        # A phase that never came, such as an hour that the clocks skip, is as usual as any.
-        medians = medians.reindex(range(season)).fillna(values.median()).fillna(0.0)
-        return cls(season, medians.to_numpy(dtype=np.float32))
-
-    def at(self, steps: IntArray, clock: Clock) -> Float32Array:
-        """Return standardised usual values, (n, n_columns), of steps of a clock."""
-        return self.medians[_phases(clock, steps, self.season)]
+    n_columns = history.values.shape[1]
+    if series >= history.n_series:
+        return np.zeros((len(steps), n_columns), dtype=np.float32)
+    first = history.first_truth[series]
+    stop = history.first_row[series + 1]
+    season = _longest_season(history.clock, stop - first)
+    if season > 1:
+        first = max(first, stop - 52 * season)
+    values = pd.DataFrame(history.values[first:stop])
+    phases = _phases(history.clock, history.steps_of(np.arange(first, stop)), season)
+    medians = values.groupby(phases).median()
+    # A phase that never came, such as an hour that the clocks skip, is as usual as any.
+    medians = medians.reindex(range(season)).fillna(values.median()).fillna(0.0)
+    return medians.to_numpy(dtype=np.float32)[_phases(clock, steps, season)]
 
 
 def _longest_season(clock: Clock, n_rows: int) -> int:

@@ -118,17 +118,19 @@ class ExportedForecast(nn.Module):
         before = unknown.all(dim=-1) & absent[..., sizes.n_targets : n_varying].all(dim=-1)
 
         columns = slice(sizes.n_targets, first_known)
-        seen = [targets, self._covariates(values[..., columns], absent[..., columns], before)]
-        ahead = [values.new_zeros(values.shape[0], sizes.pred_len, first_known)]
-        if future is not None:
-            standardised = self.units.standardise(future, series, first=first_known)
-            known = torch.cat([values[..., first_known:], standardised], dim=1)
-            missing = torch.cat([absent[..., first_known:], future.isnan()], dim=1)
-            not_before = torch.zeros_like(missing[:, sizes.seq_len :, 0])
-            known = self._covariates(known, missing, torch.cat([before, not_before], dim=1))
-            seen.append(known[:, : sizes.seq_len])
-            ahead.append(known[:, sizes.seq_len :])
-        return torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)
+        past = self._covariates(values[..., columns], absent[..., columns], before)
+        window = torch.cat([targets, past], dim=-1)
+        ahead = values.new_zeros(values.shape[0], sizes.pred_len, first_known)
+        if future is None:
+            return window, ahead
+        # Columns known ahead, of both.
+        standardised = self.units.standardise(future, series, first=first_known)
+        known = torch.cat([values[..., first_known:], standardised], dim=1)
+        missing = torch.cat([absent[..., first_known:], future.isnan()], dim=1)
+        not_before = torch.zeros_like(missing[:, sizes.seq_len :, 0])
+        known = self._covariates(known, missing, torch.cat([before, not_before], dim=1))
+        window = torch.cat([window, known[:, : sizes.seq_len]], dim=-1)
+        return window, torch.cat([ahead, known[:, sizes.seq_len :]], dim=-1)
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""
@@ -176,7 +178,8 @@ class ExportedForecast(nn.Module):
 
 def _held(values: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
     """Hold each column at its last value, 0 before the first one; and find where that is."""
-    count, row = (~absent).cumsum(dim=1), torch.from_numpy(np.arange(values.shape[1]))
+    count = (~absent).cumsum(dim=1)
+    row = torch.from_numpy(np.arange(values.shape[1]))
     # The numbers of known rows, ascending: a graph has no running maximum.
     known = torch.where(absent, row[-1], row[:, None]).sort(dim=1)[0]
     held = values.gather(1, known.gather(1, (count - 1).clamp(min=0)))

@@ -15,7 +15,7 @@ class Units(nn.Module):
     """Put columns into the units of the network, and its forecasts into those of the targets.
 
     A row of each table belongs to a series, the last one to all that the fit did not hold; one row
-    alone is everyone's.
+    alone is that of all.
 
     scaler: of the fit; what each number means is said at `TargetScale` and `Limits`.
 
@@ -49,10 +49,12 @@ class Units(nn.Module):
         super().__init__()
         targets: Any = scaler.targets  # a regressor's always has it
         limits = scaler.limits
-        self.is_limited, self.takes_logs = limits is not None, bool(targets.logs.any())
+        self.is_limited = limits is not None
+        self.takes_logs = bool(targets.logs.any())
         tables = {"mean": scaler.mean, "scale": scaler.scale}
         tables |= {name: getattr(targets, name) for name in ("logs", "low", "smear", "floor")}
-        tables |= {} if limits is None else limits._asdict()
+        if limits is not None:
+            tables |= limits._asdict()
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table))
 
@@ -96,7 +98,8 @@ class Units(nn.Module):
             return forecast
         seen = past[..., : forecast.shape[-1]].amax(dim=1)
         knee = torch.maximum(self.row(self.top, series), seen) + self.row(self.rise, series)
-        knee, width = knee[:, None], self.row(self.width, series)[:, None]
+        knee = knee[:, None]
+        width = self.row(self.width, series)[:, None]
         beyond = forecast > knee
         over = torch.where(beyond, forecast - knee, 1.0)
         return torch.where(beyond, knee + width / (1 + width / over), forecast)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
@@ -26,9 +27,6 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places, window_rows
-
-#: Errors' optimism, at most.
-_MOST_OPTIMISM = 4.0
 
 
 class HeldOut(NamedTuple):
@@ -88,17 +86,18 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
-        if self.split is None and not _fits_again(forecaster):
-            return calibrate(forecaster, None)
-        return calibrate(forecaster, before_refit(forecaster, self.split))
+        is_refitted = self.split is not None or _fits_again(forecaster)
+        return calibrate(forecaster, before_refit(forecaster, self.split) if is_refitted else None)
 
 
 def _fits_again(forecaster: StepForecaster) -> bool:
     return any(member.fits_again for member in forecaster.ensemble.members.values())
 
 
-def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
+def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
     """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
+
+    It is None where no window lies in these.
 
     forecaster: the final one, whose weights are kept.
     split: the row at which each series' validation split begins; None for the last `pred_len` rows.
@@ -110,38 +109,33 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     n_most_series = 256  # of a panel, by the cost of the members
     timeline = forecaster.history
     sizes = forecaster.sizes
-    if split is None:
-        split = _last_forecast(timeline, sizes.pred_len)
+    first = timeline.first_row[:-1]
+    end = timeline.first_row[1:]
+    if split is None:  # of a short series half of its rows
+        split = np.maximum(end - sizes.pred_len, (first + end) // 2)
     # 1. The series, and their rows before the split.
+    fits_again = _fits_again(forecaster)
     chosen = np.arange(timeline.n_series)
-    if _fits_again(forecaster) and not sizes.n_series:  # embedded series keep their numbers
+    if fits_again and not sizes.n_series:  # embedded series keep their numbers
         chosen = spread_places(timeline.n_series, n_most_series)
-    first = timeline.first_row[:-1][chosen]
-    end = timeline.first_row[1:][chosen]
-    split = split[chosen]
     history = timeline.of_series(chosen)
     scaler = forecaster.scaler.of_series(chosen)
-    own_first = history.first_row[:-1]
-    before = history.head(own_first + split - first)
+    moved = history.first_row[:-1] - first[chosen]
+    before = history.head(split[chosen] + moved)
     # 2. The forecaster that knew these alone.
     ensemble = forecaster.ensemble.before_split(chosen, before, sizes, scaler)
     earlier = replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
     # 3. Windows after the split.
     n_most_windows = 256 // ensemble.cost
-    origins = Origins(split, end - sizes.pred_len).thinned(n_most_windows)
+    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(n_most_windows)
+    if not len(origins):
+        return None
     place = np.searchsorted(chosen, timeline.series_of(origins))
-    held_out = HeldOut(earlier, origins, origins + (own_first - first)[place])
-    if not _fits_again(forecaster) or timeline.n_series < runs.FEWEST or not len(origins):
+    held_out = HeldOut(earlier, origins, origins + moved[place])
+    if not fits_again or timeline.n_series < runs.FEWEST:
         return held_out
     shared = replace(earlier, ensemble=ensemble.knowing(forecaster.ensemble))
     return min(held_out, held_out._replace(forecaster=shared), key=_mean_error)
-
-
-def _last_forecast(timeline: Timeline, pred_len: int) -> IntArray:
-    """Return where the last `pred_len` rows of each series begin, or the later half of its rows."""
-    first = timeline.first_row[:-1]
-    end = timeline.first_row[1:]
-    return np.maximum(end - pred_len, first + (end - first) // 2)
 
 
 def _mean_error(held_out: HeldOut) -> float:
@@ -162,31 +156,20 @@ def calibrate(
     timeline = forecaster.history
     seasons = _seasons(timeline)
     # A run meets all hours of the day; those of the week are met by several runs.
-    season = max(seasons[:-1] or seasons, default=1)
-    distance = runs.run_distance(forecaster.sizes.pred_len, season)
+    distance = runs.run_distance(forecaster.sizes.pred_len, max(seasons[:-1] or seasons, default=1))
     # 1. Errors of windows of the history, as if it had not been fitted to.
     windows = _choose(forecaster, distance, split)
     if not len(windows.origins):
         return None
     outputs, errors = _forecast_errors(forecaster, windows.origins)
-    optimism = _optimism(forecaster, held_out)
+    optimism = np.ones(errors.shape[2])
+    if held_out is not None:
+        optimism = _optimism(forecaster, held_out)
     errors *= optimism
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    series = timeline.series_of(windows.origins)
-    targets = timeline.values[:, : errors.shape[2]]
-    changes = volatility(targets, timeline.first_row[series], windows.origins)
-    quiet = least_volatility(changes)
-    features = features_of(
-        outputs, changes, series, head=forecaster.head, quiet=quiet, scaler=forecaster.scaler
-    )
-    errors = _without_standstill(errors, changes, timeline, series)
-    spread, residuals = _fit_sizes(errors, features, windows, timeline, seasons)
-    # 3. What the windows do not hold: other targets, unseen rows, later steps.
-    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
-    if few.any():
-        spread, residuals = with_random_walk(spread, residuals, timeline, few)
+    spread, residuals, quiet = _fit_sizes(forecaster, windows, outputs, errors, seasons)
     found = Intervals(
         spread=spread,
         residuals=residuals,
@@ -197,62 +180,79 @@ def calibrate(
         distance=distance,
         fitted_until=timeline.end_step,
     )
-    found = _recalibrated(found, held_out)
+    # 3. What the windows do not hold: unseen rows, and later steps.
+    if held_out is not None:
+        found = _recalibrated(found, held_out)
     return replace(found, far=_far_sizes(forecaster, found, split))
 
 
 def _fit_sizes(
-    errors: Float64Array,
-    features: Float64Array,
+    forecaster: StepForecaster,
     windows: _Windows,
-    timeline: Timeline,
+    outputs: Float64Array,
+    errors: Float64Array,
     seasons: tuple[int, ...],
-) -> tuple[Spread, Residuals]:
-    """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes."""
-    most_values = 2_000_000
+) -> tuple[Spread, Residuals, Float64Array]:
+    """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes.
+
+    Beside them stands the volatility that is added to that of windows.
+    """
+    timeline = forecaster.history
+    series = timeline.series_of(windows.origins)
+    targets = timeline.values[:, : errors.shape[2]]
+    # 1. What is known at the origins.
+    changes = volatility(targets, timeline.first_row[series], windows.origins)
+    quiet = least_volatility(changes)
+    features = features_of(forecaster, outputs, changes, series, quiet)
+    # 2. Windows in which series stood still that have moved since are left out.
+    latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
+    left_out = unmoved(errors, changes) & (latest[series] >= STILL)
+    errors = np.where(left_out[:, None], np.nan, errors)
+    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
+    # 3. Sizes, and errors in these.
     steps = window_rows(timeline.steps_of(windows.origins), errors.shape[1])
     spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=windows.n_apart)
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
+    residuals = _sample(relative, windows, timeline)
+    # 4. Targets of which too few errors are known.
+    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
+    if few.any():
+        spread, residuals = with_random_walk(spread, residuals, timeline, few)
+    return spread, residuals, quiet
+
+
+def _sample(relative: Float64Array, windows: _Windows, timeline: Timeline) -> Residuals:
+    """Keep a sample of errors, divided by the sizes of those of the windows before them."""
+    most_values = 2_000_000
+    # 1. The windows before each, of its run.
+    earlier = np.arange(len(relative))[:, None] - np.arange(1, runs.N_TRAILING + 1)
+    place = np.maximum(earlier, 0)
+    is_same_run = (earlier >= 0) & (windows.run[place] == windows.run[:, None])
     mean_sizes = mean_of_known(np.abs(relative), axis=1)
-    relative /= _trailing_sizes(mean_sizes, windows.run)[:, None]
-    if timeline.n_series > 1:
-        n_independent: float = windows.n_moments
-    else:
+    recent = np.where(is_same_run[..., None], mean_sizes[place], np.nan)
+    relative = relative / runs.trailing_sizes(recent)[:, None]
+    # 2. How many independent forecasts they amount to.
+    n_independent: float = windows.n_moments
+    if timeline.n_series == 1:
         n_independent = independent_errors(relative, windows.n_apart)
     kept = spread_places(len(relative), max(1, most_values // relative[0].size))
     origins = windows.origins[kept]
-    residuals = Residuals(
+    return Residuals(
         relative[kept].astype(np.float32),
         n_independent,
         timeline.series_of(origins),
         timeline.steps_of(origins),
     )
-    return spread, residuals
 
 
 def _seasons(timeline: Timeline) -> tuple[int, ...]:
     """Return the seasons whose phases have sizes of errors of their own, the shortest first."""
     longest = 700  # rows: a week of quarters of an hour has a profile, and a year has none
-    found: list[int] = []
+    found: tuple[int, ...] = ()
     for season in likely_seasons(timeline.clock):
         if season <= longest and season % max(found, default=1) == 0:
-            found.append(season)
-    if not timeline.clock.dated:
-        found = found[:1]  # which is a guess
-    return tuple(found)
-
-
-def _without_standstill(
-    errors: Float64Array, changes: Float64Array, timeline: Timeline, series: IntArray
-) -> Float64Array:
-    """Leave out errors of windows in which series stood still that have moved since."""
-    targets = timeline.values[:, : errors.shape[2]]
-    latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
-    moves_now = latest[series] >= STILL
-    left_out = unmoved(errors, changes) & moves_now
-    kept = np.where(left_out[:, None], np.nan, errors)
-    kept[np.abs(kept) < STILL] = 0.0  # rounding is no error to one side
-    return kept
+            found = (*found, season)
+    return found if timeline.clock.dated else found[:1]  # which is a guess
 
 
 def _far_sizes(
@@ -261,8 +261,15 @@ def _far_sizes(
     """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
     pred_len = forecaster.sizes.pred_len
     typical = found.spread.typical
-    origins, horizon = _choose_far(forecaster, found.distance, split)
-    if not len(origins):
+    n_most = 96 // forecaster.ensemble.cost
+    distance = found.distance
+    for n_blocks in (4, 3, 2):  # as long as there are some windows of this length
+        horizon = n_blocks * pred_len
+        low, end = _extent(forecaster, horizon, distance, split)
+        origins, _, n_apart = runs.choose_runs(low, end - horizon, distance=distance, n_most=n_most)
+        if n_apart >= runs.FEWEST:
+            break
+    else:
         return np.empty((0, typical.shape[1]))
     errors = _forecast_errors(forecaster, origins, horizon)[1]
     mean = mean_of_known(np.abs(errors), axis=0)
@@ -270,33 +277,15 @@ def _far_sizes(
     # These windows are few: their last near steps are made as large as those of all windows.
     near = slice(pred_len * 3 // 4, pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
-    width = pred_len // 2
-    far = np.empty((horizon - pred_len, typical.shape[1]))
-    for step in range(pred_len, horizon):
-        around = slice(max(step - width, pred_len), step + width + 1)
-        far[step - pred_len] = logs[around].mean(axis=0)
-    return np.asarray(np.maximum(far, typical.mean(axis=0)))
+    far = pd.DataFrame(logs[pred_len:])
+    width = 2 * (pred_len // 2) + 1
+    smooth = far.rolling(width, center=True, min_periods=1).mean().to_numpy()
+    return np.asarray(np.maximum(smooth, typical.mean(axis=0)))
 
 
-def _choose_far(
-    forecaster: StepForecaster, distance: int, split: IntArray | None
-) -> tuple[IntArray, int]:
-    """Choose windows several times as long as `pred_len`, as long as there are some; and length."""
-    n_most = 96 // forecaster.ensemble.cost
-    for n_blocks in (4, 3, 2):
-        horizon = n_blocks * forecaster.sizes.pred_len
-        low, end = _extent(forecaster, horizon, distance, split)
-        origins, _, n_apart = runs.choose_runs(low, end - horizon, distance=distance, n_most=n_most)
-        if n_apart >= runs.FEWEST:
-            return origins, horizon
-    return np.empty(0, dtype=np.int64), 0
-
-
-def _recalibrated(found: Intervals, held_out: HeldOut | None) -> Intervals:
+def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Correct the level of sizes by windows that were held out, as far as these are many."""
     prior = 30.0  # windows that stand for no correction
-    if held_out is None or not len(held_out.origins):
-        return found
     forecaster, _, own_origins = held_out
     timeline = forecaster.history
     fitted_until = timeline.end_step.copy()
@@ -304,8 +293,8 @@ def _recalibrated(found: Intervals, held_out: HeldOut | None) -> Intervals:
     np.minimum.at(fitted_until, series, timeline.steps_of(own_origins))
     before = replace(found, fitted_until=fitted_until)
     outputs, errors = _forecast_errors(IntervalForecaster.of(forecaster, before), own_origins)
-    log_size = outputs[..., 1] + found.spread.typical
-    ratio = _ratio(errors * np.exp(-log_size), found.residuals.errors.astype(np.float64))
+    relative = errors * np.exp(-outputs[..., 1] - found.spread.typical)
+    ratio = _ratio(relative, found.residuals.errors.astype(np.float64))
     share = shrinkage(_count_apart(own_origins, found.distance), prior)
     typical = found.spread.typical + share * np.log(ratio)
     return replace(found, spread=replace(found.spread, typical=typical))
@@ -389,13 +378,12 @@ def _forecast_errors(
     return outputs, y - forecaster.point(outputs)
 
 
-def _optimism(forecaster: StepForecaster, held_out: HeldOut | None) -> Float64Array:
+def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:
     """Divide errors of windows before they were fitted to by those after it."""
-    if held_out is None or not len(held_out.origins):
-        return np.ones(forecaster.sizes.n_targets)
+    most = 4.0
     before = _forecast_errors(held_out.forecaster, held_out.own_origins)[1]
     after = _forecast_errors(forecaster, held_out.origins)[1]
-    return np.clip(_ratio(before, after), 1.0, _MOST_OPTIMISM)
+    return np.clip(_ratio(before, after), 1.0, most)
 
 
 def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
@@ -406,15 +394,6 @@ def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
     return np.divide(size, other, out=np.ones_like(size), where=is_known)
 
 
-def _trailing_sizes(sizes: Float64Array, run: IntArray) -> Float64Array:
-    """Average the sizes of the windows before each, of its run."""
-    age = np.arange(1, runs.N_TRAILING + 1)
-    earlier = np.arange(len(run))[:, None] - age
-    place = np.maximum(earlier, 0)
-    is_same_run = (earlier >= 0) & (run[place] == run[:, None])
-    return runs.trailing_sizes(np.where(is_same_run[..., None], sizes[place], np.nan))
-
-
 def _growth(typical: Float64Array) -> Float64Array:
     """Estimate the power of the step by which sizes grew over the later steps."""
     most = 0.5  # that of a random walk
@@ -423,6 +402,5 @@ def _growth(typical: Float64Array) -> Float64Array:
     if pred_len - first < 3:
         return np.full(n_targets, most / 2)
     log_step = np.log(np.arange(first + 1.0, pred_len + 1))
-    log_step -= log_step.mean()
-    slope: Float64Array = log_step @ typical[first:] / (log_step @ log_step)
+    slope: Float64Array = np.polyfit(log_step, typical[first:], 1)[0]
     return np.clip(slope, 0.0, most)

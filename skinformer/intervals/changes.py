@@ -6,13 +6,15 @@ known, and it may be as large as any of the others.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
 
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import Spread, mean_of_known
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
@@ -28,18 +30,21 @@ def with_random_walk(
     timeline: the rows of the fit.
     few: (n_targets,), which targets these are.
     """
-    typical = np.where(few, _walk_sizes(timeline, *spread.typical.shape), spread.typical)
-    slope = np.where(few[:, None], 0.0, spread.slope)
-    profile = np.where(few, 0.0, spread.profile)
-    walks, errors = _walk_errors(residuals.errors)
-    errors = np.where(few, walks, errors).astype(np.float32)
-    residuals = replace(
-        residuals,
-        errors=errors,
-        series=np.resize(residuals.series, len(errors)),
-        origins=np.arange(len(errors)),  # none of these happened at the time of another
+    walking = Spread(
+        typical=np.where(few, _walk_sizes(timeline, *spread.typical.shape), spread.typical),
+        centre=spread.centre,
+        slope=np.where(few[:, None], 0.0, spread.slope),
+        profile=np.where(few, 0.0, spread.profile),
     )
-    return replace(spread, typical=typical, slope=slope, profile=profile), residuals
+    # Errors of a normal law, each the same at all steps: a random walk that is off stays off.
+    n_paths = 99
+    walk = ndtri(np.arange(1, n_paths + 1) / (n_paths + 1)) / _MEAN_SIZE
+    n = max(n_paths, len(residuals.errors))
+    errors = np.resize(residuals.errors, (n, *residuals.errors.shape[1:]))
+    errors = np.where(few, np.resize(walk, n)[:, None, None], errors).astype(np.float32)
+    # None of these happened at the time of another.
+    series = np.resize(residuals.series, n)
+    return walking, replace(residuals, errors=errors, series=series, origins=np.arange(n))
 
 
 def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Array:
@@ -56,19 +61,6 @@ def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Arr
     return np.asarray(np.log(np.maximum(mean_error, 1e-12)))
 
 
-def _walk_errors(errors: Float32Array) -> tuple[Float64Array, Float32Array]:
-    """Return errors of a normal law, each the same at all steps, and the given ones, as many.
-
-    A random walk that is off stays off.
-    """
-    n_paths = 99
-    levels = np.arange(1, n_paths + 1) / (n_paths + 1)
-    walk = ndtri(levels) / _MEAN_SIZE
-    shape = (max(n_paths, len(errors)), *errors.shape[1:])
-    walks = np.broadcast_to(walk[:, None, None], (n_paths, *errors.shape[1:]))
-    return np.resize(walks, shape), np.resize(errors, shape)
-
-
 def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Array:
     """Compute logs of mean errors of series never observed, (n_series, n_targets); else NaN.
 
@@ -79,14 +71,11 @@ def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Ar
         return np.full((timeline.n_series, n_targets), np.nan)
     known = timeline.weight[:, :n_targets] > 0
     seen = np.logical_or.reduceat(known, timeline.first_row[:-1], axis=0)
-    is_log = np.zeros(seen.shape, dtype=bool)
-    if scaler.targets is not None:
-        is_log = scaler.targets.logs
-    sizes = np.full(seen.shape, np.nan)
-    for series, j in np.argwhere(~seen):
-        same_units = seen[:, j] & (is_log[:, j] == is_log[series, j])
-        level = scaler.mean[same_units, j]
-        if len(level) > 1:
-            deviation = level.std(ddof=1) / scaler.scale[series, j]
-            sizes[series, j] = np.log(_MEAN_SIZE * np.hypot(deviation, 1.0))
-    return sizes
+    targets: Any = scaler.targets  # a regressor's always has it
+    is_log = targets.logs
+    levels = pd.DataFrame(scaler.mean[:, :n_targets])
+    # Of series of which logarithms are taken, and of the others.
+    of_logs = levels.where(seen & is_log).std().to_numpy()
+    of_others = levels.where(seen & ~is_log).std().to_numpy()
+    deviation = np.where(is_log, of_logs, of_others) / scaler.scale[:, :n_targets]
+    return np.where(seen, np.nan, np.log(_MEAN_SIZE * np.hypot(deviation, 1.0)))

@@ -1,9 +1,11 @@
 """Features of windows that predict the size of errors: volatility, level, distance of outputs."""
 
+from typing import Any
+
 import numpy as np
 
-from skinformer.ensemble.head import Head
 from skinformer.intervals.spread import mean_of_known
+from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
@@ -15,29 +17,27 @@ STILL = 1e-6
 
 
 def features_of(
+    forecaster: StepForecaster,
     outputs: Float64Array,
     changes: Float64Array,
     series: IntArray,
-    *,
-    head: Head,
     quiet: Float64Array,
-    scaler: Scaler,
 ) -> Float64Array:
     """Compute features that sizes of errors depend on: (n, pred_len, n_targets, n_features).
 
     outputs: (n, pred_len, n_targets, *head.outputs), forecasts, standardised.
     changes: (n, n_targets), the volatility before each window.
-    series: (n,), that of each window.
+    series: (n,), that of each window; the one behind all others is new to the fit.
     quiet: (n_targets,), volatility that is added.
-    scaler: of the fit, and of series that it did not hold.
 
     Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
     there is none.
     """
     least_apart = 1e-6  # below this distance of quantiles the network has learnt nothing
+    head = forecaster.head
     points = head.point(outputs)
     log_volatility = np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)
-    features = [log_volatility, _log_levels(points, scaler, series)]
+    features = [log_volatility, _log_levels(points, forecaster.scaler.with_unseen(), series)]
     if head.middle is not None:
         apart = np.abs(outputs - points[..., None]).mean(axis=-1)
         features.append(np.log(np.where(apart > least_apart, apart, np.nan)))
@@ -80,9 +80,7 @@ def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
 def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
     """Compute logs of forecasts in means of their series, where these are counts or amounts."""
     low_level = 0.05  # is added: an error at level zero is not zero
-    units = scaler.targets
-    if units is None:
-        return np.zeros(points.shape)
+    units: Any = scaler.targets  # a regressor's always has it
     n_targets = points.shape[2]
     mean = scaler.mean[series, :n_targets]
     scale = scaler.scale[series, :n_targets]

@@ -69,35 +69,14 @@ class Intervals:
         scaler: of the fit, and of series that it did not hold.
         series: that of each row.
         """
+        targets: Any = scaler.targets  # a regressor's always has it
         table = self.residuals.quantiles(levels)
-        if scaler.targets is not None and scaler.targets.is_decreasing.any():
-            turned = self.residuals.quantiles(1 - levels)
-            table = np.where(scaler.targets.is_decreasing, turned, table)
+        if targets.is_decreasing.any():
+            table = np.where(targets.is_decreasing, self.residuals.quantiles(1 - levels), table)
         point, size, ahead = self._parts(outputs)
-        targets = np.arange(point.shape[1])
-        restored = []
-        for quantiles in table:
-            values = point + size * quantiles[ahead, targets]
-            restored.append(scaler.restored(values, series))
+        errors = table[:, ahead, np.arange(point.shape[1])]
+        restored = [scaler.restored(point + size * error, series) for error in errors]
         return np.stack(restored, axis=2)
-
-    def forecasts(
-        self,
-        head: Head,
-        outputs: Float64Array,
-        levels: Float64Array,
-        scaler: Scaler,
-        series: IntArray,
-    ) -> Float64Array:
-        """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
-
-        head: of the fit; all else is as for `quantiles`.
-        """
-        if head.level is not None:
-            return self.quantiles(outputs, np.append(head.level, levels), scaler, series)
-        points = scaler.inverse(outputs[..., 0].astype(np.float32), series)
-        quantiles = self.quantiles(outputs, levels, scaler, series)
-        return np.concatenate([points[..., None], quantiles], axis=2)
 
     def paths(
         self,
@@ -109,8 +88,9 @@ class Intervals:
     ) -> Float64Array:
         """Return paths, (n, n_targets, n_paths), in y's units.
 
+        head: of the fit. Where the forecast is a mean, that of many paths is the same.
         levels: (n, n_paths, pred_len, n_targets), from `draw_levels`; all else is as for
-        `forecasts`. Where the forecast is a mean, that of many paths is the same.
+        `quantiles`.
         """
         # In usual sizes: larger errors are of products that began to be sold, a hundred times what
         # was usual for them, and not to be expected of other series.
@@ -119,29 +99,26 @@ class Intervals:
         limit = _error_limits(scaler, series, point.shape[1])
 
         def restore(errors: Float64Array) -> Float64Array:
-            values = point + np.clip(size * errors, -limit, limit)
-            return scaler.restored(values, series)
+            limited = np.clip(size * errors, -limit, limit)
+            return np.stack([scaler.restored(point + error, series) for error in limited], axis=2)
 
         table = np.clip(self.residuals.quantiles(_PATH_LEVELS), -most_error, most_error)
-        errors = _interpolate(table, levels, ahead)
-        paths = np.stack([restore(error) for error in errors], axis=2)
+        paths = restore(_interpolate(table, levels, ahead))
         if not head.of_mean:
             return paths
-        targets = np.arange(point.shape[1])
-        mean = np.mean([restore(quantiles[ahead, targets]) for quantiles in table], axis=0)
+        mean = restore(table[:, ahead, np.arange(point.shape[1])]).mean(axis=2)
         wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
         return _with_mean(paths, mean, wanted, scaler, series)
 
     def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
-        pred_len, n_targets = self.spread.typical.shape
         typical = np.concatenate([self.spread.typical, self.far])
-        step = np.minimum(ahead, len(typical) - 1).astype(np.int64)
-        beyond = np.log(np.maximum((ahead + 1) / len(typical), 1.0))
-        growth = beyond * self.growth
+        n_steps, n_targets = typical.shape
+        step = np.minimum(ahead, n_steps - 1).astype(np.int64)
+        growth = self.growth * np.log(np.maximum((ahead + 1) / n_steps, 1.0))
         size = np.exp(log_size + growth + typical[step, np.arange(n_targets)])
-        return point, size, np.minimum(step, pred_len - 1)
+        return point, size, np.minimum(step, len(self.spread.typical) - 1)
 
 
 @dataclass(frozen=True)
@@ -168,6 +145,22 @@ class IntervalForecaster(StepForecaster):
     def point(self, outputs: Any) -> Any:
         """Return the forecast, the first of them."""
         return outputs[..., 0]
+
+    def forecasts(
+        self, outputs: Float64Array, levels: Float64Array, series: IntArray
+    ) -> Float64Array:
+        """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
+
+        outputs: (n, n_targets, 3), from `standardised`.
+        series: that of each row.
+        """
+        scaler = self.scaler.with_unseen()
+        if self.head.level is not None:
+            levels = np.append(self.head.level, levels)
+            return self.intervals.quantiles(outputs, levels, scaler, series)
+        points = scaler.inverse(self.point(outputs).astype(np.float32), series)
+        quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
+        return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value in the place of some outputs, without an error."""
@@ -207,32 +200,35 @@ class _SizedWindows:
         fit = self.forecaster
         if self.known is None:
             self.known, self.known_until = _known_rows(fit, rows, self.requested)
-        # 1. Forecast the windows, and those that ended before them.
+        # 1. The windows, and those that ended before them.
         known_until, anchor = self._anchors(rows, origins)
         trailing = self._trailing(rows, origins, anchor)
         earlier = np.unique(trailing[trailing >= 0])
-        outputs = self._forecast(rows, np.append(origins, earlier))
-        own = outputs[: len(origins)]
-        # 2. Predict the sizes of errors by what is known at the origins.
-        changes = self._changes(rows, origins, known_until, anchor)
-        log_size = self._log_sizes(own, rows, origins, changes)
+        # 2. Forecasts of both, and the sizes of their errors by what is known at the origins.
+        point, log_size, changes = self._predict(
+            rows,
+            np.append(origins, earlier),
+            np.append(known_until, self.known_until[earlier]),
+            np.append(anchor, earlier),
+        )
         # 3. Compare the earlier errors with the sizes that were predicted in the same way.
-        sizes, was_still = self._earlier_errors(outputs[len(origins) :], rows, earlier)
-        recent = _recent_sizes(sizes, was_still, changes >= STILL, earlier, trailing)
+        n = len(origins)
+        errors = self._errors(point[n:], rows, earlier)
+        relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size[n:])
+        sizes = mean_of_known(relative, axis=1)
+        was_still = unmoved(errors, changes[n:])
+        recent = _recent_sizes(sizes, was_still, changes[:n] >= STILL, earlier, trailing)
         # 4. Join them.
-        point = fit.head.point(own)
-        sized = np.empty((*point.shape, 3), dtype=np.float32)
-        sized[..., 0] = point
-        sized[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
+        sized = np.empty((*point[:n].shape, 3), dtype=np.float32)
+        sized[..., 0] = point[:n]
+        sized[..., 1] = log_size[:n] + np.log(trailing_sizes(recent))[:, None]
         self._widen_unknown(sized, rows, origins)
-        ahead = window_rows(origins - known_until, fit.sizes.pred_len)
-        sized[..., 2] = ahead[..., None]
+        sized[..., 2] = window_rows(origins - known_until, fit.sizes.pred_len)[..., None]
         return sized
 
-    def _forecast(self, rows: Rows, origins: IntArray) -> Float64Array:
-        """Forecast windows, each once."""
-        distinct, of_origin = np.unique(origins, return_inverse=True)
-        return self.inner(rows, distinct).astype(np.float64)[of_origin]
+    def _series(self, rows: Rows, origins: IntArray) -> IntArray:
+        """Return the series of windows, those that the fit did not hold behind all others."""
+        return self.requested.place.series[rows.segment[origins]]
 
     def _anchors(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
         """Find where what is known before windows ends, and from where earlier ones count back.
@@ -241,8 +237,7 @@ class _SizedWindows:
         depends on the other steps of the request.
         """
         begin = self.requested.place.begin[rows.segment[origins]]
-        late = np.maximum(rows.steps[origins] - begin, 0)
-        start = origins - late
+        start = origins - np.maximum(rows.steps[origins] - begin, 0)
         known_until = np.maximum(self.known_until[origins], start - self.forecaster.look_back)
         return known_until, np.maximum(known_until, start)
 
@@ -251,7 +246,7 @@ class _SizedWindows:
         fit = self.forecaster
         distance = fit.intervals.distance
         earliest = earliest_origins(
-            self._first_known(rows, origins, anchor, fit.look_back),
+            np.maximum(rows.begin[rows.segment[origins]], anchor - fit.look_back),
             anchor,
             seq_len=fit.sizes.seq_len,
             pred_len=fit.sizes.pred_len,
@@ -260,65 +255,21 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
-    def _first_known(
-        self, rows: Rows, origins: IntArray, anchor: IntArray, look_back: int
-    ) -> IntArray:
-        """Return the first known row of windows, not farther back than so many rows."""
-        begin = rows.begin[rows.segment[origins]]
-        return np.maximum(begin, anchor - look_back)
-
-    def _earlier_errors(
-        self, outputs: Float64Array, rows: Rows, origins: IntArray
-    ) -> tuple[Float64Array, BoolArray]:
-        """Compute mean sizes of the errors of earlier windows, (n, n_targets), in predicted ones.
-
-        Beside them stands where nothing had moved and nothing came.
-        """
-        fit = self.forecaster
-        changes = self._changes(rows, origins, self.known_until[origins], origins)
-        log_size = self._log_sizes(outputs, rows, origins, changes)
-        errors = self._errors(fit.head.point(outputs), rows, origins)
-        relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size)
-        return mean_of_known(relative, axis=1), unmoved(errors, changes)
-
-    def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
-        """Make errors of series never observed as large as the levels of all others vary."""
-        fit = self.forecaster
-        segment = rows.segment[origins]
-        series = self.requested.place.series[segment]
-        first_row = np.searchsorted(rows.segment, segment)
-        blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
-        if not blank.any():
-            return
-        by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
-        log_size = by_level[series[blank], None] - fit.intervals.spread.typical
-        sized[blank, ..., 1] = np.where(np.isnan(log_size), sized[blank, ..., 1], log_size)
-
-    def _changes(
+    def _predict(
         self, rows: Rows, origins: IntArray, known_until: IntArray, anchor: IntArray
-    ) -> Float64Array:
-        """Compute the volatility before windows."""
+    ) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """Forecast windows, and predict the sizes of their errors by the volatility before them."""
         fit = self.forecaster
-        begin = self._first_known(rows, origins, anchor, fit.near)
+        distinct, of_origin = np.unique(origins, return_inverse=True)
+        outputs = self.inner(rows, distinct).astype(np.float64)[of_origin]
+        begin = np.maximum(rows.begin[rows.segment[origins]], anchor - fit.near)
         targets = rows.values[:, : fit.sizes.n_targets]
-        return volatility(targets, begin, np.maximum(known_until, begin))
-
-    def _log_sizes(
-        self, outputs: Float64Array, rows: Rows, origins: IntArray, changes: Float64Array
-    ) -> Float64Array:
-        """Predict the sizes of errors of windows by what is known of these."""
-        fit = self.forecaster
-        series = self.requested.place.series[rows.segment[origins]]
-        features = features_of(
-            outputs,
-            changes,
-            np.minimum(series, len(fit.scaler.mean)),
-            head=fit.head,
-            quiet=fit.intervals.quiet,
-            scaler=fit.scaler.with_unseen(),
-        )
+        changes = volatility(targets, begin, np.maximum(known_until, begin))
+        series = np.minimum(self._series(rows, origins), len(fit.scaler.mean))
+        features = features_of(fit, outputs, changes, series, fit.intervals.quiet)
         steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
-        return fit.intervals.spread.log_size(features, steps)
+        log_size = fit.intervals.spread.log_size(features, steps)
+        return fit.head.point(outputs), log_size, changes
 
     def _errors(self, point: Float64Array, rows: Rows, origins: IntArray) -> Float64Array:
         """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
@@ -329,11 +280,23 @@ class _SizedWindows:
         errors = np.where(known[ahead][..., None], y - point, np.nan)
         if self.requested.clock == fit.history.clock:
             until = fit.intervals.fitted_until
-            series = self.requested.place.series[rows.segment[origins]]
+            series = self._series(rows, origins)
             fitted = series < len(until)
             fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
             errors[fitted] *= fit.intervals.optimism
         return errors
+
+    def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
+        """Make errors of series never observed as large as the levels of all others vary."""
+        fit = self.forecaster
+        segment = rows.segment[origins]
+        series = self._series(rows, origins)
+        first_row = np.searchsorted(rows.segment, segment)
+        blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
+        if blank.any():
+            by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
+            log_size = by_level[series[blank], None] - fit.intervals.spread.typical
+            sized[blank, ..., 1] = np.where(np.isnan(log_size), sized[blank, ..., 1], log_size)
 
 
 def _known_rows(
@@ -384,9 +347,8 @@ def _recent_sizes(
     """
     window, age = np.nonzero(trailing >= 0)
     number = np.searchsorted(earlier, trailing[window, age])
-    is_left_out = was_still[number] & has_moved[window]
     recent = np.full((*trailing.shape, sizes.shape[1]), np.nan)
-    recent[window, age] = np.where(is_left_out, np.nan, sizes[number])
+    recent[window, age] = np.where(was_still[number] & has_moved[window], np.nan, sizes[number])
     return recent
 
 
@@ -409,10 +371,9 @@ def _interpolate(table: Float64Array, levels: Float32Array, ahead: IntArray) -> 
 def _error_limits(scaler: Scaler, series: IntArray, n_targets: int) -> Float64Array:
     """Return the largest error of a path, (n, n_targets): a factor of 20, of logarithms."""
     most_log = 3.0
-    if scaler.targets is None:
-        return np.full((len(series), n_targets), np.inf)
+    targets: Any = scaler.targets
     scale = scaler.scale[series, :n_targets]
-    return np.where(scaler.targets.logs[series], most_log / scale, np.inf)
+    return np.where(targets.logs[series], most_log / scale, np.inf)
 
 
 def _with_mean(
@@ -425,10 +386,9 @@ def _with_mean(
     Amounts that are moved so stay amounts.
     """
     most_ratio = 2.0
-    shifted: Float64Array = paths + (wanted - mean)[..., None]
-    if scaler.targets is None:
-        return shifted
-    is_amount = (scaler.targets.floor[series] == 0) & (mean > 0)
+    targets: Any = scaler.targets
+    is_amount = (targets.floor[series] == 0) & (mean > 0)
     ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
     ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
+    shifted = paths + (wanted - mean)[..., None]
     return np.where(is_amount[..., None], paths * ratio[..., None], shifted)

@@ -35,31 +35,18 @@ def draw_levels(residuals: Residuals, series: IntArray, n_paths: int, random: An
     levels = np.empty((len(series), n_paths, *scores.shape[1:]), dtype=np.float32)
     for place, (windows, is_own) in enumerate(_windows(residuals.series, series, random)):
         weights = shared[:, time[windows]]
-        if is_own:
-            total = np.tensordot(weights, scores[windows], axes=1)
-            variance = (scores[windows] ** 2).sum(axis=0)
-        else:
-            in_common = common[time[windows]]
-            total, variance = _draw_apart(scores[windows], in_common, weights, random)
+        in_common = scores[windows] if is_own else common[time[windows]]
+        total = np.tensordot(weights, in_common, axes=1)
+        variance = (in_common**2).sum(axis=0)
+        if not is_own:
+            apart = scores[windows] - in_common
+            total += np.tensordot(random.normal(size=weights.shape), apart, axes=1)
+            variance += (apart**2).sum(axis=0)
         # Where all errors are the usual one, nothing is known of what goes together.
         independent = random.normal(size=(n_paths, 1, 1))
         deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
         levels[place] = ndtr(np.where(variance > 0, total / deviation, independent))
     return levels
-
-
-def _draw_apart(
-    scores: Float64Array, in_common: Float64Array, weights: Float64Array, random: Any
-) -> tuple[Float64Array, Float64Array]:
-    """Draw sums of scores with weights shared by all series in what these have in common alone.
-
-    Return the sums, (n_paths, pred_len, n_targets), and their variance, (pred_len, n_targets).
-    """
-    apart = scores - in_common
-    own_weights = random.normal(size=weights.shape)
-    total = np.tensordot(weights, in_common, axes=1)
-    total += np.tensordot(own_weights, apart, axes=1)
-    return total, (in_common**2 + apart**2).sum(axis=0)
 
 
 def normal_scores(residuals: Residuals) -> Float64Array:

@@ -5,7 +5,7 @@ at the origin (volatility, level, distance of outputs), plus a profile by phase 
 fitted by the likelihood of Laplace's law, which is convex.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,9 +75,8 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     for j in range(logs.shape[1]):
         known = mean[:, j] > least
         if known.any():
-            smooth = _smooth_curve(logs[:, j], known)
             weight = np.where(known, share, 0.0)
-            out[:, j] = weight * logs[:, j] + (1 - weight) * smooth
+            out[:, j] = weight * logs[:, j] + (1 - weight) * _smooth_curve(logs[:, j], known)
     return out
 
 
@@ -120,14 +119,12 @@ def fit_spread(
     centre = np.nan_to_num(mean_of_known(features, axis=(0, 1)))
     slope = np.zeros_like(centre)
     profile = np.zeros((max(seasons, default=1), n_targets))
-    typical = np.empty((pred_len, n_targets))
     for j in range(n_targets):
         x = np.nan_to_num(features[:, :, j] - centre[j])
         slope[j], profile[:, j] = _fit_target(errors[:, :, j], x, steps, seasons, prior)
-        log_size = x @ slope[j] + profile[steps % len(profile), j]
-        relative = errors[:, :, j] * np.exp(-log_size)
-        typical[:, [j]] = typical_sizes(relative[:, :, None], n_windows)
-    return Spread(typical, centre, slope, profile)
+    spread = Spread(np.zeros((pred_len, n_targets)), centre, slope, profile)
+    relative = errors * np.exp(-spread.log_size(features, steps))
+    return replace(spread, typical=typical_sizes(relative, n_windows))
 
 
 def _fit_target(

@@ -80,10 +80,10 @@ class FieldCheck:
 
 def without_alias(hint: Any) -> Any:
     """Return what an alias made by ``type`` stands for, as NumPy's ``NDArray`` is from 2.5 on."""
-    alias, arguments = get_origin(hint) or hint, get_args(hint)
-    value = getattr(alias, "__value__", None)
+    value = getattr(get_origin(hint) or hint, "__value__", None)
     if value is None:
         return hint
+    arguments = get_args(hint)
     return without_alias(value[arguments] if arguments else value)
 
 

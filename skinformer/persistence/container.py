@@ -54,38 +54,42 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
     ...     read_content(path)
     Content(tree={'is': 3}, arrays=[array([0, 1])])
     """
-    arrays = [np.ascontiguousarray(array).reshape(array.shape) for array in content.arrays]
     # The widest first: then each begins at a multiple of its own width.
-    order = sorted(range(len(arrays)), key=lambda i: -arrays[i].itemsize)
-    metadata = {
-        "digest": "0" * (2 * _DIGEST_SIZE),
-        "format": "skinformer",
-        "version": str(FORMAT),
-        "state": json.dumps(content.tree, allow_nan=False, separators=(",", ":")),
-    }
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for i in order:
-        begin, end = end, end + arrays[i].nbytes
-        kind = _NAMES[arrays[i].dtype]
-        place = {"dtype": kind, "shape": list(arrays[i].shape), "data_offsets": [begin, end]}
-        header[str(i)] = place
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    text += b" " * (-len(text) % _LENGTH_SIZE)
+    numbered = sorted(enumerate(content.arrays), key=lambda pair: -pair[1].itemsize)
+    text = _header(content.tree, numbered)
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
             f"{path} would hold {len(text):,} bytes of names and structure, and "
             f"{_LONGEST_HEADER:,} are read at most: pickle this model with joblib."
         )
     size = len(text).to_bytes(_LENGTH_SIZE, "little")
-    parts: list[Any] = [size, text, *(arrays[i] for i in order)]
+    parts: list[Any] = [size, text, *(np.ascontiguousarray(array) for _, array in numbered)]
     digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
     for part in parts:
         digest.update(part)  # of the text with zeros in the digest's place
     parts[1] = _START + digest.hexdigest().encode("ascii") + text[_AFTER:]
     with replacing(path) as file:
-        for part in parts:
-            file.write(part)
+        file.writelines(parts)
+
+
+def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
+    """Write the tree, with zeros in the digest's place, and where each array stands."""
+    metadata = {
+        "digest": "0" * (2 * _DIGEST_SIZE),
+        "format": "skinformer",
+        "version": str(FORMAT),
+        "state": json.dumps(tree, allow_nan=False, separators=(",", ":")),
+    }
+    header: dict[str, Any] = {"__metadata__": metadata}
+    begin = 0
+    for i, array in numbered:
+        end = begin + array.nbytes
+        offsets = [begin, end]
+        kind = _NAMES[array.dtype]
+        header[str(i)] = {"dtype": kind, "shape": list(array.shape), "data_offsets": offsets}
+        begin = end
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    return text + b" " * (-len(text) % _LENGTH_SIZE)
 
 
 def read_content(path: str | os.PathLike[str]) -> Content:

@@ -55,7 +55,8 @@ class NotPlainError(ValueError):
     """
 
     def __init__(self, place: str, value: object) -> None:
-        self.place, self.value = place, value
+        self.place = place
+        self.value = value
         super().__init__(f"{place} is a {type(value).__name__}")
 
 

@@ -57,35 +57,27 @@ def _step_apart(step: Any) -> Any:
     name = type(step).__name__
     if type(step) is not _OFFSETS.get(name):
         raise NotPlainError("", step)
-    told = dict(step.kwds)
-    workdays = _workdays_apart(step) if told.pop("calendar", None) is not None else {}
-    given = {key: _argument_apart(value) for key, value in told.items() if key not in workdays}
-    given |= workdays
+    given = dict(step.kwds)
+    calendar = given.pop("calendar", None)
+    if calendar is not None:
+        given["holidays"] = calendar.holidays.astype(str)
+        usual = np.busdaycalendar(given["weekmask"])
+        if not np.array_equal(usual.weekmask, calendar.weekmask):
+            raise NotPlainError("", step)
+    given = {key: _argument_apart(value) for key, value in given.items()}
     normalize = bool(getattr(step, "normalize", False))
     return {"name": name, "n": int(step.n), "normalize": normalize, "given": given}
 
 
-def _workdays_apart(step: Any) -> dict[str, Any]:
-    """Write which days count, as they were told, and as a calendar of NumPy has them if it does."""
-    days, told = step.calendar, step.weekmask
-    out = {"weekmask": told, "holidays": [str(day) for day in days.holidays]}
-    own = not np.array_equal(np.busdaycalendar(told).weekmask, days.weekmask)
-    return out | (
-        {"calendar": "".join("01"[day] for day in days.weekmask.astype(int))} if own else {}
-    )
-
-
 def _argument_apart(value: Any) -> Any:
     """Write an argument of an offset as plain values."""
-    if isinstance(value, tuple | list | np.ndarray):
+    if isinstance(value, tuple | np.ndarray):
         return [_argument_apart(each) for each in value]
     if isinstance(value, datetime.time):
         return {"time": value.isoformat()}
     if isinstance(value, datetime.timedelta):
         return {"microseconds": value // datetime.timedelta(microseconds=1)}
-    if value is not None and type(value) not in (bool, int, float, str):
-        raise NotPlainError("", value)
-    return value
+    return str(value) if isinstance(value, np.str_) else value
 
 
 def _argument_together(value: Any) -> Any:
@@ -103,10 +95,8 @@ def _step_together(given: Any) -> Any:
         return pd.tseries.frequencies.to_offset(given)
     if type(given) is not dict or given["name"] not in _OFFSETS:
         raise ModelFileError("it holds a step that is none")
-    told = {name: _argument_together(value) for name, value in given["given"].items()}
-    if "calendar" in told:
-        told["calendar"] = np.busdaycalendar(told["calendar"], told.pop("holidays"))
-    return _OFFSETS[given["name"]](given["n"], normalize=given["normalize"], **told)
+    arguments = {name: _argument_together(value) for name, value in given["given"].items()}
+    return _OFFSETS[given["name"]](given["n"], normalize=given["normalize"], **arguments)
 
 
 def _texts_apart(values: list[str]) -> Any:
@@ -117,16 +107,13 @@ def _texts_apart(values: list[str]) -> Any:
 
 
 def _texts_together(given: Any) -> list[str]:
-    ends, raw = given["ends"].tolist(), given["bytes"].tobytes()
-    return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
+    raw = given["bytes"].tobytes()
+    pairs = pairwise(given["ends"].tolist())
+    return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairs]
 
 
 def _categories_apart(kind: pd.CategoricalDtype) -> dict[str, Any]:
     return {"categories": kind.categories, "ordered": bool(kind.ordered)}
-
-
-def _categories_together(given: Any) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype(given["categories"], ordered=given["ordered"])
 
 
 def _fraction_together(given: Any) -> Fraction:
@@ -149,13 +136,13 @@ def _index_apart(index: pd.Index) -> Any:
     kind = index.dtype
     data: Any = index
     if isinstance(kind, pd.CategoricalDtype):
-        codes = {"codes": np.asarray(data.codes)}
-        return out | {"dtype": "category"} | codes | _categories_apart(kind)
+        codes = np.asarray(data.codes)
+        return out | {"dtype": "category", "codes": codes, **_categories_apart(kind)}
     if isinstance(kind, pd.PeriodDtype):
         return out | {"dtype": "period", "values": data.asi8, "step": kind.freq}
     if kind.kind in "mM":
-        unit, zone = data.unit, _zone_apart(getattr(data, "tz", None))
-        return out | {"dtype": kind.kind, "values": data.asi8, "unit": unit, "zone": zone}
+        zone = _zone_apart(getattr(data, "tz", None))
+        return out | {"dtype": kind.kind, "values": data.asi8, "unit": data.unit, "zone": zone}
     if isinstance(kind, np.dtype) and kind.kind in "fiub":
         return out | {"values": index.to_numpy()}
     items = index.tolist()
@@ -215,7 +202,12 @@ LABEL_KINDS = [
     ),
     Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
-    Kind("Categories", pd.CategoricalDtype, _categories_apart, _categories_together),
+    Kind(
+        "Categories",
+        pd.CategoricalDtype,
+        _categories_apart,
+        lambda given: pd.CategoricalDtype(**given),
+    ),
     Kind("DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))),
     Kind("Fraction", Fraction, Fraction.as_integer_ratio, _fraction_together),
     Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),

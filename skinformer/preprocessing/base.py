@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import TransformerMixin
@@ -40,3 +41,8 @@ class RowTransformer(TransformerMixin, PlainPickles):
             return values
         # PERF: without a copy, as the values are new; of windows it would double the memory.
         return pd.DataFrame(values, index=X.index, columns=self.get_feature_names_out(), copy=False)
+
+
+def as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Make room for means and NaN beside whole numbers."""
+    return values if values.dtype.kind == "f" else values.astype(np.float64)

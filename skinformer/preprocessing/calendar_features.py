@@ -106,7 +106,8 @@ class CalendarFeatures(RowTransformer):
         UserWarning
             If the rows have no dates, so that nothing will be appended.
         """
-        self._check_parameters()
+        self._validate_params()
+        check_calendar("fields", self.fields, list(calendar.FIELDS))
         self.holidays_ = _read_places(self.holidays)
         time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
@@ -119,24 +120,10 @@ class CalendarFeatures(RowTransformer):
             self.holidays_ = ()
             return self
         holiday_values(time, self.holidays_)  # which refuses what it cannot tell
+        self.fields_ = tuple(self.fields)
         if self.fields == "auto":
             self.fields_ = calendar.choose_fields(time.unique().sort_values())
-        else:
-            self.fields_ = tuple(self.fields)
         return self
-
-    def _check_parameters(self) -> None:
-        """Raise if a parameter is not valid, with the parameter that a lone text is meant for."""
-        try:
-            self._validate_params()
-        except ValueError as error:
-            if not isinstance(self.fields, str) or self.fields == "auto":
-                raise
-            meant = f"holidays={self.fields!r}"  # as in other libraries
-            if self.fields in calendar.FIELDS:
-                meant = f"fields=[{self.fields!r}]"
-            raise type(error)(f"{error} Pass {meant}.") from None
-        check_calendar("fields", self.fields, list(calendar.FIELDS))
 
     def transform(self, X: Any) -> Any:
         """

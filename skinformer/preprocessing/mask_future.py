@@ -6,13 +6,13 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import OneToOneFeatureMixin
 
-from skinformer.preprocessing.base import RowTransformer
+from skinformer.preprocessing.base import RowTransformer, as_float
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, find_targets
-from skinformer.timeline.mask_future import mask_future
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_ahead
 from skinformer.validation.parameters import CONSTRAINTS
@@ -23,8 +23,8 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     Hide the target and the past-only columns in the last `pred_len` rows of each series.
 
     What is left is what a forecaster may see at the origin of these rows: everything before
-    them, and the columns known ahead. `InformerRegressor` masks its decoder input with the same
-    function; use this to make such a frame for `InformerRegressor.forecast`, for another
+    them, and the columns known ahead. `InformerRegressor` masks its decoder input in the same
+    way; use this to make such a frame for `InformerRegressor.forecast`, for another
     model, or for a look.
 
     Parameters
@@ -124,15 +124,9 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         """
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
-        values = rows.values
-        if values.dtype.kind != "f":
-            values = values.astype(np.float64)
+        values = as_float(rows.values)
         found = sort_rows(rows.time, rows.series, len(values))
-        end = np.searchsorted(found.series, found.series, side="right")  # of each row's series
-        n_left = end - np.arange(len(values))
-        last = found.order[n_left <= self.pred_len]
-        out = values.copy()
-        out[last] = mask_future(
-            values[last], n_future=len(last), hidden=self.hidden_, fill=self.fill_value
-        )
-        return self._wrap(out, X)
+        last = pd.Series(found.order).groupby(found.series).tail(self.pred_len).to_numpy()
+        masked = values.copy()
+        masked[last[:, None], self.hidden_] = self.fill_value
+        return self._wrap(masked, X)

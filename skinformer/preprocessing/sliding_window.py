@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.preprocessing.base import RowTransformer
+from skinformer.preprocessing.base import RowTransformer, as_float
 from skinformer.reading.columns import read_rows
-from skinformer.reading.places import group_rows
+from skinformer.reading.places import FoundRows, group_rows
 from skinformer.timeline.arrays import IntArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
@@ -99,12 +100,12 @@ class SlidingWindow(RowTransformer):
         grouped = group_rows(rows.time, rows.series, len(rows.values))
         self.clock_, steps = grouped.count_steps(None)
         self._places = grouped.places(X, self.clock_, steps)
-        self.series_, codes = grouped.names, grouped.series
-        values = _as_float(rows.values)[grouped.order]
+        self.series_ = grouped.names
+        codes = grouped.series
+        values = as_float(rows.values)[grouped.order]
         self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
-        end = np.searchsorted(codes, codes, side="right")  # of each row's series
-        n_left = end - np.arange(len(codes))
-        kept = n_left <= self.seq_len + self.lag
+        rows_of_series = pd.Series(np.arange(len(codes))).groupby(codes)
+        kept = rows_of_series.tail(self.seq_len + self.lag).to_numpy()
         self._tail = values[kept], codes[kept], steps[kept]
         return self
 
@@ -130,7 +131,7 @@ class SlidingWindow(RowTransformer):
         """
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
-        values = _as_float(rows.values)
+        values = as_float(rows.values)
         found = self._places.find(X, rows.time, rows.series, len(values))
         past_values, past_codes, past_steps = self._past(values, found)
         means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
@@ -140,16 +141,15 @@ class SlidingWindow(RowTransformer):
         rows_back = _rows_back(past_codes, past_steps, found.series, newest, length=self.seq_len)
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
         for back, row in enumerate(rows_back, start=1):
-            is_known = row >= 0
-            windows[:, :, -back] = np.where(is_known[:, None], past_values[row], mean)
+            is_known = row[:, None] >= 0
+            windows[:, :, -back] = np.where(is_known, past_values[row], mean)
         return self._wrap(windows.reshape(len(values), -1), X)
 
-    def _past(self, values: npt.NDArray[Any], found: Any) -> Any:
-        """Return values, series and steps of all rows that windows may hold."""
+    def _past(self, values: npt.NDArray[Any], found: FoundRows) -> Any:
+        """Return values, series and steps of all rows that windows may hold, X's own ones last."""
         rows = (values, found.series, found.steps)
         if found.own:
             return rows
-        # X's own rows win: they come last.
         return [np.concatenate(pair) for pair in zip(self._tail, rows, strict=True)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -168,15 +168,8 @@ class SlidingWindow(RowTransformer):
         """
         names = feature_names_in(self, input_features)
         lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
-        columns = []
-        for name in names:
-            columns += [f"{name}__lag_{lag}" for lag in lags]
+        columns = [f"{name}__lag_{lag}" for name, lag in product(names, lags)]
         return np.array(columns, dtype=object)
-
-
-def _as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Make room for means and NaN beside whole numbers."""
-    return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
 def _rows_back(
@@ -187,26 +180,14 @@ def _rows_back(
 
     Of two rows with the same series and step the later one counts.
     """
-    # 1. Sort the rows by series and step, the last of equal ones alone.
-    order = np.lexsort((steps, codes))
-    differs = (np.diff(codes[order]) != 0) | (np.diff(steps[order]) != 0)
-    order = order[np.append(differs, True)]
-    codes = codes[order]
-    steps = steps[order]
-
-    # 2. Find the last row that is not after each one sought: keys order pairs of series and step.
-    distinct = np.unique(steps)
-    n_ranks = len(distinct) + 1
-    rank = np.searchsorted(distinct, steps, side="right")
-    from_rank = np.searchsorted(distinct, from_steps, side="right")
-    key = codes * n_ranks + rank
-    from_key = from_codes * n_ranks + from_rank
-    place = np.searchsorted(key, from_key, side="right") - 1
-
-    # 3. Go back, step by step, from each row that is there.
-    for back in range(length):
-        same_series = codes[place] == from_codes
-        same_step = steps[place] == from_steps - back
-        found = same_series & same_step & (place >= 0)
-        yield np.where(found, order[place], -1)
-        place = place - found
+    # A whole number for each pair of series and step, apart by more than windows reach back.
+    first = min(steps.min(), from_steps.min()) - length
+    n_steps = max(steps.max(), from_steps.max()) - first + 1
+    keys = pd.Index(codes * n_steps + steps - first)
+    sought = from_codes * n_steps + from_steps - first
+    rows = np.flatnonzero(~keys.duplicated(keep="last"))
+    keys = keys[rows]
+    for _ in range(length):
+        place = keys.get_indexer(sought)
+        yield np.where(place < 0, -1, rows[place])
+        sought -= 1

@@ -132,7 +132,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
             If a time or series is missing, or a time cannot be read.
         """
         check_fitted(self)
-        frame = _as_pandas(X)
+        frame: pd.DataFrame = _as_pandas(X)
         check_columns(self, frame, reset=False)
         times = read_times(frame[self.time], format=self.format, tz=self.tz)
         frame = frame.drop(columns=[self.time]).set_axis(times, axis=0)
@@ -161,30 +161,8 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         return np.array(kept, dtype=object)
 
 
-def _as_pandas(X: Any) -> pd.DataFrame:
+def _as_pandas(X: Any) -> Any:
     """Return rows as a frame of pandas; what is one already stays as it is."""
     if isinstance(X, pd.DataFrame):
         return X
-    if hasattr(X, "to_pandas"):
-        frame: pd.DataFrame = X.to_pandas()
-        return frame
-    if isinstance(X, dict):
-        _check_no_single_row(X)
-    elif not isinstance(X, list) or not all(isinstance(row, dict) for row in X):
-        raise TypeError(
-            f"X is {type(X).__name__}, whose columns have no names: TimeIndex finds the time by "
-            "its name. Pass a DataFrame, or a list of dicts, one a row."
-        )
-    return pd.DataFrame(X)
-
-
-def _check_no_single_row(columns: dict[Any, Any]) -> None:
-    """Raise if a dict holds the values of one row and not columns."""
-    if any(hasattr(column, "__array__") for column in columns.values()):
-        return
-    for name, column in columns.items():
-        if not isinstance(column, list | tuple):
-            raise TypeError(
-                f"X is a dict whose {name!r} is one value: a row is a dict in a list. Pass "
-                "[X], or give each column a list."
-            )
+    return X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)

@@ -3,16 +3,11 @@
 from typing import TypeAlias
 
 import numpy as np
+from scipy.optimize import minimize
 
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-#: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.
-_TEMPERATURE = 0.1
-#: Price, in relative error, of leaving these first weights (times the relative entropy).
-_PRICE = 0.1
-_MAX_STEPS, _TOLERANCE = 5000, 1e-10  # of the search for the weights
-_LEAST_RATE, _GREATEST_RATE = 1e-12, 1e6
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 
 
@@ -38,48 +33,34 @@ def choose_weights(
 
     The first weights are ``exp(-(e + margin) / 0.1)``, e being the logarithm of a candidate's error
     over that of the best one, on the stretch where this is worst. The final ones minimise the
-    mixture's mean relative error over the stretches plus a price times their relative entropy to
-    the first, by multiplicative steps.
+    mixture's mean relative error over the stretches plus a tenth of their relative entropy to the
+    first.
 
     >>> stretches, chosen = [np.diag([1.0, 1.5])], np.zeros(2, dtype=int)
     >>> choose_weights(stretches, chosen, 1, margins=np.zeros(2)).round(2)
     array([0.67, 0.33])
     """
-    forecasts = np.arange(len(chosen)) * n_strengths + chosen
-    errors = np.array([np.diag(stretch)[forecasts] + _FLOOR for stretch in stretches])
+    products = _of_chosen(stretches, chosen, n_strengths)
+    errors = np.diagonal(products, axis1=1, axis2=2) + _FLOOR
     worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + margins
-    first = np.maximum(softmax(-worst / _TEMPERATURE), np.finfo(float).tiny)
-    errors = np.zeros((len(chosen), len(chosen)))
-    for stretch in stretches:
-        between = stretch[np.ix_(forecasts, forecasts)]
-        errors += between / (first @ between @ first + _FLOOR) / len(stretches)
-    return _descend(errors, first)
+    first = np.maximum(softmax(-worst / 0.1), np.finfo(float).tiny)
+    of_first = np.einsum("i,sij,j->s", first, products, first) + _FLOOR
+    return _minimise((products / of_first[:, None, None]).mean(axis=0), first)
 
 
-def _descend(errors: Float64Array, first: Float64Array) -> Float64Array:
-    """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights that sum to 1."""
-    tiny = np.finfo(float).tiny
+def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
+    """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights ``w = softmax(logits)``."""
 
-    def objective(w: Float64Array) -> float:
-        return float(w @ errors @ w + _PRICE * (w @ np.log(w / first)))
+    def objective(logits: Float64Array) -> tuple[float, Float64Array]:
+        weights = np.maximum(softmax(logits), np.finfo(float).tiny)
+        log_ratio = np.log(weights / first)
+        mixed = errors @ weights
+        slope = 2 * mixed + 0.1 * log_ratio
+        price = float(weights @ (mixed + 0.1 * log_ratio))
+        return price, weights * (slope - weights @ slope)
 
-    weights, best, rate = first, objective(first), 1.0
-    for _ in range(_MAX_STEPS):
-        slope = 2 * (errors @ weights) + _PRICE * np.log(weights / first)
-        # Only ever downwards from the least slope, so that no exponent overflows.
-        moved = weights * np.exp(-rate * (slope - slope.min()))
-        moved = np.maximum(moved / moved.sum(), tiny)
-        value = objective(moved)
-        if value > best:
-            rate /= 2
-            if rate < _LEAST_RATE:
-                break
-            continue
-        done = best - value < _TOLERANCE * abs(best) and np.abs(moved - weights).max() < 1e-6
-        weights, best, rate = moved, value, min(rate * 1.5, _GREATEST_RATE)
-        if done:
-            break
-    return weights
+    found = minimize(objective, np.log(first), jac=True, options={"gtol": 1e-9})
+    return softmax(found.x)
 
 
 def mixed_errors(
@@ -91,6 +72,11 @@ def mixed_errors(
     >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
     array([0.])
     """
-    place = np.arange(len(weights)) * n_strengths + chosen
-    errors = [weights @ s[np.ix_(place, place)] @ weights for s in stretches]
-    return np.array(errors) + _FLOOR
+    products = _of_chosen(stretches, chosen, n_strengths)
+    return np.asarray(np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR)
+
+
+def _of_chosen(stretches: list[Stretch], chosen: IntArray, n_strengths: int) -> Float64Array:
+    """Return the products of the candidates' errors at their strengths, stretch by stretch."""
+    places = np.arange(len(chosen)) * n_strengths + chosen
+    return np.stack(stretches)[:, places[:, None], places]

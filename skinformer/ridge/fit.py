@@ -1,42 +1,37 @@
 """Fit the linear path: let ridges compete on stretches of time, blend them, fold them into one."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
-from skinformer.ridge.calendar import calendar_effect, known_columns, known_effect, year_effect
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
-from skinformer.ridge.lagged import in_runs
+from skinformer.ridge.calendar import Effect, with_year
+from skinformer.ridge.candidates import Candidate, Competition
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
-from skinformer.ridge.sums import Problem, Windows, gather
+from skinformer.ridge.sums import STRENGTHS, Decomposition, Problem, TimedOrigins, Windows, gather
 from skinformer.selection import sure_gain
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.cycle import CalendarEffect
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-_N_STRETCHES = 4  # on which candidates are compared, the newest ones
-_WINDOWS_PER_STRETCH = 256  # that are forecast there, spread over it; fewer where they are large
-_VALUES_PER_STRETCH = 1_000_000  # of all these forecasts together
-_ENOUGH_COMPLETE = 4  # windows for each row of a window
-_NEGLIGIBLE = 1e-6  # weight of a candidate that is left out
-# Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
-_NOISE = 0.5
-_USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly held values
-# By so many windows, where they are no runs, and so many of their rows, it is judged what the
-# calendar and columns do.
-_EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
-_YEAR_JUDGES = 4_000  # for all candidates take part there
-_EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
-_FORECAST_BYTES = 64_000_000  # of the forecasts of all candidates at a time
-_FARTHEST = 10.0  # times the largest value before the split, from which one is not like it
-_FALLBACK = Candidate("last")  # where nothing can be compared
+_LEAST_GAIN = 0.01  # of the log error: a cycle that is worth less is one more thing to know
+
+
+class _Trial(NamedTuple):
+    """Candidates that have learnt all windows before the split, and what they forecast before.
+
+    stretches: errors on each stretch of time, by what had learnt the windows before it.
+    noise: how much of a relative error is chance.
+    """
+
+    competition: Competition
+    stretches: list[Stretch]
+    noise: float
 
 
 def fit_linear_path(
@@ -63,208 +58,172 @@ def fit_linear_path(
     solved without it: the newest stretches may be of one season.
 
     Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products,
-    and six decompositions of each candidate; with `n_folds` two passes and ``2 · n_folds``
-    decompositions more. Memory: the sums, with `n_folds` twice, and 16 MB.
+    and six decompositions of each candidate; with `n_folds` two passes for each fold and
+    ``2 · n_folds`` decompositions more. Memory: the sums, with `n_folds` twice, and 16 MB.
     """
-    order = np.argsort(steps, kind="stable")
-    origins, steps = origins[order], steps[order]
-    usable = _usable(problem, origins)
-    origins, steps = origins[usable], steps[usable]
-    n_training = _before(steps, split, problem.pred_len)
-    bare, find = problem, _find_effect(problem, origins, steps, split)
-    problem = find(bare, origins[:n_training])
-    competition, stretches, noise = _compete(problem, origins, steps, split)
-    training = origins[:n_training], steps[:n_training]
-    ends = _fold_ends(problem, training[1], n_folds)
-    for rest, unknown in _apart(competition, *training, ends):
-        stretch = _compare(rest, _thinned(problem, unknown))
-        stretches += [] if stretch is None else [stretch]
-    weights = _weigh(competition, stretches, noise=noise)
-    before = after = _blend(competition, *weights)
-    # Learnt anew: the sums of all times beside each other would be several times the memory.
-    others = [_blend(rest, *weights) for rest, _ in _apart(competition, *training, ends)]
-    late = origins[:0]
-    if refit and n_training < len(origins):
-        late = _like_before(problem, origins, n_training)
-        competition.learn(late)
-        after = _blend(competition, *weights)
+    windows = TimedOrigins(origins, steps).take(np.argsort(steps, kind="stable"))
+    windows = windows.take(_usable(problem, windows.origins))
+    training = windows.ending_before(split, problem.pred_len)
+    # 1. What calendar and columns known ahead do is taken off.
+    bare, effect = problem, _choose_effect(problem, windows, split)
+    problem = effect.find(bare, training.origins)
+    # 2. Weights of candidates, by stretches of time that they have not learnt.
+    trial = _try_candidates(problem, windows, split)
+    ends = _fold_ends(problem, training.steps, n_folds)
+    for others, left_out in _leave_one_period_out(problem, training, ends):
+        trial.stretches.extend(_compare(others, left_out))
+    weights, chosen = _weigh(trial)
+    # 3. Maps of all training windows, and without each period. Learnt anew: the sums of all of
+    # them beside each other would be several times the memory.
+    before = after = _blend(trial.competition, weights, chosen)
+    periods = _leave_one_period_out(problem, training, ends)
+    folds = [_blend(others, weights, chosen) for others, _ in periods]
+    # 4. Maps of all windows, and the newest holiday, too.
+    late = _without_jumps(problem, windows, len(training.origins)) if refit else origins[:0]
+    if len(late):
+        trial.competition.learn(late)
+        after = _blend(trial.competition, weights, chosen)
         if problem.calendar is not None:
-            # The newest holiday, too.
-            everything = np.append(origins[:n_training], late)
-            after = replace(after, calendar=find(bare, everything).calendar)
-    folds = tuple(zip(ends.tolist(), others, strict=True))
-    fits = LinearFits(before, after, folds)
+            newest = effect.find(bare, np.append(training.origins, late))
+            after = replace(after, calendar=newest.calendar)
+    fits = LinearFits(before, after, tuple(zip(ends.tolist(), folds, strict=True)))
+    # 5. What the same maps at all hours leave.
     if folds and split is not None:
-        held_out = steps >= split
-        within = origins[held_out], steps[held_out]
-        fits = find_phases(problem, fits, training, within, late)
+        fits = find_phases(problem, fits, training, windows.take(windows.steps >= split), late)
     return fits
 
 
-def _find_effect(
-    problem: Problem, origins: IntArray, steps: IntArray, split: int | None
-) -> Callable[[Problem, IntArray], Problem]:
-    """Find what is known ahead by itself, where ridges forecast better without it.
+def _choose_effect(problem: Problem, windows: TimedOrigins, split: int | None) -> Effect:
+    """Choose what is known ahead and found by itself, where ridges forecast better without it.
 
     The effect of columns alone explains changes since the origin, and so does whatever has the same
     cycle: the temperature of another city explains when people are in the street, as long as no
     ridge has seen the day before. So each kind of effect has to prove itself on later rows than
     those that it was found on.
     """
-    n_training = _before(steps, split, problem.pred_len)
-    start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, split)), default=0)
-    early = origins[: _before(steps[:n_training], start, problem.pred_len)]
-    judged = origins, steps, split
-    tried = [(margin, kind(problem, early)) for kind, margin in _EFFECTS]
-    best, most, nothing = 0, 0.0, None
-    for i, (margin, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
-        errors = None if found is None else _errors_with(found, *judged)
-        if errors is None:
-            continue
-        nothing = errors if nothing is None else nothing
-        gains = nothing - errors
-        gain = sure_gain(gains) - margin if margin else float(gains.mean())
-        if gain >= most:
-            best, most = i, gain
-    kind = _EFFECTS[best][0]
-
-    def find(problem: Problem, origins: IntArray) -> Problem:
-        return kind(problem, origins) or _without(problem)
-
-    without = find(problem, early)
-    within = _with_year(without, early)
-    if within is None:
-        return find
-    # By all candidates: those that see levels gain most.
-    before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
-    if before is None or after is None or sure_gain(before - after) < _EFFECT_GAIN:
-        return find
-
-    def find_with_year(problem: Problem, origins: IntArray) -> Problem:
-        found = find(problem, origins)
-        return _with_year(found, origins) or found
-
-    return find_with_year
-
-
-def _with_year(problem: Problem, origins: IntArray) -> Problem | None:
-    """Add the time of the year to what is known ahead; None where no whole year was seen."""
-    k, calendar = problem.n_targets, problem.calendar
-    year = year_effect(problem, origins) if len(origins) else None
-    if year is None or problem.cycle is None:
-        return None
-    if calendar is None:
-        cells = problem.cycle.cells
-        seen = known_columns(problem, origins, len(problem.effect))
-        bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
-        none, effect = np.zeros((cells.n_cells, k)), problem.effect[None]
-        calendar = CalendarEffect(none, effect, bounds, cells.places, cells.fields)
-    return problem._replace(calendar=calendar._replace(year=year))
-
-
-def _without(problem: Problem, _: IntArray | None = None) -> Problem:
-    return problem._replace(effect=np.zeros_like(problem.effect), calendar=None)
-
-
-def _of_columns(problem: Problem, origins: IntArray) -> Problem | None:
-    effect = known_effect(problem, origins)
-    return problem._replace(effect=effect) if effect.any() else None
-
-
-def _of_calendar(
-    problem: Problem, origins: IntArray, *, with_known: bool = False
-) -> Problem | None:
-    if with_known and not len(problem.effect):
-        return None
-    calendar = calendar_effect(problem, origins, with_known=with_known)
-    return None if calendar is None else problem._replace(calendar=calendar)
-
-
-_of_both = partial(_of_calendar, with_known=True)
-#: What is tried, nothing first, and by what log error it surely has to be better; 0 for on average.
-_EFFECTS = (
-    (_without, 0.0),
-    (_of_columns, 0.0),
-    (_of_calendar, _EFFECT_GAIN),
-    (_of_both, _EFFECT_GAIN),
-)
-
-
-def _errors_with(
-    problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = True
-) -> Float64Array | None:
-    """Return the log error, on each stretch, of short maps beside the problem's effect."""
-    problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    rows = origins, steps
-    if not (alone and in_runs(problem, origins)):
-        some = spread_places(len(origins), _EFFECT_JUDGES if alone else _YEAR_JUDGES)
-        rows = origins[some], steps[some]
-    competition, stretches, noise = _compete(problem, *rows, split, alone=alone)
+    stretches = _stretch_borders(problem, windows, split)
     if not stretches:
-        return None
-    weights, chosen = _weigh(competition, stretches, noise=noise)
-    return np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
+        return Effect()
+    early = windows.ending_before(stretches[0][0], problem.pred_len).origins
+    kinds = [Effect(calendar=True)]
+    if problem.n_known:
+        kinds = [Effect(columns=True), *kinds, Effect(columns=True, calendar=True)]
+    best, highest, taken_off = Effect(), 0.0, problem
+    nothing = None
+    for kind in kinds:
+        found = kind.find(problem, early)
+        if found.calendar is None and not found.effect.any():
+            continue
+        if nothing is None:
+            nothing = _log_errors(problem, windows, split)
+        gains = nothing - _log_errors(found, windows, split)
+        # Columns were asked for, and need not be sure.
+        gain = sure_gain(gains) - _LEAST_GAIN if kind.calendar else float(gains.mean())
+        if gain >= highest:
+            best, highest, taken_off = kind, gain, found
+    return best._replace(year=_has_year(taken_off, windows, split, early))
 
 
-def _compete(
-    problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = False
-) -> tuple[Competition, list[Stretch], float]:
-    """Let all candidates forecast stretches, each fitted before them, and learn up to the split.
+def _has_year(problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray) -> bool:
+    """Return whether the time of the year, found by early windows, gains beside an effect.
 
-    The last is how much of a relative error is chance.
+    By all candidates: those that see levels gain most.
     """
-    n_training = _before(steps, split, problem.pred_len)
+    within = with_year(problem, early)
+    if within is problem:
+        return False
+    before = _log_errors(problem, windows, split, alone=False)
+    after = _log_errors(within, windows, split, alone=False)
+    return sure_gain(before - after) >= _LEAST_GAIN
+
+
+def _log_errors(
+    problem: Problem, windows: TimedOrigins, split: int | None, *, alone: bool = True
+) -> Float64Array:
+    """Return the log error, on each stretch, of short maps beside the problem's effect.
+
+    It is NaN where nothing can be compared.
+
+    alone: whether of the maps that all targets share, else of all candidates.
+    """
+    problem = problem._replace(seq_len=min(problem.seq_len, 336))
+    windows = windows.thinned(10_000 if alone else 4_000)
+    trial = _try_candidates(problem, windows, split, alone=alone)
+    if not trial.stretches:
+        return np.full(1, np.nan)
+    return np.log(mixed_errors(trial.stretches, *_weigh(trial), len(STRENGTHS)))
+
+
+def _try_candidates(
+    problem: Problem, windows: TimedOrigins, split: int | None, *, alone: bool = False
+) -> _Trial:
+    """Let candidates forecast each stretch, fitted before it, and learn up to the split."""
+    pred_len = problem.pred_len
+    training = windows.ending_before(split, pred_len)
     competition = Competition(problem, alone=alone)
     stretches: list[Stretch] = []
-    sizes: list[int] = []
+    n_times: list[int] = []
     n_learnt = 0
-    for start, end in _stretch_borders(steps[:n_training], steps, split):
-        ready = _before(steps[:n_training], start, problem.pred_len)
-        competition.learn(origins[n_learnt:ready])
-        n_learnt = max(n_learnt, ready)
-        held_out = np.flatnonzero((steps >= start) & (steps < end))
-        if n_learnt and len(held_out):
-            stretch = _compare(competition, _thinned(problem, origins[held_out]))
-            if stretch is not None:
-                stretches.append(stretch)
-                # Series of a panel move together: many of one time say hardly more than one.
-                sizes.append(len(np.unique(steps[held_out])))
-    competition.learn(origins[n_learnt:n_training])
-    # How much a relative error says by chance: a stretch has so many times of forecasts.
-    noise = _NOISE * math.sqrt(problem.pred_len / max(min(sizes, default=1), 1))
-    return competition, stretches, noise
+    for start, end in _stretch_borders(problem, windows, split):
+        ready = training.ending_before(start, pred_len).origins
+        competition.learn(ready[n_learnt:])
+        n_learnt = len(ready)
+        held_out = windows.take((windows.steps >= start) & (windows.steps < end))
+        if n_learnt and len(held_out.origins):
+            errors = _compare(competition, held_out.origins)
+            stretches += errors
+            # Series of a panel move together: many of one time say hardly more than one.
+            n_times += [len(np.unique(held_out.steps))] * len(errors)
+    competition.learn(training.origins[n_learnt:])
+    # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
+    noise = 0.5 * math.sqrt(pred_len / max(min(n_times, default=1), 1))
+    return _Trial(competition, stretches, noise)
+
+
+def _stretch_borders(
+    problem: Problem, windows: TimedOrigins, split: int | None
+) -> list[tuple[int, int]]:
+    """Cut the second half of the training windows into stretches; the split is the last one."""
+    training = windows.ending_before(split, problem.pred_len).steps
+    if not len(training):
+        return []
+    n_parts = 4 if split is None else 3
+    places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(np.int64)
+    borders = training[places].tolist()
+    borders[-1] += 1
+    if split is not None:
+        borders[-1:] = [split, int(windows.steps[-1]) + 1]
+    return list(pairwise(borders))
 
 
 def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
-    """Cut training windows into equal times, and say where each ends; none where they are few."""
+    """Cut training windows into equal times and return where each ends; none where few."""
     if len(steps) < max(n_folds, 1) * (problem.seq_len + problem.pred_len):
         return steps[:0]
     places = np.linspace(0, len(steps) - 1, n_folds + 1).astype(np.int64)[1:]
     return steps[places] + 1
 
 
-def _apart(
-    whole: Competition, origins: IntArray, steps: IntArray, ends: IntArray
+def _leave_one_period_out(
+    problem: Problem, training: TimedOrigins, ends: IntArray
 ) -> Iterator[tuple[Competition, IntArray]]:
-    """Give, for each time, what has learnt all others, and the windows of unknown truths.
-
-    `whole` has learnt all of them.
-    """
-    of_window = np.searchsorted(ends, steps, side="right")
+    """Learn all periods but one, and return what has with the windows whose truths are unknown."""
+    period = np.searchsorted(ends, training.steps, side="right")
     # Windows on both sides of a border share truths.
-    near = (np.abs(steps[:, None] - ends[:-1] + 0.5) < whole.problem.pred_len - 0.5).any(axis=1)
+    distance = np.abs(training.steps[:, None] - ends[:-1] + 0.5)
+    is_near = (distance < problem.pred_len - 0.5).any(axis=1)
     for number in range(len(ends)):
-        inside, rest = of_window == number, Competition(whole.problem)
-        rest.learn(origins[inside])
-        rest.turn_over(whole)
-        yield rest, origins[inside & ~near]
+        others = Competition(problem)
+        others.learn(training.origins[period != number])
+        yield others, training.origins[(period == number) & ~is_near]
 
 
-def _before(steps: IntArray, split: int | None, pred_len: int) -> int:
-    """Count the windows whose targets all lie before the split."""
-    if split is None:
-        return len(steps)
-    return int(np.searchsorted(steps, split - pred_len, side="right"))
+def _count_in_windows(problem: Problem, flags: BoolArray, origins: IntArray) -> IntArray:
+    """Count the flagged rows of each window."""
+    total = np.zeros((len(flags) + 1, *flags.shape[1:]), dtype=np.int64)
+    np.cumsum(flags, axis=0, out=total[1:])
+    counts: IntArray = total[origins + problem.pred_len] - total[origins - problem.seq_len]
+    return counts
 
 
 def _usable(problem: Problem, origins: IntArray) -> BoolArray:
@@ -274,104 +233,85 @@ def _usable(problem: Problem, origins: IntArray) -> BoolArray:
     with many, and with those that are missing by the clock, a map would learn to continue held
     values, which forecasts never see.
     """
-    everything = np.ones(len(origins), dtype=bool)
     if problem.missing is None:
-        return everything
-    missing = np.zeros((len(problem.missing) + 1, problem.missing.shape[1]), dtype=np.int64)
-    np.cumsum(problem.missing, axis=0, out=missing[1:])
-    seen = missing[origins + problem.pred_len] - missing[origins - problem.seq_len]
-    whole: BoolArray = (seen == 0).all(axis=1)
-    if whole.sum() >= min(_ENOUGH_COMPLETE * problem.seq_len, len(origins)):
-        return whole
-    length = problem.seq_len + problem.pred_len
-    few = bool(seen.mean() <= _USABLE_MISSING * length)
-    return everything if few else ~everything
+        return np.ones(len(origins), dtype=bool)
+    n_missing = _count_in_windows(problem, problem.missing, origins)
+    is_whole: BoolArray = (n_missing == 0).all(axis=1)
+    if is_whole.sum() >= min(4 * problem.seq_len, len(origins)):
+        return is_whole
+    share = n_missing.mean() / (problem.seq_len + problem.pred_len)
+    return np.full(len(origins), share <= 0.4)
 
 
-def _like_before(problem: Problem, origins: IntArray, n_training: int) -> IntArray:
+def _without_jumps(problem: Problem, windows: TimedOrigins, n_training: int) -> IntArray:
     """Leave out windows of the split that hold what strengths chosen before it know nothing of.
 
     One series of 336 that a new product made rise to 2300 deviations made the ridges of all the
     others err four times as much.
     """
     size = np.abs(problem.values[:, : problem.n_targets]).max(axis=1)
-    first, end = origins - problem.seq_len, origins + problem.pred_len
-    seen = np.zeros(len(size) + 1, dtype=np.int64)
-    np.add.at(seen, first[:n_training], 1)
-    np.add.at(seen, end[:n_training], -1)
-    before = size[np.cumsum(seen[:-1]) > 0]
-    far = np.concatenate([[0], np.cumsum(size > _FARTHEST * before.max(initial=1.0))])
-    near: BoolArray = far[end] == far[first]
-    return origins[n_training:][near[n_training:]]
+    training, late = windows.origins[:n_training], windows.origins[n_training:]
+    n_begun = np.bincount(training - problem.seq_len, minlength=len(size) + 1)
+    n_ended = np.bincount(training + problem.pred_len, minlength=len(size) + 1)
+    is_learnt = np.cumsum(n_begun - n_ended)[:-1] > 0
+    is_far = size > 10 * size[is_learnt].max(initial=1.0)
+    is_near: BoolArray = _count_in_windows(problem, is_far, late) == 0
+    return late[is_near]
 
 
-def _thinned(problem: Problem, origins: IntArray) -> IntArray:
-    """Keep so many that can be compared, spread over all."""
-    n_most = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
-    return origins[spread_places(len(origins), min(n_most, _WINDOWS_PER_STRETCH))]
-
-
-def _stretch_borders(
-    training: IntArray, steps: IntArray, split: int | None
-) -> list[tuple[int, int]]:
-    """Cut the second half of the training windows into stretches; the split is the last one."""
-    if not len(training):
-        return []
-    n_parts = _N_STRETCHES if split is None else _N_STRETCHES - 1
-    places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(np.int64)
-    borders = training[places]
-    borders[-1] += 1
-    if split is not None:
-        borders = np.concatenate([borders, [int(steps[-1]) + 1]])
-        borders[-2] = split
-    return [(int(a), int(b)) for a, b in pairwise(borders)]
-
-
-def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
-    """Forecast some windows by every candidate and strength; None where no truth is known."""
-    solutions = [(c, e.all_forecasters(len(origins))) for c, e in competition.equations()]
+def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
+    """Forecast some windows by every candidate and strength; nothing where no truth is known."""
+    problem = competition.problem
+    n_outputs = problem.n_targets * problem.pred_len
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
+    # Spread over the stretch, and fewer where they are large.
+    n_most = min(max(1_000_000 // n_outputs, 32), 256)
+    origins = origins[spread_places(len(origins), n_most)]
+    ridges = {c: equations.decomposed() for c, equations in competition.equations()}
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
-    for windows in gather(competition.problem, origins):
-        size = max(1, _FORECAST_BYTES // (n_forecasts * windows.future[0].size * 4))
-        for start in range(0, len(windows.last), size):
-            part = Windows(*(a[start : start + size] for a in windows))
-            # Errors, not forecasts: where these are good, little is left of their products.
-            errors = np.empty((n_forecasts, *part.future.shape), dtype=np.float32)
-            errors[: len(STRENGTHS)] = -part.future  # of the last value
-            for candidate, maps in solutions:
-                first = competition.candidates.index(candidate) * len(STRENGTHS)
-                for i, forecast in enumerate(competition.forecasts(candidate, maps, part), first):
-                    np.subtract(forecast, part.future, out=errors[i], casting="same_kind")
-            errors *= np.sqrt(part.weight).astype(np.float32)
-            flat = errors.reshape(n_forecasts, -1)
-            products += product(flat, flat.T)
-            total += float(part.weight.sum())
-    return products / total if total else None
+    for windows in gather(problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))):
+        errors = _weighted_errors(competition, ridges, windows)
+        products += product(errors, errors.T)
+        total += float(windows.weight.sum())
+    return [products / total] if total else []
 
 
-def _weigh(
-    competition: Competition, stretches: list[Stretch], *, noise: float
-) -> tuple[Float64Array, IntArray]:
+def _weighted_errors(
+    competition: Competition, ridges: dict[Candidate, Decomposition], windows: Windows
+) -> Float32Array:
+    """Return the errors of all forecasts, (n_forecasts, n_truths), times roots of weights.
+
+    Errors, not forecasts: where these are good, little is left of their products.
+    """
+    root = np.sqrt(windows.weight).ravel()
+    of_last_value = (-windows.future.ravel() * root).astype(np.float32)
+    errors = [of_last_value] * len(STRENGTHS)
+    for candidate, decomposition in ridges.items():
+        for forecast in competition.forecasts(candidate, decomposition, windows):
+            error = (forecast - windows.future).ravel() * root
+            errors.append(error.astype(np.float32))
+    return np.stack(errors)
+
+
+def _weigh(trial: _Trial) -> tuple[Float64Array, IntArray]:
     """Return each candidate its weight and its strength; the last value where none was compared."""
-    candidates = competition.candidates
+    candidates, stretches = trial.competition.candidates, trial.stretches
+    learns = np.array([candidate.kind != "last" for candidate in candidates])
     if not stretches:
-        weights = np.array([float(candidate == _FALLBACK) for candidate in candidates])
-        return weights, np.zeros(len(candidates), dtype=np.int64)
+        return 1.0 - learns, np.zeros(len(candidates), dtype=np.int64)
     chosen = choose_strengths(stretches, len(STRENGTHS))
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
-    margins = np.array([c.margin + noise * (c != _FALLBACK) for c in candidates])
+    margins = np.array([candidate.margin for candidate in candidates]) + trial.noise * learns
     return choose_weights(stretches, chosen, len(STRENGTHS), margins=margins), chosen
 
 
 def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     problem, candidates = competition.problem, competition.candidates
-    pairs = list(zip(candidates, weights, strict=True))
-    own = np.zeros((len(competition.columns.gram), problem.seq_len, problem.pred_len))
-    mixed = np.zeros(competition.mixed.cross.shape[1:])
-    skip = [c for c, w in pairs if w < _NEGLIGIBLE]
-    for candidate, equations in competition.equations(skip):
+    own = np.zeros_like(competition.columns.cross)
+    mixed = np.zeros_like(competition.mixed.cross[0])
+    negligible = [c for c, weight in zip(candidates, weights, strict=True) if weight < 1e-6]
+    for candidate, equations in competition.equations(negligible):
         place = candidates.index(candidate)
         maps = weights[place] * equations.solve(STRENGTHS[chosen[place]])
         used = competition.features(candidate)
@@ -379,5 +319,12 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
             mixed[used] += maps[0]
         else:
             own[:, used] += maps
-    blend = {str(c): round(float(w), 4) for c, w in pairs}
-    return LinearFit(own, mixed, competition.mixed_len, problem.effect, blend, problem.calendar)
+    blend = {str(c): round(float(w), 4) for c, w in zip(candidates, weights, strict=True)}
+    return LinearFit(
+        own.astype(np.float32),
+        mixed.astype(np.float32),
+        competition.mixed_len,
+        problem.effect.astype(np.float32),
+        blend,
+        problem.calendar,
+    )

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from skinformer.algebra import product
-from skinformer.ridge.sums import Windows, mixed_features
-from skinformer.timeline.arrays import Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 
 
@@ -21,7 +16,7 @@ class PhaseMaps(NamedTuple):
     1993, Varying-coefficient models).
 
     places: (n_fields, 60), how cells of the calendar are numbered, see `Cells`.
-    waves: (n_times, n_waves), 1, and sines and cosines of each time; a cell's number modulo
+    waves: (n_times, n_waves), 1, and cosines and sines of each time; a cell's number modulo
     `n_times` is its time.
     own: (seq_len, n_own), what is read of a target's distances: by each number the share of each
     row.
@@ -31,35 +26,15 @@ class PhaseMaps(NamedTuple):
     """
 
     places: IntArray
-    waves: Floats
-    own: Floats
-    others: Floats
-    weights: Floats
-
-    def n_columns(self) -> int:
-        """Return for how many first columns `others` are read, by the width of the weights."""
-        n_read = self.weights.shape[1] // max(self.waves.shape[1], 1) - self.own.shape[1] - 1
-        n_others = self.others.shape[1]
-        return n_read // n_others if n_others else len(self.weights)
-
-    def read(self, past: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
-        """Lay out what the maps read of windows: (n_targets, n_windows, n_features).
-
-        past: distances, (n_windows, seq_len, n_columns), of columns that are not known ahead.
-        cell: of each origin, (n_windows,).
-        """
-        every, n = np.ascontiguousarray(past.transpose(2, 0, 1)), len(past)
-        own = product(every[: len(self.weights)], self.own)
-        others = product(every, self.others).transpose(1, 0, 2).reshape(n, -1)
-        others = np.concatenate([others, np.ones((n, 1))], axis=1)
-        seen = np.concatenate([own, np.broadcast_to(others, (len(own), *others.shape))], axis=2)
-        turned = self.waves[cell % len(self.waves)]
-        return np.asarray((turned[:, :, None] * seen[:, :, None]).reshape(len(own), n, -1))
+    waves: Float32Array
+    own: Float32Array
+    others: Float32Array
+    weights: Float32Array
 
 
 @dataclass(frozen=True)
 class LinearFit:
-    """All that a linear path knows; `LinearPath` forecasts by it, and files hold it.
+    """All that a linear path knows, in float32; `LinearPath` forecasts by it, and files hold it.
 
     ``ŷ = y_L + (y - y_L) W_own + [x - x_L, x_L, 1] W_mixed``.
 
@@ -75,32 +50,13 @@ class LinearFit:
     phases: what is added to the forecast by the time of the day.
     """
 
-    own: Floats
-    mixed: Floats
+    own: Float32Array
+    mixed: Float32Array
     mixed_len: int
-    effect: Floats
+    effect: Float32Array
     blend: dict[str, float]
     calendar: CalendarEffect | None = None
     phases: PhaseMaps | None = None
-
-    def blended(self, windows: Windows) -> Float64Array:
-        """Forecast distances from the last values, (n, pred_len, n_targets), without `phases`."""
-        past, shape = windows.past, windows.future.shape
-        seen = np.ascontiguousarray(past[..., : shape[2]].transpose(2, 0, 1))
-        own, mixed = (np.asarray(maps, dtype=np.float64) for maps in (self.own, self.mixed))
-        out: Float64Array = product(seen, own).transpose(1, 2, 0)
-        if self.mixed_len:
-            features = mixed_features(windows, length=self.mixed_len)
-            out = out + product(features, mixed).reshape(shape)
-        return out
-
-    def rounded(self) -> LinearFit:
-        """Round maps to float32, in which they forecast."""
-        own, mixed, effect = (x.astype(np.float32) for x in (self.own, self.mixed, self.effect))
-        phases = self.phases
-        if phases is not None:
-            phases = PhaseMaps(phases.places, *(x.astype(np.float32) for x in phases[1:]))
-        return replace(self, own=own, mixed=mixed, effect=effect, phases=phases)
 
 
 class LinearFits(NamedTuple):
@@ -115,8 +71,3 @@ class LinearFits(NamedTuple):
     before: LinearFit
     final: LinearFit
     folds: tuple[tuple[int, LinearFit], ...] = ()
-
-    def rounded(self) -> LinearFits:
-        """Round all maps to float32."""
-        folds = tuple((end, fit.rounded()) for end, fit in self.folds)
-        return LinearFits(self.before.rounded(), self.final.rounded(), folds)

@@ -49,51 +49,51 @@ class LinearPath(nn.Module):
         past_calendar, future_calendar: as of `Informer`, for `calendar` and `phases`.
         """
         with torch.autocast(past.device.type, enabled=False):
-            past, future = (self.seen(x.float().nan_to_num()) for x in (past, future))
-            return self._mapped(past, future, past_calendar, future_calendar)
+            past = self.seen(past.float().nan_to_num())
+            future = self.seen(future.float().nan_to_num())
+            # 1. Take off what calendar and columns known ahead do.
+            targets = past[..., : self.n_targets] - self._effect(past, past_calendar)
+            past = torch.cat([targets, past[..., self.n_targets :]], dim=-1)
+            # 2. Map distances from the last value.
+            last = past[:, -1:]
+            distance = past - last
+            forecast = last[..., : self.n_targets] + self.map_distances(distance, last[:, 0])
+            if self.phases is not None and future_calendar is not None:
+                observed = distance[..., : distance.shape[-1] - self.n_known]
+                forecast = forecast + self.phases(observed, future_calendar[:, 0])
+            # 3. Add what they do ahead.
+            return forecast + self._effect(future, future_calendar)
 
     def seen(self, values: Tensor) -> Tensor:
         """Clip columns known ahead to what a `calendar` has seen."""
         return values if self.calendar is None else self.calendar.within(values)
 
-    def _mapped(
-        self,
-        past: Tensor,
-        future: Tensor,
-        past_calendar: Tensor | None,
-        future_calendar: Tensor | None,
-    ) -> Tensor:
-        targets = slice(self.n_targets)
-        own = self.own.transpose(1, 2)
-        taken_off = self._effect(past, past_calendar)
-        if taken_off is not None:
-            remain = past[..., targets] - taken_off
-            past = torch.cat([remain, past[..., self.n_targets :]], dim=-1)
-        last = past[:, -1:]  # (batch, 1, n_inputs)
-        distance = past - last
-        # Maps to the left, windows as columns: then a product rounds the same wherever in the
-        # batch a window stands, which rows of a product do not.
-        seen = distance[:, -own.shape[2] :, targets].permute(2, 1, 0)
-        ahead = own @ seen  # (n_targets, pred_len, batch)
-        forecast = last[..., targets] + ahead.permute(2, 1, 0)
+    def map_distances(self, distance: Tensor, last: Tensor) -> Tensor:
+        """Forecast distances from the last values, (batch, pred_len, n_targets), without `phases`.
+
+        Maps to the left, windows as columns: then a product rounds the same wherever in the batch a
+        window stands, which rows of a product do not.
+
+        distance: windows less their last values, (batch, seq_len, n_inputs).
+        last: the last values, (batch, n_inputs).
+        """
+        own = self.own.mT
+        by_target = distance[:, -own.shape[2] :, : self.n_targets].permute(2, 1, 0)
+        forecast = (own @ by_target).permute(2, 1, 0)
         if self.mixed_len:
             recent = distance[:, -self.mixed_len :].flatten(1)
-            ones = last.new_ones((last.shape[0], 1))
-            features = torch.cat([recent, last[:, 0], ones], dim=1)
+            features = torch.cat([recent, last, torch.ones_like(last[:, :1])], dim=1)
             mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
-        if self.phases is not None and future_calendar is not None:
-            forecast = forecast + self.phases(distance, future_calendar[:, 0])
-        added = self._effect(future, future_calendar)
-        return forecast if added is None else forecast + added
+        return forecast
 
-    def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor | None:
-        """Return the effect of columns known ahead on some steps; None where there is none."""
+    def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
+        """Return the effect of calendar and columns known ahead on some steps."""
         known = values[..., values.shape[-1] - self.n_known :]
         if self.calendar is not None and calendar is not None:
             effect: Tensor = self.calendar(known, calendar)
             return effect
-        return known @ self.effect if self.n_known else None
+        return known @ self.effect
 
 
 class _Calendar(nn.Module):
@@ -124,24 +124,16 @@ class _Calendar(nn.Module):
         if len(self.year):
             time = cell % self.year.shape[1]
             out = out + self.year[cell // len(self.level), time]
-        table = self.known
-        if not table.shape[1]:
-            return out
-        if len(table) == 1:  # of many columns and targets: their products at once would be too many
-            for column, effect in zip(known.unbind(-1), table[0], strict=True):
-                out = out + column[..., None] * effect
-        else:
-            out = out + (known[..., None] * table[cell % len(table)]).sum(dim=-2)
+        # Column by column: their products at once would be too many.
+        for j in range(self.known.shape[1]):
+            out = out + known[..., j, None] * self.known[cell % len(self.known), j]
         return out
 
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
-        n_known = self.known.shape[1]
-        if not n_known:
-            return values
+        first = values.shape[-1] - self.known.shape[1]
         low, high = self.bounds
-        known = values[..., -n_known:].clamp(low, high)
-        return torch.cat([values[..., :-n_known], known], dim=-1)
+        return torch.cat([values[..., :first], values[..., first:].clamp(low, high)], dim=-1)
 
 
 class _Phases(nn.Module):
@@ -155,28 +147,33 @@ class _Phases(nn.Module):
 
     def __init__(self, maps: PhaseMaps) -> None:
         super().__init__()
-        self.n_columns = maps.n_columns()
         _keep(self, maps._asdict())
 
     def forward(self, distance: Tensor, categories: Tensor) -> Tensor:
         """Return what is added to forecasts, (batch, pred_len, n_targets).
 
-        distance: windows less their last values, (batch, seq_len, n_inputs).
+        distance: windows less their last values, without columns known ahead, (batch, seq_len,
+        n_columns).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
         """
-        cell = number_cells(self.places, categories)
-        waves = self.waves[cell % len(self.waves)]
-        maps = self.own, self.others, self.weights
-        own, others, weights = (x.mT for x in maps)
-        # Maps to the left, windows as columns, as in `LinearPath`.
-        every = distance[:, -own.shape[1] :, : self.n_columns].permute(2, 1, 0)
-        shared = (others @ every).flatten(0, 1)
-        shared = torch.cat([shared, torch.ones_like(every[0, :1])])
-        read = own @ every[: len(weights)]
-        read = torch.cat([read, shared.expand(len(weights), -1, -1)], dim=1)
-        turned = (waves.T[:, None] * read[:, None]).flatten(1, 2)
-        added: Tensor = weights @ turned
-        return added.permute(2, 1, 0)
+        features = self.read(distance, number_cells(self.places, categories))
+        return (self.weights.mT @ features).permute(2, 1, 0)
+
+    def read(self, distance: Tensor, cell: Tensor) -> Tensor:
+        """Lay out what the maps read of windows, (n_targets, n_features, batch).
+
+        Maps to the left, windows as columns, as in `LinearPath`.
+
+        cell: of each origin, (batch,).
+        """
+        n_targets = len(self.weights)
+        waves = self.waves[cell % len(self.waves)].T
+        by_column = distance[:, -len(self.own) :].permute(2, 1, 0)
+        own = self.own.T @ by_column[:n_targets]
+        others = (self.others.T @ by_column).flatten(0, 1)
+        others = torch.cat([others, torch.ones_like(by_column[0, :1])])
+        read = torch.cat([own, others.expand(n_targets, -1, -1)], dim=1)
+        return (waves[:, None] * read[:, None]).flatten(1, 2)
 
 
 def _keep(module: nn.Module, found: Mapping[str, object]) -> None:

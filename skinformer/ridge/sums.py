@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product
+from skinformer.algebra import eigenvectors, product, solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.cycle import CalendarEffect, RowCells
-from skinformer.timeline.windows import window_rows
+from skinformer.timeline.windows import spread_places, window_rows
 
-_CHUNK_BYTES = 16_000_000  # of windows at a time
+#: Strengths of the ridge, per window: standardised columns make them comparable.
+STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
+_TINY = 1e-300  # a weight of 0 leaves sums of 0
 
 
 class Windows(NamedTuple):
@@ -28,6 +30,27 @@ class Windows(NamedTuple):
     future: Float64Array
     last: Float64Array
     weight: Float64Array
+
+
+class TimedOrigins(NamedTuple):
+    """Windows by their origins, the rows of their first forecast steps, and the time of each."""
+
+    origins: IntArray
+    steps: IntArray
+
+    def take(self, places: IntArray | BoolArray | slice) -> TimedOrigins:
+        """Return some of them."""
+        return TimedOrigins(self.origins[places], self.steps[places])
+
+    def ending_before(self, split: int | None, pred_len: int) -> TimedOrigins:
+        """Return those, in order of time, whose truths all lie before a split; all without one."""
+        if split is None:
+            return self
+        return self.take(slice(int(np.searchsorted(self.steps, split - pred_len, side="right"))))
+
+    def thinned(self, n_most: int) -> TimedOrigins:
+        """Return so many at most, spread over all."""
+        return self.take(spread_places(len(self.origins), n_most))
 
 
 class Problem(NamedTuple):
@@ -55,41 +78,104 @@ class Problem(NamedTuple):
     cycle: RowCells | None = None
     calendar: CalendarEffect | None = None
 
+    @property
+    def n_known(self) -> int:
+        """Number of last columns that are known ahead."""
+        return len(self.effect)
 
-def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
-    """Read the windows of origins, their first forecast steps, in chunks of at most 16 MB."""
-    length = problem.seq_len + problem.pred_len
-    size = max(1, _CHUNK_BYTES // (8 * length * problem.values.shape[1]))
+    @property
+    def n_observed(self) -> int:
+        """Number of first columns, those that are not known ahead."""
+        return int(self.values.shape[1]) - self.n_known
+
+
+def gather(problem: Problem, origins: IntArray, n_most: int | None = None) -> Iterator[Windows]:
+    """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
+    seq_len, length = problem.seq_len, problem.seq_len + problem.pred_len
+    size = max(16_000_000 // (8 * length * problem.values.shape[1]), 1)
+    size = min(size, n_most or size)
+    origins = np.sort(origins)
     for start in range(0, len(origins), size):
         chunk = origins[start : start + size]
-        places = window_rows(chunk - problem.seq_len, length)
-        first, end = int(places.min()), int(places.max()) + 1
-        # PERF: windows side by side share nearly all of their rows.
-        if end - first < places.size:
-            rows = remaining(problem, np.arange(first, end))[places - first]
-        else:
-            rows = remaining(problem, places)
-        past, future = rows[:, : problem.seq_len], rows[:, problem.seq_len :]
-        future, last = future[..., : problem.n_targets], past[:, -1]
+        windows = _read_windows(problem, window_rows(chunk - seq_len, length))
+        last = windows[:, seq_len - 1]
+        distance = windows - last[:, None]
+        past, future = distance[:, :seq_len], distance[:, seq_len:, : problem.n_targets]
         weight = np.ones_like(future)
         if problem.weight is not None:
             weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(np.float64)
-        future = future - last[:, None, : problem.n_targets]
-        yield Windows(past - last[:, None], future, last, weight)
+        yield Windows(past, future, last, weight)
 
 
-def remaining(problem: Problem, places: IntArray) -> Float64Array:
+def _read_windows(problem: Problem, rows: IntArray) -> Float64Array:
+    """Read windows by their rows, in ascending order, see `remaining`."""
+    first, end = rows[0, 0], rows[-1, -1] + 1
+    if end - first > rows.size:
+        return remaining(problem, rows)
+    # PERF: windows side by side share nearly all of their rows.
+    return np.asarray(remaining(problem, np.arange(first, end))[rows - first])
+
+
+def remaining(problem: Problem, rows: IntArray) -> Float64Array:
     """Read rows, (…, n_columns), without the effects of calendar and columns known ahead."""
-    rows = np.nan_to_num(problem.values[places].astype(np.float64), copy=False)
-    known = rows[..., rows.shape[-1] - len(problem.effect) :]
-    targets = rows[..., : problem.n_targets]
+    out = np.nan_to_num(problem.values[rows].astype(np.float64), copy=False)
+    targets, known = out[..., : problem.n_targets], out[..., problem.n_observed :]
     if problem.calendar is not None and problem.cycle is not None:
         if problem.calendar.known.shape[1]:
             np.clip(known, *problem.calendar.bounds, out=known)
-        targets -= problem.calendar.of_rows(known, problem.cycle.of_row[places])
-    elif len(problem.effect):
+        targets -= problem.calendar.of_rows(known, problem.cycle.of_row[rows])
+    elif problem.n_known:
         targets -= known @ problem.effect
-    return rows
+    return out
+
+
+class Equations(NamedTuple):
+    """Normal equations per unit of weight, of each group of targets, see `Sums`."""
+
+    gram: Float64Array
+    cross: Float64Array
+
+    def of_features(self, used: IntArray) -> Equations:
+        """Return the equations of some features."""
+        return Equations(self.gram[:, used[:, None], used], self.cross[:, used])
+
+    def solve(self, penalty: float | Float64Array) -> Float64Array:
+        """Return the maps of least mean squared error plus a penalty times their squared size.
+
+        penalty: one number, or one of each feature.
+        """
+        return solution(self.gram + penalty * np.eye(self.gram.shape[-1]), self.cross)
+
+    def unexplained(self, maps: Float64Array) -> float:
+        """Return the mean squared error that maps leave, less that of maps of zeros."""
+        return float((maps * (product(self.gram, maps) - 2 * self.cross)).sum())
+
+    def decomposed(self) -> Decomposition:
+        """Decompose the equations, to forecast by many strengths."""
+        values, vectors = eigenvectors(self.gram)
+        cross = product(vectors.swapaxes(1, 2), self.cross)
+        return Decomposition(np.maximum(values, 0), vectors, cross)
+
+
+class Decomposition(NamedTuple):
+    """Ridges of all strengths by one decomposition, ``gram = V diag(d) V'``.
+
+    The map of a strength is ``V diag(1 / (d + strength)) V' cross``.
+
+    eigenvalues: d, (n_groups, n_features).
+    vectors: V, (n_groups, n_features, n_features).
+    cross: ``V' cross``, (n_groups, n_features, n_outputs).
+    """
+
+    eigenvalues: Float64Array
+    vectors: Float64Array
+    cross: Float64Array
+
+    def forecasts(self, features: Floats) -> Iterator[Float64Array]:
+        """Map features, (n_groups, n, n_features), by the ridge of each of `STRENGTHS`."""
+        turned = product(features.astype(np.float64), self.vectors)
+        for strength in STRENGTHS:
+            yield product(turned / (self.eigenvalues[:, None] + strength), self.cross)
 
 
 class Sums(NamedTuple):
@@ -111,13 +197,20 @@ class Sums(NamedTuple):
     @classmethod
     def of_sizes(cls, n_groups: int, n_features: int, n_outputs: int) -> Sums:
         """Start from nothing."""
-        shapes = (n_features, n_features), (n_features, n_outputs), (n_outputs,)
-        return cls(*(np.zeros((n_groups, *shape)) for shape in shapes))
+        gram = np.zeros((n_groups, n_features, n_features))
+        cross = np.zeros((n_groups, n_features, n_outputs))
+        return cls(gram, cross, np.zeros((n_groups, n_outputs)))
 
     @classmethod
     def total(cls, parts: Sequence[Sums]) -> Sums:
         """Add sums up."""
         return cls(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
+
+    @classmethod
+    def leave_one_out(cls, parts: list[Sums]) -> Iterator[Sums]:
+        """Add up all parts but the first, then all but the second, and so on."""
+        for i in range(len(parts)):
+            yield cls.total(parts[:i] + parts[i + 1 :])
 
     def add(self, group: int, features: Floats, future: Float64Array, weight: Float64Array) -> None:
         """Add some windows, (n, …) each, as many as fit in memory."""
@@ -139,35 +232,18 @@ class Sums(NamedTuple):
     def add_mixed(self, windows: Windows, *, length: int) -> None:
         """Add the last rows of all columns together, see `mixed_features`."""
         features = mixed_features(windows, length=length)
-        future, weight = (x.reshape(len(features), -1) for x in (windows.future, windows.weight))
-        self.add(0, features, future, weight)
+        n = len(features)
+        self.add(0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1))
 
-    def means(self) -> tuple[Float64Array, Float64Array]:
+    def means(self) -> Equations:
         """Return `gram` and `cross`, each group per unit of its own weight."""
-        total = np.maximum(self.weight.mean(axis=1), _TINY)[:, None, None]
-        return self.gram / total, self.cross / np.maximum(self.weight, _TINY)[:, None]
+        weight = np.maximum(self.weight, _TINY)
+        of_group = np.maximum(self.weight.mean(axis=1), _TINY)
+        return Equations(self.gram / of_group[:, None, None], self.cross / weight[:, None])
 
     def shared(self) -> Sums:
         """Put the groups together, for one map that all targets share."""
         return Sums(*(part.sum(axis=0, keepdims=True) for part in self))
-
-    def turn_over(self, whole: Sums) -> None:
-        """Make the sums over some windows, in place, those over all others of the whole.
-
-        PERF: instead of adding up all the others. What is left of a difference where no truth is
-        left are rounding errors: there it is 0.
-        """
-        for mine, total in zip(self[:2], whole[:2], strict=True):
-            np.subtract(total, mine, out=mine)
-        left = whole.weight - self.weight
-        some = left > _ROUNDING * whole.weight
-        self.weight[:] = np.where(some, left, 0.0)
-        self.cross[:] *= some[:, None]
-        self.gram[:] *= np.asarray(some.any(axis=1))[:, None, None]
-
-
-_TINY = 1e-300  # a weight of 0 leaves sums of 0
-_ROUNDING = 1e-9  # of a weight: what differences of sums may leave of nothing
 
 
 def mixed_features(windows: Windows, *, length: int) -> Float64Array:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.serving.signature import Signature, plain
-from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, join_series
 
@@ -38,13 +38,11 @@ class WindowInputs(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Rows of X: their series by number of name, their steps on a clock, and their values."""
+    """Rows of X: the names of their series, their clock, and values by (number of series, step)."""
 
     names: pd.Index | None
-    owner: IntArray
-    steps: IntArray
     clock: Clock
-    values: Float64Array
+    values: pd.DataFrame
 
 
 def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:
@@ -95,26 +93,24 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
         owner, start = _ends(rows, len(signature.targets))
     else:
         owner, start = _at(origins, rows, signature)
+    # 1. The rows of each window; missing ones are missing values.
     steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
-    length = steps.shape[1]
-    numbers = pd.Index(np.arange(rows.owner.max() + 1))
-    there = join_series(numbers, rows.owner, pd.Index(rows.steps))
-    wanted = join_series(numbers, np.repeat(owner, length), pd.Index(steps.ravel()))
-    found = there.get_indexer(wanted).reshape(steps.shape)
-    values = np.where(found[..., None] < 0, np.nan, rows.values[found])
-
-    ahead = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]
+    n_windows, length = steps.shape
+    wanted = pd.MultiIndex.from_arrays([np.repeat(owner, length), steps.ravel()])
+    values = rows.values.reindex(wanted).to_numpy().reshape(n_windows, length, -1)
+    past = values[:, : signature.seq_len]
+    future = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]
     if not signature.may_miss:
-        _check_ahead(ahead, signature, rows.clock, start)
-    series = _numbers(rows.names, signature)[owner]
-    inputs = {"past": values[:, : signature.seq_len], "future": ahead, "series": series}
+        _check_ahead(future, signature, rows.clock, start)
+    # 2. The graph's inputs.
+    inputs = {"past": past, "future": future, "series": _numbers(rows.names, signature)[owner]}
     if "calendar" in signature.inputs:
-        every, place = np.unique(steps, return_inverse=True)
-        fields = calendar_values(rows.clock.labels(every), signature.calendar)
-        inputs["calendar"] = fields.astype(np.int64)[place.reshape(steps.shape)]
+        fields = calendar_values(rows.clock.labels(steps.ravel()), signature.calendar)
+        inputs["calendar"] = fields.astype(np.int64).reshape(n_windows, length, -1)
     times = rows.clock.labels(steps[:, signature.seq_len :].ravel())
     labels = join_series(rows.names, np.repeat(owner, signature.pred_len), times)
-    return WindowInputs({n: np.ascontiguousarray(inputs[n]) for n in signature.inputs}, labels)
+    given = {name: np.array(inputs[name]) for name in signature.inputs}
+    return WindowInputs(given, labels)
 
 
 def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
@@ -130,6 +126,24 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
         )
     clock = clock_for(distinct, step)
     steps = clock.steps(time)
+    _check_steps(X.index, time, steps, clock)
+    place = {plain(name): i for i, name in enumerate(X.columns)}
+    lacking = [name for name in signature.known if name not in place]
+    if lacking:
+        raise ValueError(
+            f"X has no column {lacking[0]!r}, which the model knows ahead: put its values in, "
+            "those of the steps to forecast, too."
+        )
+    values = pd.DataFrame(np.nan, [owner, steps], range(len(signature.columns)))
+    for j, name in enumerate(signature.columns):
+        if name in place:
+            column = X.iloc[:, place[name]]
+            values[j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _Rows(names, clock, values)
+
+
+def _check_steps(index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock) -> None:
+    """Raise if rows lie between two steps, or two of them on one."""
     off = steps == OFF_GRID
     if off.any():
         raise ValueError(
@@ -137,16 +151,13 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
             f"{time[off][0]}: an exported model counts steps as its fit did. Bring X to that step, "
             "as by X.resample(...)."
         )
-    double = X.index.duplicated()
+    double = index.duplicated()
     if double.any():
         raise ValueError(
             f"X holds {int(double.sum())} rows of a step that another row has, the first at "
-            f"{X.index[double][0]}: a step has one value. Keep one of them, as by "
+            f"{index[double][0]}: a step has one value. Keep one of them, as by "
             'X[~X.index.duplicated(keep="last")].'
         )
-    places = {plain(name): i for i, name in enumerate(X.columns)}
-    given = [_column(X, places, name, signature) for name in signature.columns]
-    return _Rows(names, owner, steps, clock, np.column_stack(given))
 
 
 def _split(index: pd.Index, signature: Signature) -> tuple[IntArray, pd.Index | None, pd.Index]:
@@ -176,41 +187,29 @@ def _in_zone(time: Any, tz: str | None) -> Any:
     return time if tz is None else time.tz_convert(tz)
 
 
-def _column(X: pd.DataFrame, places: dict[Any, int], name: Any, signature: Signature) -> AnyArray:
-    """Read a column as numbers, NaN where it may be left out."""
-    if name in places:
-        return X.iloc[:, places[name]].to_numpy(dtype=np.float64, na_value=np.nan)
-    if name in signature.known:
-        raise ValueError(
-            f"X has no column {name!r}, which the model knows ahead: put its values in, those of "
-            "the steps to forecast, too."
-        )
-    return np.full(len(X), np.nan)
-
-
 def _ends(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
     """Find each series' first step without a truth after it."""
-    n_series = 1 if rows.names is None else len(rows.names)
-    end = np.full(n_series, np.iinfo(np.int64).min)
-    known = ~np.isnan(rows.values[:, :n_targets]).any(axis=1)
-    np.maximum.at(end, rows.owner[known], rows.steps[known] + 1)
-    never = np.flatnonzero(end == np.iinfo(np.int64).min)
+    known = rows.values[rows.values.iloc[:, :n_targets].notna().all(axis=1)]
+    owner = known.index.get_level_values(0)
+    last = known.index.get_level_values(1).to_series().groupby(owner).max()
+    series = np.arange(1 if rows.names is None else len(rows.names))
+    never = np.setdiff1d(series, last.index)
     if len(never):
         of = "" if rows.names is None else f" of {rows.names[never[0]]!r}"
         raise ValueError(
             f"X holds no row{of} whose targets are all known: a forecast starts after such a row. "
             "Put the latest history in."
         )
-    return np.arange(n_series), end
+    return series, last.to_numpy() + 1
 
 
 def _at(origins: Any, rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
     """Place origins."""
     index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
-    time, owner = index, np.zeros(len(index), dtype=np.int64)
+    owner = np.zeros(len(index), dtype=np.int64)
     if rows.names is not None:
-        time, owner = index.get_level_values(1), rows.names.get_indexer(index.get_level_values(0))
-    steps = rows.clock.steps(_in_zone(time, signature.tz))
+        owner = rows.names.get_indexer(index.get_level_values(0))
+    steps = rows.clock.steps(_in_zone(index.get_level_values(-1), signature.tz))
     wrong = (owner < 0) | (steps == OFF_GRID)
     if wrong.any():
         raise ValueError(
@@ -231,11 +230,11 @@ def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
 
 def _check_ahead(ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray) -> None:
     """Raise if a column known ahead lacks a value in a step to forecast."""
-    missing: BoolArray = np.isnan(ahead)
-    if missing.any():
-        window, step, j = np.argwhere(missing)[0]
+    missing = np.argwhere(np.isnan(ahead))
+    if len(missing):
+        window, step, j = missing[0]
         raise ValueError(
-            f"X holds no value of {signature.known[j]!r} at {int(missing[..., j].sum())} steps to "
+            f"X holds no value of {signature.known[j]!r} at {(missing[:, 2] == j).sum()} steps to "
             f"forecast, the first at {clock.labels(start[[window]] + step)[0]}: the model knows "
             "this column ahead. Add rows for these steps, with a missing target."
         )

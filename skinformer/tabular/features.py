@@ -64,6 +64,15 @@ class Pairs(NamedTuple):
     begin: IntArray
     step: IntArray
 
+    @classmethod
+    def of_windows(
+        cls, origins: IntArray, begin: IntArray, steps: IntArray, pred_len: int, n_targets: int = 1
+    ) -> Pairs:
+        """List every step and target of windows, in the order of (n, pred_len, n_targets)."""
+        shape = (len(origins), pred_len, n_targets)
+        window, ahead, target = np.indices(shape).reshape(3, -1)
+        return cls(origins[window], ahead, target, begin[window], steps[window])
+
     def take(self, part: slice | IntArray | BoolArray) -> Pairs:
         """Choose pairs."""
         return Pairs(*[values[part] for values in self])
@@ -158,14 +167,18 @@ class FeatureMaker:
         return details
 
     def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
-        """Make the features of as many pairs as fit in memory: (n, n_features).
+        """Make the features of pairs: (n, n_features).
 
         NaN where nothing is known. The first ones are the anchors: the last value, the mean of the
         last four longest seasons, then of each season the mean of the step's phase in the last four
         of them. Then the other features of the target, the calendar, and the other columns.
         """
-        features = self._features(View(values, pairs, self, clock))
-        return np.column_stack(features).astype(np.float64, copy=False)
+        size = 8192  # pairs at a time
+        chunks = []
+        for start in range(0, max(len(pairs.origin), 1), size):
+            view = View(values, pairs.take(slice(start, start + size)), self, clock)
+            chunks.append(np.column_stack(self._features(view)))
+        return np.concatenate(chunks).astype(np.float64, copy=False)
 
     def _features(self, view: View) -> list[AnyArray]:
         """Make the features of what a view shows, one by one."""

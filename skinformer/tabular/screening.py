@@ -1,4 +1,4 @@
-"""Which columns known ahead tell anything, so that noise is not looked at from eight sides."""
+"""Find columns known ahead that explain nothing, so that noise has one feature for eight."""
 
 from __future__ import annotations
 

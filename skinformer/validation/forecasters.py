@@ -39,14 +39,18 @@ def name_of(forecaster: Any) -> str:
     return name
 
 
-def check_answer(answer: Any, name: str, n_histories: int, horizon: int) -> Float64Array:
-    """Return forecasts as an array (n_histories, horizon); raise if they have another shape."""
+def check_answer(answer: Any, name: str, shape: tuple[int, ...]) -> Float64Array:
+    """Return forecasts as an array; raise if its shape is another one.
+
+    shape: (n_histories, horizon), or (n_histories, horizon, n_levels).
+    """
     forecast = np.asarray(answer, dtype=np.float64)
-    if forecast.shape != (n_histories, horizon):
+    if forecast.shape != shape:
+        of_levels = f" of {shape[2]} levels" if len(shape) > 2 else ""
         raise ValueError(
             f"the forecaster {name!r} in members returned an array of shape {forecast.shape}: "
-            f"predict(history, horizon) of {n_histories} histories and {horizon} steps has to "
-            f"return one of shape ({n_histories}, {horizon}), a row for each history."
+            f"predict(history, horizon) of {shape[0]} histories and {shape[1]} steps{of_levels} "
+            f"has to return one of shape {shape}, a row for each history."
         )
     return forecast
 

@@ -1,6 +1,7 @@
 """Chronos-Bolt and Chronos-2 as members: tiny models with random weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -12,6 +13,7 @@ from chronos.chronos_bolt import ChronosBoltModelForForecasting
 from sklearn.base import clone
 from transformers import T5Config
 
+from skinformer import InformerRegressor
 from skinformer.beside.chronos import ChronosForecaster
 
 SIZES = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
@@ -96,3 +98,25 @@ def test_chronos_2_sees_columns_and_bolt_the_target_alone(pipeline, histories):
     beside = ChronosForecaster(pipeline).predict(histories, 5, past=past, known=known)
     assert np.isfinite(beside).all()
     assert np.array_equal(alone, beside) == isinstance(pipeline, ChronosBoltPipeline)
+
+
+def test_a_model_hands_on_its_columns(pipeline):
+    """Those that are known ahead with their values of the steps ahead."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=60, freq="D")
+    rows = pd.DataFrame(rng.normal(size=(60, 3)), days, ["stock", "price", "load"])
+    model = InformerRegressor(
+        "load", known_future=["price"], seq_len=12, pred_len=3,
+        members=[ChronosForecaster(pipeline)], random_state=0,
+    ).fit(rows)  # fmt: skip
+    ahead = model.make_future_frame()
+    one, other = (model.forecast(ahead.assign(price=price)) for price in (0.5, 1.5))
+    assert one.equals(other) == isinstance(pipeline, ChronosBoltPipeline)
+
+
+@pytest.mark.slow
+def test_the_example_gives_a_weak_member_little_weight(run_example):
+    """Its errors are a quarter larger than the default's."""
+    names = run_example("chronos_member.py")
+    assert names["errors"]["both"] < 1.02 * names["errors"]["default"]
+    assert names["weights"]["ChronosBoltPipeline"] < 0.15

@@ -57,11 +57,6 @@ def df():
     return pd.DataFrame({"load": 100 + 10 * np.sin(np.arange(n) * np.pi / 12) + noise}, index=hours)
 
 
-@pytest.fixture(scope="module")
-def model(df):
-    return InformerRegressor("load", **P).fit(df[:TRAIN])
-
-
 def both(engine, work):
     """Do work here, then on the engine."""
     here = work()
@@ -91,25 +86,8 @@ def test_a_search_finds_what_it_finds_here(engine, df):
     assert here.best_estimator_.forecast().equals(there.best_estimator_.forecast())
 
 
-@pytest.mark.parametrize(("refit", "verbose"), [(False, 0), (4, 1)])
-def test_a_backtest_gives_the_same_table(engine, df, model, refit, verbose):
-    """Fits and forecasts, with the progress bar and without."""
-    if verbose:
-        pytest.importorskip("rich")
-    estimator = InformerRegressor("load", **P) if refit else model
-    options = {"start": df.index[TRAIN], "refit": refit} if refit else {}
-    rows = df if refit else df[TRAIN:]
-    here, there = both(engine, lambda: backtest(estimator, rows, verbose=verbose, **options))
-    pd.testing.assert_frame_equal(here, there, check_exact=True)
-
-
-@pytest.mark.parametrize("engine", [on_dask], ids=["dask"], indirect=True)  # Ray takes minutes
-def test_a_function_goes_there(engine, df):
-    """A notebook's own has no module that a worker could import."""
-
-    def last_value(history, future):
-        return np.repeat(history["load"].iloc[-1], len(future))
-
-    options = {"start": df.index[TRAIN], "horizon": 6}
-    here, there = both(engine, lambda: backtest(last_value, df, df["load"], **options))
+def test_a_backtest_gives_the_same_table(engine, df):
+    """Fits are shared; the forecasts of one fit are made at once."""
+    estimator = InformerRegressor("load", **P)
+    here, there = both(engine, lambda: backtest(estimator, df, start=df.index[TRAIN], refit=4))
     pd.testing.assert_frame_equal(here, there, check_exact=True)

@@ -39,3 +39,11 @@ def test_short_histories_and_gaps_are_forecast():
         forecast[1], FracastForecaster().predict([wave], 6)[0, 2:], rtol=0.01
     )
     assert FracastForecaster().predict([wave], 100).shape == (1, 100)
+
+
+@pytest.mark.slow
+def test_the_example_gains_by_its_member(run_example):
+    """Beside the default, on eight weeks that no fit has seen."""
+    names = run_example("fracast_member.py")
+    assert names["errors"]["both"] < 0.995 * names["errors"]["default"]
+    assert names["weights"]["fracast"] > 0.05

@@ -44,3 +44,11 @@ def test_what_is_no_forecaster_of_sktime_is_refused():
     """A class in place of an instance would fail in every history."""
     with pytest.raises(TypeError, match="pass an instance"):
         SktimeForecaster(NaiveForecaster).predict([np.arange(9.0)], 2)
+
+
+@pytest.mark.slow
+def test_the_example_gains_by_its_member(run_example):
+    """Beside the default, on eight weeks that no fit has seen."""
+    names = run_example("sktime_member.py")
+    assert names["errors"]["both"] < 0.995 * names["errors"]["default"]
+    assert names["weights"]["ThetaForecaster"] > 0.05

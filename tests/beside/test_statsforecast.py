@@ -70,3 +70,12 @@ def test_a_file_names_no_other_class(name):
     """What a file says must not reach beyond the models of the library."""
     with pytest.raises(ValueError, match="is no model"):
         StatsForecaster.from_config({"model": {"class": name, "parameters": {}}})
+
+
+@pytest.mark.slow
+def test_the_example_gains_by_its_member(run_example):
+    """Beside the default, on eight weeks that no fit has seen."""
+    names = run_example("statsforecast_member.py")
+    assert names["errors"]["both"] < 0.995 * names["errors"]["default"]
+    assert names["weights"]["DynamicOptimizedTheta"] > 0.05
+    np.testing.assert_allclose(names["loaded"].forecast(), names["both"].forecast(), rtol=1e-5)

@@ -44,19 +44,19 @@ def test_each_head_is_drawn_with_its_weights_at_their_times(maps):
         assert ax.get_title() == f"head {head + 1}: 2 of 12 selected"
     assert display.ax_ is display.axes_[0]
     assert display.figure_.get_suptitle() == (
-        "encoder, layer 1, forecasts from Saturday, 13 January 2024, 12:00\n"
+        "encoder, layer 1, forecasts from 2024-01-13 12:00\n"
         "hatched: not selected, takes the mean of what it may see"
     )
-    assert display.figure_.get_supxlabel() == "looked at (keys), time"
-    assert display.figure_.get_supylabel() == "looking (queries), time"
-    bar = display.figure_.axes[-1]
-    assert bar.get_ylabel().replace("\n", " ") == "attention weight (0.083 if even)"
+    first, second = display.axes_
+    assert first.get_xlabel() == second.get_xlabel() == "keys, time"
+    assert [first.get_ylabel(), second.get_ylabel()] == ["queries, time", ""]
+    assert display.figure_.axes[-1].get_ylabel() == "attention weight (0.083 if even)"
 
 
 def test_queries_that_are_not_selected_are_hatched(maps):
     """Even weights would look like a finding."""
-    display = AttentionDisplay.from_maps(maps, head=2)
-    (ax,) = display.axes_
+    display = AttentionDisplay.from_maps(maps)
+    ax = display.axes_[1]
     each = find(maps, "encoder")
     hatched = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
     left_out = np.flatnonzero(~each.selected[1])
@@ -64,14 +64,13 @@ def test_queries_that_are_not_selected_are_hatched(maps):
     tops = date2num(each.query_times["first"].iloc[left_out])
     np.testing.assert_allclose([patch.get_y() for patch in hatched], tops)
     assert all(patch.get_x() == ax.get_xlim()[0] for patch in hatched)
-    assert ax.get_xlabel() == "looked at (keys), time"
     dense = AttentionDisplay.from_maps(maps, where="cross")
     assert not dense.ax_.patches
     assert dense.ax_.get_title() == "head 1"
 
 
 def test_keys_that_may_not_be_seen_are_left_out(maps, pyplot):
-    """Their weight of zero is no choice; the origin is marked, in any style."""
+    """Their weight of zero is no choice, in any style."""
     for style in ("default", "dark_background"):
         with pyplot.style.context(style):
             display = AttentionDisplay.from_maps(maps, where="decoder", origin=maps[-1].origin)
@@ -79,28 +78,25 @@ def test_keys_that_may_not_be_seen_are_left_out(maps, pyplot):
         mesh = ax.collections[0]
         np.testing.assert_array_equal(mesh.get_array().mask, ~each.visible)
         ground, hidden = np.array(ax.get_facecolor()[:3]), mesh.cmap.get_bad()[:3]
-        assert 0.1 < np.abs(ground - hidden).max() < 0.3
+        assert 0.4 < np.abs(ground - hidden).max() < 0.6
         np.testing.assert_allclose(mesh.cmap(0.0)[:3], ground, atol=0.01)
-        assert date2num(maps[-1].origin) in [line.get_xdata()[0] for line in ax.lines]
         assert display.figure_.get_suptitle().endswith("\ngrey: later, may not be seen")
         assert display.attention is [m for m in maps if m.where == "decoder"][-1]
 
 
 def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
-    """A list of axes, one for each head, or one for a head alone."""
+    """A list of axes, one for each head."""
     index = hours.index.tz_localize("Pacific/Auckland")
     model = InformerRegressor(members=["network"], random_state=0, **SIZES).fit(
         hours[:300].set_axis(index[:300])
     )
-    figure, axes = pyplot.subplots(1, 3)
-    display = AttentionDisplay.from_estimator(model, where="cross", ax=axes[:2])
-    assert list(display.axes_) == list(axes[:2])
+    figure, axes = pyplot.subplots(1, 2)
+    display = AttentionDisplay.from_estimator(model, where="cross", ax=axes)
+    assert list(display.axes_) == list(axes)
     assert display.figure_ is figure
     assert figure.get_suptitle() == ""
-    label = axes[0].get_xlabel()
-    assert label == "looked at (keys), time (Pacific/Auckland)"
-    again = display.plot(head=1, ax=axes[2])
-    assert again.ax_ is axes[2]
+    assert axes[1].get_xlabel() == "keys, time (Pacific/Auckland)"
+    assert axes[1].get_ylabel() == "queries, time (Pacific/Auckland)"
 
 
 @pytest.mark.slow
@@ -113,31 +109,26 @@ def test_one_head_and_eight(n_heads, hours):
     assert len(display.axes_) == n_heads
     rows = {round(ax.get_position().y0, 3) for ax in display.axes_}
     assert len(rows) == -(-n_heads // 4)
-    assert "forecasts from time 400" in display.figure_.get_suptitle()
+    assert "forecasts from 400" in display.figure_.get_suptitle()
     display.figure_.canvas.draw()
 
 
 def test_what_cannot_be_drawn_is_refused(maps):
     """In words that say what there is."""
-    text = "where='encoder', layer=3 is none of the maps; they are of [('encoder', 1), "
+    text = "(where, layer)=('encoder', 3) must be one of [('cross', 1), ('decoder', 1), ('enc"
     with pytest.raises(ValueError, match=re.escape(text)):
         AttentionDisplay.from_maps(maps, layer=3)
-    text = "origin=7 is none of the maps; they begin at 2024-01-13 12:00:00 to 2024-01-13 18:00:00."
+    text = "origin=7 must be one of [Timestamp('2024-01-13 12:00:00'), "
     with pytest.raises(ValueError, match=re.escape(text)):
         AttentionDisplay.from_maps(maps, origin=7)
-    for head in (0, 3, 1.5, "1"):
-        text = f"head={head!r} must be one of 1 to 2, or None for all heads beside one another."
-        with pytest.raises(ValueError, match=re.escape(text)):
-            AttentionDisplay.from_maps(maps, head=head)
-    text = "ax holds 1 axes for 2 heads. Pass one for each, or head=1 for one alone."
-    display = AttentionDisplay.from_maps(maps, head=1)
-    with pytest.raises(ValueError, match=re.escape(text)):
+    display = AttentionDisplay.from_maps(maps)
+    with pytest.raises(ValueError, match=r"^ax holds 1 axes, and 2 are drawn on: pass one each"):
         display.plot(ax=display.ax_)
-    with pytest.raises(ValueError, match="maps are empty: pass what attention_maps gives"):
+    with pytest.raises(ValueError, match="maps must be what attention_maps gives"):
         AttentionDisplay.from_maps([])
     parts = [getattr(maps[0], name) for name in AttentionMap.__dataclass_fields__]
     named = [AttentionMap(*parts[:3], name, *parts[4:]) for name in "ab"]
-    text = "maps hold 2 series: one is drawn. Pass [m for m in maps if m.series == 'a']."
+    text = "maps hold several series: one is drawn. Pass [m for m in maps if m.series == 'a']."
     with pytest.raises(ValueError, match=re.escape(text)):
         AttentionDisplay.from_maps(named)
 

@@ -124,8 +124,7 @@ def test_names_are_text_in_pictures_too(hostile):
     assert "i" not in page.tags
     assert page.text.count(EVIL) >= 5
     written = "".join(page.pictures)  # glyphs, each text in a comment before them
-    assert escape(EVIL[:24], quote=False) in written
-    assert escape(EVIL, quote=False) not in written  # too long to be drawn
+    assert escape(EVIL, quote=False) in written
     assert r"cost $\oops$" in written
 
 
@@ -153,7 +152,6 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
         "There are too few origins, or they overlap too much, to test that.",
         "is to hold 80 % of the truth held 100 %: it is wider than needed. It is 2.5 MW wide",
         "forecaster MAE WAPE RMSE bias skill Diebold–Mariano p-value coverage width model 2 20 %",
-        "steps ahead forecasts MAE RMSE bias coverage width skill 1 2 1 1 1 100 % 2.5 75 % 2 2",
     ):
         assert said in text
 
@@ -197,7 +195,8 @@ def test_series_are_told_apart(hostile, panel):
 
 def test_of_several_forecasts_of_a_time_the_nearest_is_drawn():
     """The farthest would make residuals larger than they need be."""
-    overlapping = told("load", [2, 1, 3], np.zeros(3), [7.0, 5.0, 9.0]).assign(time=[4, 4, 5])
+    overlapping = told("load", [2, 1, 3], np.zeros(3), [7.0, 5.0, 9.0])
+    overlapping = overlapping.assign(time=[4, 4, 5], series="")
     nearest = TargetFacts("load", None, {"model": overlapping}, None).nearest
     assert nearest["forecast"].tolist() == [5.0, 9.0]
 
@@ -245,6 +244,7 @@ def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
         result = result.assign(**{"q0.5": 10.0})
     page = Page(write_report(tmp_path / "r.html", result).read_text("utf-8"))
     assert len(page.pictures) >= 2
+    assert "coverage" not in page.text.partition("Words")[0]  # of no range
 
 
 def test_settings_name_versions_and_parameters(tmp_path):
@@ -252,9 +252,8 @@ def test_settings_name_versions_and_parameters(tmp_path):
     naive = SeasonalNaive(24, target=["load"])
     path = write_report(tmp_path / "r.html", halves(), estimator=naive)
     text = Page(path.read_text("utf-8")).text
-    assert f"SeasonalNaive {naive!r}" in text
+    assert f"The model {naive!r}" in text
     assert f"pandas {pd.__version__}" in text
-    assert "times 2024-01-01 to 2024-01-02 23:00 origins 2, 2024-01-01 to 2024-01-02" in text
 
 
 def test_matplotlib_is_asked_for_by_name(monkeypatch, tmp_path):

@@ -263,6 +263,29 @@ def test_it_is_drawn_explained_backtested_and_has_ranges(months):
     assert model.forecast().index[0] == pd.Timestamp("2024-04-01")
 
 
+def test_ranges_are_wide_where_its_quantiles_lie_far_apart():
+    """A forecaster may know which days are wild before they come."""
+    rng = np.random.default_rng(0)
+    size = np.repeat(rng.choice([1.0, 8.0], 120), 8)  # of days of eight rows
+    index = pd.date_range("2024-01-01", periods=len(size), freq="3h")
+    frame = pd.DataFrame({"y": 100 + size * rng.normal(size=len(size))}, index)
+
+    def knowing(history, horizon, *, levels=None):
+        ends = [int(np.abs(frame["y"].to_numpy() - rows[-1]).argmin()) + 1 for rows in history]
+        ahead = np.stack([np.resize(size[end:], horizon) for end in ends])
+        if levels is None:
+            return np.full(ahead.shape, 100.0)
+        return 100 + ahead[..., None] * 2.5 * (np.array(levels) - 0.5)
+
+    options = {"loss": [0.1, 0.5, 0.9], "seq_len": 16, "pred_len": 8, **QUICK}
+    model = InformerRegressor("y", members=[knowing], **options).fit(frame[:640])
+    low, high = model.predict_interval(frame[640:], coverage=0.8).T
+    wild = size[640:] > 1
+    assert (high - low)[wild].mean() > 4 * (high - low)[~wild].mean()
+    inside = (low <= frame["y"][640:]) & (frame["y"][640:] <= high)
+    assert 0.7 < inside.mean() < 0.9
+
+
 def test_a_search_chooses_among_forecasters_and_their_parameters(months):
     grid = {"members": [[Level()], [repeat_season]]}
     model = InformerRegressor("y", members=[Level()], **MONTHS)
@@ -271,6 +294,9 @@ def test_a_search_chooses_among_forecasters_and_their_parameters(months):
     grid = {"members__level__n_rows": [1, 24]}
     search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=6)).fit(months)
     assert search.best_estimator_.members[0].n_rows in (1, 24)
+    several = InformerRegressor("y", members=[Level(2), repeat_season, Level(24)])
+    several.set_params(**{"members__level-2__n_rows": 5})
+    assert [several.members[0].n_rows, several.members[2].n_rows] == [2, 5]
 
 
 def test_clones_and_pickles_forecast_the_same(months):
@@ -286,8 +312,8 @@ def test_a_file_holds_what_its_class_builds_again(months, tmp_path):
     model.save(path)
     with pytest.raises(skinformer.ModelFileError, match=r"forecasters=\[Level\]"):
         skinformer.load(path)
-    for given in (Level, Level(24)):
-        loaded = skinformer.load(path, forecasters=[given])
+    for given in ([Level], [Level(2), Level(24)]):
+        loaded = skinformer.load(path, forecasters=given)
         pd.testing.assert_frame_equal(loaded.forecast(), model.forecast())
 
 

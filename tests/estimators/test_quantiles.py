@@ -72,14 +72,14 @@ def outputs_of(monkeypatch):
     """Give the function that tells what a head says of windows, by which ranges are made."""
     seen, features_of = [], forecaster.features_of
 
-    def spy(outputs, *args, **options):
+    def spy(fit, outputs, *args):
         seen.append(outputs)
-        return features_of(outputs, *args, **options)
+        return features_of(fit, outputs, *args)
 
     def told(model, rows):
         seen.clear()
         model.predict(rows)
-        return seen[0][:, :, 0]  # (n_windows, pred_len, n_outputs), of the first target
+        return seen[0][:, :, 0]  # (n_windows, pred_len, n_outputs), earlier windows behind
 
     monkeypatch.setattr(forecaster, "features_of", spy)
     return told

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.evaluation import explain, forecast_parts, importance
-from skinformer.evaluation.usual import Baseline
+from skinformer.evaluation.usual import usual_values
 
 SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
 TRAIN = 408  # an odd number of each hour: then no median lies between two values
@@ -339,10 +339,8 @@ def test_usual_goes_by_the_clock_on_the_wall():
     df = pd.DataFrame({"load": hours.hour.astype(float)}, index=hours)
     model = InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(df)
     clock, history = model.timeline_.clock, model.timeline_
-    usual = Baseline.of(history, 0)
-    assert usual.season == 24
     steps = history.steps_of(np.arange(500))
-    np.testing.assert_array_equal(usual.at(steps, clock), history.values)
+    np.testing.assert_array_equal(usual_values(history, 0, steps, clock), history.values)
 
 
 def test_what_cannot_be_explained_is_refused(df, mixed):

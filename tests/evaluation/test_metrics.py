@@ -80,10 +80,3 @@ def test_rows_that_do_not_fit_are_errors(arguments, weight, message):
     """Said in one sentence instead of by an index of numpy's."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         skip_missing(metrics.mean_absolute_error)(*arguments, sample_weight=weight)
-
-
-def test_the_name_of_a_metric_is_none():
-    """Scorers have names, metrics are functions."""
-    message = "metric='mae' must be a function metric(y_true, y_pred). Pass one of sklearn.metrics"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
-        skip_missing("mae")

@@ -5,15 +5,13 @@ import os
 import re
 import sys
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from joblib.parallel import ThreadingBackend
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from skinformer import InformerRegressor, SlidingWindow
+from skinformer import InformerRegressor
 from skinformer.evaluation import SeasonalNaive, backtest, interval_coverage
 
 TRAIN = 200
@@ -305,45 +303,11 @@ def test_functions_forecast(df):
 
 @pytest.mark.slow
 def test_processes_share_the_work(df):
-    """The same table whoever makes it."""
+    """The same table whichever process makes it."""
     naive = SeasonalNaive(24, target="load")
-    options = {"horizon": 6, "step": 20, "start": df.index[200]}
-    for refit in (False, True):
-        model = naive if refit else naive.fit(df[:100])
-        tables = [
-            backtest(model, df, df["load"], refit=refit, n_jobs=n_jobs, **options)
-            for n_jobs in (None, 2)
-        ]
-        pd.testing.assert_frame_equal(*tables)
-
-
-class AllAtOnce(ThreadingBackend):
-    """An engine that cannot give results as they come, as Ray's and multiprocessing's."""
-
-    supports_return_generator = False
-
-
-@pytest.mark.parametrize("verbose", [0, 1])
-def test_any_engine_of_joblib_will_do(df, verbose):
-    """Ray's was refused: "does not support return_as=generator"."""
-    naive = SeasonalNaive(24, target="load").fit(df[:100])
-    options = {"horizon": 6, "step": 20, "start": df.index[200]}
-    here = backtest(naive, df, df["load"], **options)
-    with joblib.parallel_config(AllAtOnce(), n_jobs=2):
-        there = backtest(naive, df, df["load"], verbose=verbose, **options)
-    pd.testing.assert_frame_equal(here, there)
-
-
-@pytest.mark.slow
-def test_a_progress_bar_is_shown_if_wanted(df, capsys):
-    """Long work should say how long; short work, and verbose=0, should not."""
-    pytest.importorskip("rich")
-    model = make_pipeline(SlidingWindow(seq_len=8, lag=6), LinearRegression())
-    model.fit(df[:100], df["load"][:100])
-    backtest(model, df[100:], df["load"][100:], horizon=6, verbose=1)
-    assert "backtest, origins" in capsys.readouterr().out
-    backtest(model, df[100:], df["load"][100:], horizon=6)
-    assert capsys.readouterr().out == ""
+    options = {"horizon": 6, "step": 20, "start": df.index[200], "refit": True}
+    tables = [backtest(naive, df, df["load"], n_jobs=n_jobs, **options) for n_jobs in (None, 2)]
+    pd.testing.assert_frame_equal(*tables)
 
 
 @pytest.mark.parametrize(

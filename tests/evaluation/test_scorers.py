@@ -119,6 +119,16 @@ def test_points_are_scored_of_any_regressor(frame):
     assert scorer(model, later[["temp"]], y) == -expected
 
 
+def test_truths_may_be_lists(frame):
+    """Their index is a method, which was taken for labels."""
+    X, y = frame[["temp"]][:60].to_numpy(), frame["load"].to_numpy()
+    model = LinearRegression().fit(X, y[:60])
+    scorer = ForecastScorer("neg_mase", y_train=y[:40].tolist())
+    expected = -mase(y[40:60], model.predict(X[40:]), y_train=y[:40])
+    assert scorer(model, X[40:], y[40:60].tolist()) == pytest.approx(expected)
+    assert scorer(model, X[40:], frame["load"][40:60]) == pytest.approx(expected)
+
+
 def test_without_training_rows_there_is_no_scale(frame):
     """The message says what to type."""
     model = LinearRegression().fit(frame[["temp"]], frame["load"])

@@ -199,15 +199,17 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
         ),
         (
             lambda: crps_of_samples([1.0], None),
-            "forecasts of type NoneType hold no numbers: pass an array with a row for each truth.",
+            "forecasts of shape () do not fit a truth of shape (1,): they need shape (1,).",
         ),
-        (
-            lambda: wape([1.0], "1,5"),
-            "forecasts of type str hold no numbers: pass an array with a row for each truth.",
-        ),
+        (lambda: wape([1.0], "1,5"), "could not convert string to float: '1,5'"),
         (
             lambda: crps_of_samples([1.0], np.empty((1, 0))),
-            "forecasts of type ndarray hold no numbers: pass an array with a row for each truth.",
+            "forecasts of shape (1, 0) do not fit a truth of shape (1,): they need shape (1, 0).",
+        ),
+        (
+            lambda: pinball_loss(np.ones((2, 2)), np.ones((2, 3, 2)), levels=LEVELS),
+            "forecasts of shape (2, 3, 2) do not fit a truth of shape (2, 2): they need shape "
+            "(2, 2, 3).",
         ),
         (
             lambda: pinball_loss([1.0], [[1.0]], levels=[1.0]),

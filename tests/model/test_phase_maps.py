@@ -33,13 +33,13 @@ def make_windows(n, *, n_inputs=4, seed=0):
     return past, future, fields[:, :SEQ], fields[:, SEQ:]
 
 
-def by_loop(maps, distance, hour):
+def by_loop(maps, distance, hour, n_columns=3):
     """Give what is added to one window's forecast, number by number."""
     out = torch.zeros(PRED, len(maps.weights), dtype=torch.float64)
     distance = distance.double()[-len(maps.own) :]
     for j, weights in enumerate(maps.weights.double()):
         read = [*(distance[:, j] @ maps.own.double())]
-        for column in range(maps.n_columns):
+        for column in range(n_columns):
             read += [*(distance[:, column] @ maps.others.double())]
         read = torch.stack([*read, torch.ones((), dtype=torch.float64)])
         waves = maps.waves.double()[hour]

@@ -223,7 +223,7 @@ def test_trees_come_back_as_scikit_learns_own(made, tmp_path):
         loaded = skinformer.load(tmp_path / name)
         assert_same(answers(loaded, df[1680:]), expected)
     assert len(pickle.dumps(model)) < 1_200_000
-    assert (tmp_path / "context").stat().st_size < 600_000
+    assert (tmp_path / "context").stat().st_size < 800_000
 
 
 def test_the_context_holds_no_more_rows_than_forecasts_need(model, tmp_path):
@@ -378,14 +378,12 @@ def test_labels_come_back(label):
         assert repr(again) == repr(label)
 
 
-WORKDAYS = np.busdaycalendar("1111110", ["2024-05-01"])
 STEPS = [
     pd.DateOffset(months=1),
     pd.DateOffset(months=2, days=3, hour=5),
     pd.DateOffset(n=2, weekday=3),
     pd.offsets.CustomBusinessDay(weekmask="Mon Tue Wed Thu Fri Sat"),
     pd.offsets.CustomBusinessDay(2, holidays=["2024-05-01", "2024-12-25"]),
-    pd.offsets.CustomBusinessDay(calendar=WORKDAYS),
     pd.offsets.CustomBusinessDay(offset=pd.Timedelta("2h").to_pytimedelta()),
     pd.offsets.CustomBusinessHour(start="08:30", end="17:00", weekmask="Sun Mon Tue"),
     pd.offsets.BusinessHour(start=["08:00", "13:00"], end=["12:00", "17:00"]),
@@ -413,7 +411,7 @@ def test_steps_come_back(step):
     pd.testing.assert_index_equal(pd.date_range(begin, periods=60, freq=again), expected)
 
 
-@pytest.mark.parametrize("step", STEPS[:1] + STEPS[3:5] + STEPS[7:9], ids=repr)
+@pytest.mark.parametrize("step", STEPS[:1] + STEPS[3:5] + STEPS[6:8], ids=repr)
 def test_a_model_of_any_step_is_saved(step, tmp_path):
     """Those that the library finds, too: rows on each 15th."""
     days = pd.date_range("2010-01-15 09:00", periods=60, freq=step)
@@ -422,6 +420,13 @@ def test_a_model_of_any_step_is_saved(step, tmp_path):
     model = InformerRegressor("load", seq_len=8, pred_len=2, members=["ridges"]).fit(df)
     model.save(tmp_path / "model")
     pd.testing.assert_frame_equal(skinformer.load(tmp_path / "model").forecast(), model.forecast())
+
+
+def test_a_calendar_of_numpy_is_refused():
+    """Its days are not those that the step's own weekmask names."""
+    step = pd.offsets.CustomBusinessDay(calendar=np.busdaycalendar("1111110", ["2024-05-01"]))
+    with pytest.raises(ValueError, match=" is a CustomBusinessDay"):
+        Codec(LABEL_KINDS).encode(step)
 
 
 @pytest.mark.parametrize(

@@ -147,10 +147,3 @@ def test_rows_to_come_may_not_be_weeks_either():
     model = CalendarFeatures([], holidays="NZ").fit(weeks)
     with pytest.raises(ValueError, match="nothing says which days a row stands for"):
         model.transform(frame(weeks.index.to_timestamp()))
-
-
-@pytest.mark.parametrize(("typed", "meant"), [("DE", "holidays='DE'"), ("hour", "fields=['hour']")])
-def test_a_place_in_place_of_the_fields_is_told_where_it_goes(typed, meant):
-    """Holidays are what most ask of this class, and the first argument is another."""
-    with pytest.raises(ValueError, match=re.escape(f"Got {typed!r} instead. Pass {meant}.")):
-        CalendarFeatures(typed).fit(frame(pd.date_range("2024-01-01", periods=9)))

@@ -249,22 +249,16 @@ def test_text_of_another_format_is_refused():
 
 
 def test_arrays_have_no_names():
-    """Nor has a list of lists."""
     with raises(
-        TypeError,
-        "X is ndarray, whose columns have no names: TimeIndex finds the time by its name. Pass a "
-        "DataFrame, or a list of dicts, one a row.",
+        ValueError,
+        "'time' is no column of X, which has [0, 1]: name those that hold the time and the series "
+        "of each row.",
     ):
         TimeIndex().fit(np.ones((2, 2)))
 
 
 def test_one_row_is_a_dict_in_a_list():
-    """Of one pandas asks for an index, which is what this makes."""
     row = {"time": "2024-01-01", "load": 3.0}
-    with raises(
-        TypeError,
-        "X is a dict whose 'time' is one value: a row is a dict in a list. Pass [X], or give each "
-        "column a list.",
-    ):
+    with pytest.raises(ValueError, match="scalar values"):
         TimeIndex().fit(row)
     assert len(TimeIndex().fit_transform([row])) == 1

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.ridge import calendar
+from skinformer.ridge import sums
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
@@ -282,7 +282,7 @@ def test_of_many_rows_some_are_read(monkeypatch):
         costs.append(len(a) * len(b) * b.shape[1])
         return np.zeros((len(a), b.shape[1]))
 
-    monkeypatch.setattr(calendar, "product", count)
+    monkeypatch.setattr(sums, "product", count)
     rows = np.zeros((400 * WEEK, 31), dtype=np.float32)
     assert find(make_problem(rows, n_known=30)) is not None
     assert 2e10 < sum(costs) < 4.2e10

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as Oracle
 
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations, Factored
-from skinformer.ridge.sums import Problem, gather
+from skinformer.ridge.candidates import Candidate, Competition
+from skinformer.ridge.sums import STRENGTHS, Equations, Problem, gather
 
 SEQ, PRED, N, TARGETS, COLUMNS = 8, 3, 60, 2, 3
 ORIGINS = np.arange(SEQ, N - PRED + 1)
@@ -104,7 +104,7 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     for candidate, equations in competition.equations():
         assert np.isfinite(equations.solve(1.0)).all()
         [windows] = gather(problem, np.array([seq_len]))
-        for forecast in competition.forecasts(candidate, equations.all_maps(), windows):
+        for forecast in competition.forecasts(candidate, equations.decomposed(), windows):
             assert forecast.shape == windows.future.shape
 
 
@@ -114,15 +114,9 @@ def test_a_forecast_equals_a_loop():
     competition = trained(problem, ORIGINS[:20])
     [windows] = gather(problem, ORIGINS[20:])
     for candidate, equations in competition.equations():
-        maps, all_maps = equations.solve(0.1), equations.all_maps()
-        [found] = competition.forecasts(candidate, [maps], windows)
-        rounded = list(competition.forecasts(candidate, all_maps, windows))[STRENGTHS.index(0.1)]
-        assert rounded.dtype == np.float32
-        np.testing.assert_allclose(rounded, found, rtol=1e-4, atol=1e-5)
-        few = equations.all_forecasters(1)
-        unsolved = list(competition.forecasts(candidate, few, windows))[STRENGTHS.index(0.1)]
-        assert isinstance(few[0], Factored)
-        np.testing.assert_allclose(unsolved, found, atol=1e-12)
+        maps = equations.solve(0.1)
+        forecasts = list(competition.forecasts(candidate, equations.decomposed(), windows))
+        found = forecasts[STRENGTHS.index(0.1)]
         for i in range(len(windows.last)):
             if candidate.kind == "mixed":
                 features = by_hand(candidate, windows.past[i], windows.last[i])

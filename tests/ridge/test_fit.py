@@ -10,9 +10,9 @@ import pytest
 from skinformer.ridge import calendar
 from skinformer.ridge import fit as fitting
 from skinformer.ridge.calendar import known_effect
-from skinformer.ridge.candidates import STRENGTHS, Competition
+from skinformer.ridge.candidates import Competition
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.sums import Problem, Windows, gather
+from skinformer.ridge.sums import STRENGTHS, Problem, Windows, gather
 from skinformer.timeline.cycle import RowCells, calendar_cells
 
 SEQ, PRED = 12, 4
@@ -199,10 +199,10 @@ def test_the_maps_are_the_blend_of_the_candidates_forecasts(monkeypatch):
     expected = windows.last[:, None, :2] + np.zeros_like(windows.future)
     for candidate, equations in competition.equations():
         place = competition.candidates.index(candidate)
-        maps = [equations.solve(strength) for strength in STRENGTHS]
-        forecasts = list(competition.forecasts(candidate, maps, windows))
+        forecasts = list(competition.forecasts(candidate, equations.decomposed(), windows))
         expected += weights[place] * forecasts[chosen[place]]
-    np.testing.assert_allclose(forecast(found, problem, origins_of(problem)), expected)
+    found = forecast(found, problem, origins_of(problem))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ def test_the_errors_by_which_candidates_count_are_those_of_their_forecasts(n, si
     np.testing.assert_allclose(errors[: len(STRENGTHS)], last, rtol=1e-5)
     for candidate, equations in competition.equations():
         first = competition.candidates.index(candidate) * len(STRENGTHS)
-        maps = equations.all_maps()
-        for i, one in enumerate(competition.forecasts(candidate, maps, windows)):
+        ridges = equations.decomposed()
+        for i, one in enumerate(competition.forecasts(candidate, ridges, windows)):
             residual = windows.future - one
             expected = (residual**2 * windows.weight).sum() / windows.weight.sum()
             np.testing.assert_allclose(errors[first + i], expected, rtol=1e-4)
@@ -367,11 +367,11 @@ class Course:
             self.learner = competition
             return learn(competition, origins)
 
-        def spy_read(problem, origins):
+        def spy_read(problem, origins, n_most):
             self.compared.append((np.concatenate(self.learnt), origins))
             sums = self.learner.columns, self.learner.mixed
             self.sums.append([a.copy() for s in sums for a in (s.gram, s.cross)])
-            return read(problem, origins)
+            return read(problem, origins, n_most)
 
         def spy_choose(stretches, *args, margins):
             self.weighed.append((stretches, margins))
@@ -909,14 +909,14 @@ def test_the_tail_does_not_reach_the_effect_that_is_found_before_it(kind, monkey
 def test_rows_from_the_first_stretch_on_do_not_reach_a_calendar_that_is_judged(monkeypatch):
     """A table that has seen the answers wins without being good."""
     values, seen = daily(known_effect=6.0), []
-    find = fitting.calendar_effect
+    find = calendar.calendar_effect
 
     def spy(problem, origins, *, with_known):
         found = find(problem, origins, with_known=with_known)
         seen[-1].append((found, origins))
         return found
 
-    monkeypatch.setattr(fitting, "calendar_effect", spy)
+    monkeypatch.setattr(calendar, "calendar_effect", spy)
     with monkeypatch.context() as patch:
         course = Course(patch)
         seen.append([])

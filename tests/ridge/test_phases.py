@@ -3,14 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from skinformer.ridge import phases
-from skinformer.ridge.candidates import STRENGTHS
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.sums import Problem, gather
+from skinformer.ridge.linear_path import LinearPath
+from skinformer.ridge.sums import STRENGTHS, Problem, gather
 from skinformer.selection import SHARES
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import RowCells, calendar_cells
+from skinformer.timeline.windows import spread_places
 
 SEQ, PRED = 48, 6
 FIELDS = ("hour", "weekday")
@@ -76,10 +78,16 @@ def added(maps, problem, origins):
     return (read_by_hand(maps, problem, origins) @ maps.weights).transpose(1, 2, 0)
 
 
+def left_by(linear, windows):
+    """Give what a blend leaves, without phases."""
+    past, last = torch.tensor(windows.past).float(), torch.tensor(windows.last).float()
+    return windows.future - LinearPath(linear).map_distances(past, last).numpy()
+
+
 def residuals(problem, linear, origins):
     """Give what a fit leaves, with what the time of the day adds and without."""
     [windows] = gather(problem, origins)
-    blend = windows.future - linear.blended(windows)
+    blend = left_by(linear, windows)
     with_phases = blend if linear.phases is None else blend - added(linear.phases, problem, origins)
     return with_phases, blend
 
@@ -159,7 +167,7 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
             training[place == number] if number < 3 else np.arange(split - PRED + 1, n - PRED + 1)
         )
         [windows] = gather(problem, origins)
-        rest = windows.future - apart.blended(windows)
+        rest = left_by(apart, windows)
         features = read_by_hand(before.phases, problem, origins)
         each = windows.weight.mean(axis=(1, 2))
         gram = np.einsum("knf,kng,n->kfg", features, features, each)
@@ -208,7 +216,7 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
     for number, (_, apart) in enumerate(others):
         low = middle[0] if number == 0 else ends[number - 1]
         every = np.arange(low, ends[number])
-        every = every[phases.spread_places(len(every), 600)]
+        every = every[spread_places(len(every), 600)]
         left, _ = residuals(problem, apart, every)
         stretches = losses[4 * number : 4 * number + 4, best[0], best[1]]
         np.testing.assert_allclose((left**2).sum(), stretches.sum(), rtol=1e-4)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer.ridge import calendar
 from skinformer.ridge import fit as fitting
 from skinformer.ridge.calendar import year_effect
 from skinformer.ridge.fit import fit_linear_path
@@ -185,13 +186,13 @@ def test_the_tail_reaches_the_year_of_forecasts_alone():
 
 def test_what_was_judged_had_not_seen_the_stretches(monkeypatch):
     """A wave that has seen the answers wins without being good."""
-    seen, find = [], fitting.year_effect
+    seen, find = [], calendar.year_effect
 
     def spy(problem, origins):
         seen.append(origins)
         return find(problem, origins)
 
-    monkeypatch.setattr(fitting, "year_effect", spy)
+    monkeypatch.setattr(calendar, "year_effect", spy)
     index = days(3 * 365)
     problem = make_problem(walk(index, 4.0), index)
     fit(problem, split=950)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from skinformer.evaluation.comparison import compare, group_key, quantile_columns, summary
+from skinformer.display.axes import as_number
+from skinformer.evaluation.comparison import compare, quantile_columns, summary
 from skinformer.evaluation.scores import wape
 from skinformer.timeline.clock import is_dated, timestamps
 
@@ -49,7 +49,8 @@ class TargetFacts:
     def comparison(self) -> pd.DataFrame:
         """Errors of each forecaster, as `compare` gives them, and WAPE."""
         table = compare(self.tables, reference=self.reference or self.name)
-        return table.assign(wape=[_share(rows) for rows in self.tables.values()])
+        shares = {name: _wape(rows) for name, rows in self.tables.items()}
+        return table.assign(wape=pd.Series(shares))
 
     @cached_property
     def levels(self) -> dict[float, str]:
@@ -57,52 +58,32 @@ class TargetFacts:
         found = quantile_columns(self.main)
         return found if len(found) > 1 else {}
 
-    @property
-    def requested(self) -> float:
-        """Share of the truth that the widest range is meant to hold."""
-        return max(self.levels) - min(self.levels)
-
     @cached_property
-    def cycle(self) -> str | None:
-        """The field of time that errors may go by: hour, day of the week, month."""
-        times = pd.Index(self.main["time"].unique()).sort_values()
-        if not is_dated(times) or len(times) < 3:
-            return None
-        step: Any = timestamps(times).to_series().diff().median()
-        field = "month"
-        if step <= pd.Timedelta(hours=12):
-            field = "hour"
-        elif step <= pd.Timedelta(days=1):
-            field = "day_of_week"
-        n_groups = len(group_key(self.main, field).unique())
-        return field if n_groups > 1 else None
-
-    @property
     def groups(self) -> list[str]:
-        """What errors are shown by: steps ahead and the cycle, where there are several of them."""
-        groups = []
-        if self.main["ahead"].max() > 1:
-            groups.append("ahead")
-        if self.cycle is not None:
-            groups.append(self.cycle)
-        return groups
+        """What errors are shown by: steps ahead, and a field of time, where they differ."""
+        groups = ["ahead"] if self.main["ahead"].max() > 1 else []
+        times: Any = pd.Index(self.main["time"].unique()).sort_values()
+        if not is_dated(times):
+            return groups
+        step: Any = timestamps(times).to_series().diff().median()
+        fields = ["hour", "day_of_week"] if step <= pd.Timedelta(days=1) else ["month"]
+        cycles = [field for field in fields if len(getattr(times, field).unique()) > 1]
+        return groups + cycles[:1]
 
     @cached_property
     def series(self) -> pd.DataFrame | None:
         """Errors of each series, the largest WAPE first; None where there is one series."""
-        if "series" not in self.main or self.main["series"].nunique() < 2:
+        if len(self.main["series"].unique()) < 2:
             return None
-        shares = {name: _share(rows) for name, rows in self.main.groupby("series")}
-        table = summary(self.main, "series")
-        table["wape"] = pd.Series(shares)
+        shares = {name: _wape(rows) for name, rows in self.main.groupby("series")}
+        table = summary(self.main, "series").assign(wape=pd.Series(shares))
         return table.sort_values("wape", ascending=False, kind="stable")
 
     @cached_property
     def nearest(self) -> pd.DataFrame:
         """The forecast of each time and series that was made last, in the order of time."""
-        keys = ["series", "time"] if "series" in self.main else ["time"]
         by_distance = self.main.sort_values("ahead", kind="stable")
-        nearest = by_distance.drop_duplicates(keys)
+        nearest = by_distance.drop_duplicates(["series", "time"])
         return nearest.sort_values("time", kind="stable")
 
     def with_unit(self, value: float) -> str:
@@ -111,7 +92,7 @@ class TargetFacts:
         return text if self.unit is None else f"{text} {self.unit}"
 
 
-def _share(rows: pd.DataFrame) -> float:
+def _wape(rows: pd.DataFrame) -> float:
     return wape(rows["actual"], rows["forecast"])
 
 
@@ -123,28 +104,17 @@ def split_targets(
     The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
-    known = first["actual"].notna()
-    for table in results.values():
-        known &= table["forecast"].notna()
+    needed = [first["actual"], *(table["forecast"] for table in results.values())]
+    known = pd.concat(needed, axis=1).notna().all(axis=1)
     targets = []
     for target, rows in known[known].groupby(first["target"], sort=False, observed=True):
-        tables = {name: table.loc[rows.index] for name, table in results.items()}
+        tables = {}
+        for name, table in results.items():
+            series = table.get("series", "")
+            tables[name] = table.assign(series=series).loc[rows.index]
         own_unit = unit.get(target) if isinstance(unit, Mapping) else unit
         targets.append(TargetFacts(target, own_unit, tables, reference))
     return targets
-
-
-def as_number(value: Any) -> str:
-    """Write a number with three digits, from 1000 on with all before the point.
-
-    >>> as_number(0.012345), as_number(1234567.8), as_number(-3.0), as_number(float("nan"))
-    ('0.0123', '1,234,568', '−3', '–')
-    """
-    number = float(value) + 0.0  # no sign of zero
-    if not math.isfinite(number):
-        return "–"
-    text = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
-    return text.replace("-", "−")
 
 
 def as_percent(share: Any) -> str:

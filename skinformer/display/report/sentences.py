@@ -74,7 +74,8 @@ def _coverage(facts: TargetFacts) -> str:
     """Write whether the widest range holds the share that it is meant to."""
     close = 0.02  # a coverage so far from what was requested is as requested
     row: Any = facts.comparison.loc[facts.name]
-    off = row["coverage"] - facts.requested
+    requested = max(facts.levels) - min(facts.levels)
+    off = row["coverage"] - requested
     by_origin: Any = summary(facts.main, "origin")["coverage"]
     chance = 2 * by_origin.sem()  # truths of one origin fail together
     verdict = "too narrow" if off < 0 else "wider than needed"
@@ -83,7 +84,7 @@ def _coverage(facts: TargetFacts) -> str:
     elif not abs(off) > chance:
         verdict += ", but by no more than chance may bring"
     return (
-        f"The range that is to hold {as_percent(facts.requested)} of the truth held "
+        f"The range that is to hold {as_percent(requested)} of the truth held "
         f"{as_percent(row['coverage'])}: it is {verdict}. It is {facts.with_unit(row['width'])} "
         "wide on average."
     )

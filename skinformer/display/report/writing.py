@@ -15,11 +15,10 @@ from typing import Any
 import pandas as pd
 
 from skinformer.display.axes import load_pyplot
-from skinformer.display.groups import group_label
 from skinformer.display.report.facts import TargetFacts, split_targets
-from skinformer.display.report.pictures import embed, pictures
+from skinformer.display.report.pictures import write_pictures
 from skinformer.display.report.sentences import describe_backtest, summary_sentences
-from skinformer.display.report.tables import comparison_table, group_table, series_table
+from skinformer.display.report.tables import comparison_table, series_table
 from skinformer.evaluation.comparison import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
@@ -95,15 +94,14 @@ def write_report(
     True
     """
     load_pyplot("write_report")
-    columns = ("origin", "time", "ahead", "target", "actual", "forecast")
-    tables = named_results(results, *columns)
-    first = next(iter(tables))
-    estimators = _by_name(estimator, first)
-    if "" in tables:
-        first = next(iter(estimators), "The model")
-        tables = {first: tables[""]}
-    if reference is None and len(tables) > 1:
-        reference = list(tables)[-1]
+    tables = named_results(results, "origin", "time", "ahead", "target", "actual", "forecast")
+    tables = {name or "The model": table for name, table in tables.items()}
+    first, *others = tables
+    estimators = {} if estimator is None else estimator
+    if not isinstance(estimators, Mapping):
+        estimators = {first: estimator}
+    if others and reference is None:
+        reference = others[-1]
     tables = aligned(tables, first if reference is None else reference)
     targets = split_targets(tables, unit, reference)
     if not targets:
@@ -113,7 +111,7 @@ def write_report(
         )
     parts = [_summary(targets, tables[first])]
     parts += [_details(facts) for facts in targets[:_DETAILED]]
-    parts.append(_settings(tables[first], estimators))
+    parts.append(_settings(estimators))
     page = _page(title, "\n".join(parts))
     with replacing(path) as file:
         file.write(page.encode())
@@ -131,24 +129,12 @@ def _element(name: str, text: Any) -> str:
     return f"<{name}>{escape(str(text))}</{name}>"
 
 
-def _by_name(estimator: Any, first: str) -> dict[str, Any]:
-    """Return estimators by the names of their results."""
-    if isinstance(estimator, Mapping):
-        return {str(name): each for name, each in estimator.items()}
-    if estimator is None:
-        return {}
-    return {first or getattr(estimator, "__name__", type(estimator).__name__): estimator}
-
-
-def _span(times: pd.Series) -> str:
-    return f"{short_label(times.min())} to {short_label(times.max())}"
-
-
 def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
     """Write what was forecast, and how good the forecasts of each target are."""
     n_reported = sum(len(facts.main) for facts in targets)
-    span = _span(result["time"])
-    text = describe_backtest(targets[0], span, len(result) - n_reported)
+    first = short_label(result["time"].min())
+    last = short_label(result["time"].max())
+    text = describe_backtest(targets[0], f"{first} to {last}", len(result) - n_reported)
     parts = [_element("p", text)]
     for facts in targets:
         if len(targets) > 1:
@@ -165,32 +151,22 @@ def _details(facts: TargetFacts) -> str:
     heading = str(facts.target)
     if facts.unit is not None:
         heading += f" (in {facts.unit})"
-    parts = [_element("h2", heading), comparison_table(facts), '<div class="grid">']
-    parts += [embed(picture) for picture in pictures(facts)]
-    parts.append("</div>")
-    for group in facts.groups:
-        parts.append(_element("h3", f"By {group_label(group)}"))
-        parts.append(group_table(facts, group))
+    pictures = "\n".join(write_pictures(facts))
+    parts = [_element("h2", heading), comparison_table(facts)]
+    parts.append(f'<div class="grid">{pictures}</div>')
     if facts.series is not None:
         parts.append(_element("h3", "By series"))
         parts.append(series_table(facts, facts.series))
     return "\n".join(parts)
 
 
-def _settings(result: pd.DataFrame, estimators: dict[str, Any]) -> str:
-    """Write a table of what was forecast, from which versions and settings."""
+def _settings(estimators: Mapping[Any, Any]) -> str:
+    """Write a table of versions and of what the estimators were set to."""
     packages = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
     versions = [f"{name} {version(name)}" for name in packages]
-    values = {
-        "times": _span(result["time"]),
-        "origins": f"{result['origin'].nunique():,}, {_span(result['origin'])}",
-        "horizon": f"{result['ahead'].max():,}",
-        "versions": ", ".join([f"Python {platform.python_version()}", *versions]),
-    }
-    for name, estimator in estimators.items():
-        values[name] = repr(estimator)
+    settings = {"versions": ", ".join([f"Python {platform.python_version()}", *versions])}
     rows = ""
-    for name, value in values.items():
+    for name, value in {**settings, **estimators}.items():
         rows += f"<tr>{_element('th', name)}{_element('td', value)}</tr>"
     heading = _element("h2", "Settings")
     return f'{heading}<div class="table words"><table>{rows}</table></div>'
