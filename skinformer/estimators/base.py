@@ -281,7 +281,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Find the least target of rows, their outliers and, as to its sign, the history."""
         n = table.n_targets
         columns = [column for column in table.columns[:n] if column is not None]
-        given = [float(np.nanmin(column, initial=np.inf)) for column in columns]
+        given = [float(np.nanmin(column.astype(np.float64), initial=np.inf)) for column in columns]
         given += [outlier.value for outlier in outliers if outlier.column < n]
         scale = self.scaler_.targets if hasattr(self, "scaler_") else None
         if scale is not None:  # these rows come after a fit

@@ -314,3 +314,14 @@ def test_an_outlier_beside_classes_is_told_without_advice_on_logarithms():
     with pytest.warns(UserWarning, match="'price'=1e\\+06") as caught:
         model.predict(later)
     assert not any("logarithm" in str(each.message) for each in caught)
+
+
+def test_an_outlier_among_whole_numbers_is_found_after_the_fit():
+    """Integers know no infinity."""
+    counts = days(150, 0).round().astype(np.int64)
+    model = InformerRegressor("y", members=["ridges"], **P).fit(counts[:120])
+    later = counts[120:].copy()
+    later.iloc[10] = 10**6
+    forecast = model.predict(later)
+    clean = model.predict(counts[120:])
+    np.testing.assert_allclose(forecast[20:], clean[20:], atol=5)
