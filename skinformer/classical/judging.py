@@ -4,8 +4,8 @@ Who is believed: errors of every candidate at rolling origins of each series, an
 Errors at an origin are related to those of the others there, so that a wild time decides no more
 than a quiet one. What they say of a series is believed as far as the origins are many; what all
 series of a panel say together, farther. A final forecast that goes farther from the recent level
-than the series went behind those origins counts less: a season of one year that a line drew, or
-means from before a step.
+than the series went behind those origins counts less: means from before a step, or a season of one
+year that a line drew, which begins with a leap back.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ _APART, _MOST_ORIGINS, _FEWEST_ORIGINS, _ALL_ORIGINS = 3, 24, 8, 10_000
 #: Weights are powers of errors: this one by one origin, and by the root of their number more, up to
 #: so many.
 _POWER, _MOST = 4.0, 6.0
-#: Origins that the error of the typical candidate counts for beside a candidate's own, where this
-#: was not asked everywhere.
-_UNASKED = 0.5
+#: Origins that the error of the typical candidate counts for beside a candidate's own: one origin
+#: proves little.
+_TYPICAL = 0.25
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
-_PRIOR = 2.0
+_PRIOR = 3.0
 #: Origins of others that count beside a series' own distance from them.
 _OTHERS = 12.0
 #: How many times as far as the series usually went a final forecast may go.
 _USUAL_MOVES = 2.0
+#: The first part of the horizon, over which a season that was never asked may leap no farther.
+_LEAP = 6
 #: Who forecasts where nobody was judged, beside what repeats a season.
 _PLAIN = "last", "recent mean", "recent median"
 _HOPELESS = 1e3
@@ -70,8 +72,9 @@ class Ledger:
         Sums of the relative errors of the median candidate.
     total : ndarray of shape (n_series,)
         Sums of weights.
-    moves : ndarray of shape (n_series,)
-        Sums of how far the rows behind origins lay from the level before these.
+    moves, leaps : ndarray of shape (n_series,)
+        Sums of how far the rows behind origins lay from the level before these: all of them, and
+        the first sixth.
     excess : ndarray of shape (n_series, n_candidates)
         Log of how much farther the final forecast goes than is usual; 0 where it does not.
     seasonal, safe : ndarray of shape (n_candidates,)
@@ -84,6 +87,7 @@ class Ledger:
     typical: Float64Array
     total: Float64Array
     moves: Float64Array
+    leaps: Float64Array
     excess: Float64Array
     seasonal: BoolArray
     safe: BoolArray
@@ -100,6 +104,7 @@ class Ledger:
             typical=np.zeros(n_series),
             total=np.zeros(n_series),
             moves=np.zeros(n_series),
+            leaps=np.zeros(n_series),
             excess=np.zeros((n_series, len(names))),
             seasonal=seasonal,
             safe=safe,
@@ -133,8 +138,11 @@ class Ledger:
         asked = ~np.isnan(error)
         usual = np.nanmedian(error, axis=1)
         telling = usual > 0
-        move = np.nanmean(np.abs(truth - level[:, None]), axis=1)[telling]
-        series, error, asked, usual = (a[telling] for a in (series, error, asked, usual))
+        distance = np.abs(truth - level[:, None])
+        move = np.nanmean(distance, axis=1)
+        leap = _mean_of_known(distance[:, : _n_first(truth.shape[1])], move)
+        columns = series, error, asked, usual, move, leap
+        series, error, asked, usual, move, leap = (column[telling] for column in columns)
         known = known[telling]
         unit = (np.nanmin(error, axis=1) + usual) / 2
         share = known.mean(axis=1) ** 0.5
@@ -145,6 +153,7 @@ class Ledger:
         self.squares[series] += share**2
         self.total[series] += share
         self.moves[series] += share * move
+        self.leaps[series] += share * leap
 
     def compare_final(self, series: IntArray, forecast: Float64Array, level: Float64Array) -> None:
         """
@@ -159,12 +168,15 @@ class Ledger:
         level : ndarray of shape (n,)
             The level of the last rows.
         """
-        usual = self.moves[series] / np.maximum(self.total[series], _TINY)
-        move = np.abs(forecast - level[:, None, None]).mean(axis=2)
-        allowed = _USUAL_MOVES * np.maximum(usual, _TINY)[:, None]
-        farther = np.log(np.maximum(move, _TINY) / allowed)
-        farther[usual == 0] = 0.0  # nothing moved: nothing is unusual
-        self.excess[series] = np.maximum(np.nan_to_num(farther), 0.0)
+        distance = np.abs(forecast - level[:, None, None])
+        total = self.total[series]
+        usual = self.moves[series] / np.maximum(total, _TINY)
+        farther = _log_excess(distance, usual)
+        first = distance[:, :, : _n_first(forecast.shape[2])]
+        # The usual move counts as a leap at one origin more.
+        leap = _log_excess(first, (self.leaps[series] + usual) / (total + 1))
+        never_asked = self.counts[series] == 0
+        self.excess[series] = np.where(never_asked, np.maximum(farther, leap), farther)
 
     @property
     def n_origins(self) -> Float64Array:
@@ -178,9 +190,7 @@ class Ledger:
         typical = np.divide(
             self.typical, self.total, out=np.ones_like(self.total), where=self.total > 0
         )
-        everywhere = self.counts >= self.total[:, None] - 1e-9
-        beside = np.where(everywhere, 0.0, _UNASKED)
-        mean = (self.errors + beside * typical[:, None]) / np.maximum(self.counts + beside, _TINY)
+        mean = (self.errors + _TYPICAL * typical[:, None]) / (self.counts + _TYPICAL)
         return np.where(self.counts > 0, np.log(mean + 1e-6), np.nan)
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
@@ -220,3 +230,25 @@ class Ledger:
 def _power(n_origins: Float64Array) -> Float64Array:
     """Compute the power of their errors by which forecasts are weighed."""
     return np.asarray(_POWER * np.sqrt(np.minimum(n_origins, _MOST)))
+
+
+def _n_first(horizon: int) -> int:
+    return max(1, horizon // _LEAP)
+
+
+def _mean_of_known(values: Float64Array, otherwise: Float64Array) -> Float64Array:
+    """Average rows, (n, k), of which some values are NaN; `otherwise`, (n,), where all are."""
+    count = (~np.isnan(values)).sum(axis=1)
+    mean = np.nansum(values, axis=1) / np.maximum(count, 1)
+    return np.asarray(np.where(count > 0, mean, otherwise))
+
+
+def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
+    """Return logs of how much farther than twice the usual candidates go, (n, n_candidates).
+
+    distance: (n, n_candidates, horizon), from the level; usual: (n,), where 0 nothing is unusual.
+    """
+    allowed = _USUAL_MOVES * np.maximum(usual, _TINY)[:, None]
+    farther = np.log(np.maximum(distance.mean(axis=2), _TINY) / allowed)
+    farther[usual == 0] = 0.0
+    return np.asarray(np.maximum(np.nan_to_num(farther), 0.0))

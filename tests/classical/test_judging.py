@@ -55,7 +55,6 @@ def test_errors_are_relative_to_the_best_and_the_median_candidate():
     # Errors of 2, 4 and 8 in units of (2 + 4) / 2.
     np.testing.assert_allclose(ledger.errors[0], [2 / 3, 4 / 3, 8 / 3])
     np.testing.assert_allclose(ledger.typical, 4 / 3)
-    np.testing.assert_allclose(ledger.log_errors()[0], np.log([2 / 3, 4 / 3, 8 / 3]), atol=1e-5)
 
 
 def test_steps_whose_truth_is_unknown_are_not_judged():
@@ -155,14 +154,15 @@ def test_who_was_asked_elsewhere_counts_as_there():
 
 
 def test_a_single_lucky_origin_proves_little():
-    """Half an origin of the typical candidate stands beside those of who was asked once."""
+    """A quarter of an origin of the typical candidate stands beside each one's own."""
     ledger = Ledger.of(1, ["last", "mean", "median", "often", "once"])
     for once in [0.1] + [NAN] * 11:
         errors = np.array([[[1.0], [1.0], [1.0], [0.1], [once]]])
         enter(ledger, [0], errors, np.zeros((1, 1)))
     usual, good = 1 / 0.55, 0.1 / 0.55
-    expected = np.log([usual, good, (good + 0.5 * usual) / 1.5])
-    np.testing.assert_allclose(ledger.log_errors()[0, [0, 3, 4]], expected, atol=1e-5)
+    often, once = ((n * good + 0.25 * usual) / (n + 0.25) for n in (12, 1))
+    found = ledger.log_errors()[0, [0, 3, 4]]
+    np.testing.assert_allclose(found, np.log([usual, often, once]), atol=1e-5)
 
 
 def test_seasons_never_asked_are_preferred():
@@ -217,6 +217,19 @@ def test_a_final_forecast_that_goes_farther_than_usual_counts_less():
 def test_who_was_never_asked_has_its_final_forecast_alone_to_speak_for_it():
     found = compared([1.0, 1.0, 6.0], errors=(1.0, 1.0, NAN))
     assert found[1, 2] > 1000 * found[0, 2]
+
+
+def test_a_season_that_was_never_asked_begins_with_no_leap():
+    """Its first steps are compared as well, but not those of a candidate that was judged."""
+    ledger = Ledger.of(1, NAMES)
+    truth = np.arange(1.0, 7)[None]
+    for _ in range(12):
+        forecast = truth[:, None] + np.array([1.0, 1.0, NAN])[:, None]
+        enter(ledger, [0], forecast, truth)
+    leap = np.array([6.0, 5, 4, 3, 2, 1])  # on the mean as far as usual
+    ledger.compare_final(np.array([0]), np.stack([leap[::-1], leap, leap])[None], np.zeros(1))
+    allowed = 2 * (12 * 1 + 3.5) / 13
+    np.testing.assert_allclose(ledger.excess[0], [0, 0, np.log(6 / allowed)])
 
 
 def test_twice_as_far_as_usual_is_fine():

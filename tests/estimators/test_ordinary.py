@@ -72,6 +72,13 @@ def test_a_line_of_one_year_is_no_season():
     assert errors(values, "W", 52, pred_len=8) < 8  # the season: 52
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_line_of_twelve_months_is_no_season(seed):
+    """Its season would begin with a leap back, but not move farther on the mean than it did."""
+    values = 100 + 5 * np.arange(18.0) + 3 * np.random.default_rng(seed).normal(size=18)
+    assert errors(values, "MS", 12, pred_len=6) < 25  # the season: 60
+
+
 @pytest.mark.parametrize("missing", [slice(100, 300), slice(0, 280)], ids=["hole", "front"])
 def test_a_long_hole_leaves_the_season(missing):
     """What was observed counts, wherever it lies."""
