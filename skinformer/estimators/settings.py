@@ -17,7 +17,7 @@ from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings
 from skinformer.validation import parameters as checks
-from skinformer.validation.forecasters import is_forecaster
+from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecaster
 
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
@@ -44,10 +44,6 @@ _OF_NETWORK = (
     *("d_ff", "attention", "block", "position", "distil", "dropout"),
     *("optimizer", "learning_rate", "weight_decay"),
 )
-
-#: Who may forecast numbers, and classes; the first is there but for a network alone.
-_MEMBERS = "ridges", "own ridges", "classical", "trees", "network"
-_CLASS_MEMBERS = "classes", "trees", "network"
 
 #: Tokens that "auto" patches leave, and the longest patch.
 _TOKENS, _LONGEST_PATCH = 24, 12
@@ -115,7 +111,7 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
 
     Forecasters of the user's are not among them, see `forecasters_of`.
     """
-    names = _CLASS_MEMBERS if classifies else _MEMBERS
+    names = CLASS_MEMBERS if classifies else MEMBERS
     checks.check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")

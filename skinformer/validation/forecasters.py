@@ -8,8 +8,10 @@ import numpy as np
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.warning import warn_user
 
-#: Names that members of the package have.
-_TAKEN = ("ridges", "own ridges", "classical", "trees", "network", "classes")
+#: Names of the members of the package: of numbers, and of classes. The first is there but for a
+#: network, classical forecasters or forecasters of the user's alone.
+MEMBERS = ("ridges", "own ridges", "classical", "trees", "network")
+CLASS_MEMBERS = ("classes", "trees", "network")
 
 
 def is_forecaster(member: Any) -> bool:
@@ -31,7 +33,7 @@ def name_of(forecaster: Any) -> str:
     """
     plain = getattr(forecaster, "__name__", type(forecaster).__name__)
     name = str(getattr(forecaster, "name", None) or plain)
-    if name in _TAKEN:
+    if name in MEMBERS + CLASS_MEMBERS:
         raise ValueError(
             f"the forecaster {forecaster!r} in members is named {name!r}, which is the name of "
             "another member: give it another `name`."
