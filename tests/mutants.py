@@ -282,6 +282,22 @@ UNITS = [
         ("model/test_linear_path.py::test_a_correction_goes_with_its_window_level_and_all",),
     ),
     Mutant(
+        "a user's forecaster is given standardised values",
+        "ensemble/user_forecaster.py",
+        "UserForecaster._histories",
+        "units.take([i]).raw(values)[0]",
+        "values[0]",
+        ("ensemble/test_user_forecaster.py",),
+    ),
+    Mutant(
+        "a user's forecaster sees the row that it forecasts",
+        "ensemble/user_forecaster.py",
+        "UserForecaster._histories",
+        "zip(begin, at.origins, strict=True)",
+        "zip(begin, at.origins + 1, strict=True)",
+        ("ensemble/test_user_forecaster.py",),
+    ),
+    Mutant(
         "a new series has the size of the last one",
         "timeline/scaling.py",
         "Scaler.with_unseen",
