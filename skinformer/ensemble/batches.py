@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.timeline.arrays import Float32Array, IntArray
@@ -67,17 +67,6 @@ class WindowSource:
         ahead, hidden = self.future(self.values, origins), slice(0, self.n_hidden)
         ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
-
-    def effect_of(self, calendar: nn.Module | None) -> Float32Array | None:
-        """Return what the calendar alone does in each row, (n_rows, n_targets); None for nothing.
-
-        The calendar is that of a fit without columns known ahead.
-        """
-        rows = torch.arange(len(self.values))
-        categories = None if calendar is None else self._categories(rows)
-        if calendar is None or categories is None:
-            return None
-        return np.asarray(calendar(self.values[:, :0], categories).numpy())
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
@@ -202,16 +191,16 @@ class WindowBatches:
         self.truth = self.source.values[:, : self.n_targets]
         self.generator = None if self.seed is None else torch.Generator().manual_seed(self.seed)
 
-    def eased(self, n_windows: int) -> WindowBatches:
+    def with_max_windows(self, n_windows: int) -> WindowBatches:
         """Return a copy, sharing the shuffling, that draws at most so many windows in a pass.
 
         It is itself where it draws no more than these.
         """
         if n_windows >= self.n_drawn:
             return self
-        fewer = copy.copy(self)
-        fewer.n_drawn = n_windows
-        return fewer
+        batches = copy.copy(self)
+        batches.n_drawn = n_windows
+        return batches
 
     def __len__(self) -> int:
         """Count the batches."""

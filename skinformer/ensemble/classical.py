@@ -14,7 +14,7 @@ from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classi
 from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import InUnits, Series
+from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
@@ -77,7 +77,7 @@ def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Classical(InUnits):
+class Classical(PerSeriesMember):
     """Classical forecasters, which compete at the end of each series, see `fit_classical`."""
 
     fit: ClassicalFit

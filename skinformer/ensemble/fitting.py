@@ -21,9 +21,6 @@ from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.validation import parameters as checks
 
-#: Windows of an epoch that a network needs to learn anything.
-_LEAST_DRAWN = 1000
-
 
 def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
     """Find the row where each series' validation split begins, and tell which take no part.
@@ -69,7 +66,7 @@ class FitBatches(NamedTuple):
     training: WindowBatches
     validation: WindowBatches | None
 
-    def eased(self, share: float) -> FitBatches:
+    def with_share(self, share: float) -> FitBatches:
         """Draw fewer windows an epoch, for a network that has only a share of the forecast.
 
         share: of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Where the user
@@ -79,9 +76,13 @@ class FitBatches(NamedTuple):
         """
         if self.training.max_windows is None:
             return self
-        training = self.training.eased(max(int(share * self.training.n_drawn), _LEAST_DRAWN))
-        watched = self.validation
-        return FitBatches(training, None if watched is None else watched.eased(training.n_drawn))
+        n_least = 1000  # a network needs these to learn anything
+        n_drawn = max(int(share * self.training.n_drawn), n_least)
+        training = self.training.with_max_windows(n_drawn)
+        validation = self.validation
+        if validation is not None:
+            validation = validation.with_max_windows(training.n_drawn)
+        return FitBatches(training, validation)
 
 
 def window_batches(
@@ -140,3 +141,7 @@ class FitRows:
     missing: BoolArray | None
     seed: int
     calendars: tuple[CalendarEffect | None, CalendarEffect | None] = (None, None)
+
+    def before_split(self) -> Timeline:
+        """Return the rows before the validation split; all where there is none."""
+        return self.timeline if self.split is None else self.timeline.head(self.split)

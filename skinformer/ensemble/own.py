@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from skinformer.classical.own import OwnFit, fit_own
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import InUnits, Series
+from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.ensemble.member import OWN_RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
@@ -18,7 +18,7 @@ _APART = 1.3
 
 
 @dataclass(frozen=True)
-class OwnRidges(InUnits):
+class OwnRidges(PerSeriesMember):
     """Ridges of each series, see `fit_own`."""
 
     fit: OwnFit

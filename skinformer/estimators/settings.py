@@ -67,7 +67,7 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     members = members_of(estimator.members, classifies=classifies)
     brought = forecasters_of(estimator.members)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    joins = (linear_path or "classical" in members or len(brought) > 0) and head.on_path
+    joins = (linear_path or "classical" in members or len(brought) > 0) and head.allows_ridges
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
     device = resolve_device(requested)
