@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,6 @@ from skinformer.selection import best_share, cut_stretches, stretch_sums
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
-
-#: Weights of the network in the logits that compete.
-_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class Classes(Member):
     def each(self, windows: Windows) -> Float64Array:
         """Return the probabilities of each forecaster."""
         place = windows.begin, windows.series, windows.origins, windows.steps
-        return self.fit.forecast(windows.values, *place, windows.canvas.clock)
+        return self.fit.forecast(windows.values, *place, windows.buffer.clock)
 
 
 @timed("classes")
@@ -97,35 +93,43 @@ def weigh_classes(
     temperature. Without a split the mixture has its prior weights, and the network none unless it
     is alone.
     """
-    combine = partial(Ensemble.of, n_series=rows.timeline.n_series, n_targets=rows.sizes.n_targets)
     if windows is None or logits is None:
-        if not settings.class_base:
-            return combine([network], {NETWORK: 1.0})
-        final = fit_class_base(rows, settings, before_split=False)
-        base = Classes(final, np.tile(final.believed, (settings.pred_len, 1)))
-        return combine([base, network], {base.name: 1.0})
+        return _without_validation(network, rows, settings)
     validation = _Validation.of(windows, rows, settings)
-    ensemble = combine([network], {NETWORK: 1.0})
     y_logits = logits.astype(np.float64)
+    ensemble = _combine([network], {NETWORK: 1.0}, rows)
     if fit is not None:
         # 1. Mix all forecasters but the network.
         proba = Classes(fit, np.empty((0, 0))).each(windows)
         base = Classes(fit, validation.mixture_weights(fit, proba))
         # 2. Mix their logits with the network's.
-        shares = _SHARES if settings.train_network else _SHARES[:1]
+        shares = (0.0, 0.25, 0.5, 0.75, 1.0) if settings.train_network else (0.0,)
         base_logits = base.logs(proba)
         candidates = [(1 - share) * base_logits + share * y_logits for share in shares]
         best = validation.best(candidates)
-        network_weight = _SHARES[best]
         y_logits = candidates[best]
         # 3. Fit the former to all rows.
         if settings.early_stopping is not True:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
-        weights = {base.name: 1 - network_weight, NETWORK: network_weight}
-        ensemble = combine([base, network], weights)
+        weights = {base.name: 1 - shares[best], NETWORK: shares[best]}
+        ensemble = _combine([base, network], weights, rows)
     temperature = TEMPERATURES[validation.best([y_logits / t for t in TEMPERATURES])]
     # Half of the way: how sure one time may be, another may not.
     return replace(ensemble, temperature=float(np.sqrt(temperature)))
+
+
+def _without_validation(network: Member, rows: FitRows, settings: FitSettings) -> Ensemble:
+    """Mix all forecasters but the network by their prior weights; the network if it is alone."""
+    if not settings.class_base:
+        return _combine([network], {NETWORK: 1.0}, rows)
+    fit = fit_class_base(rows, settings, before_split=False)
+    base = Classes(fit, np.tile(fit.believed, (settings.pred_len, 1)))
+    return _combine([base, network], {base.name: 1.0}, rows)
+
+
+def _combine(members: list[Member], weights: dict[str, float], rows: FitRows) -> Ensemble:
+    n_series = rows.timeline.n_series
+    return Ensemble.of(members, weights, n_series=n_series, n_targets=rows.sizes.n_targets)
 
 
 def held_out_origins(rows: FitRows) -> IntArray:

@@ -12,7 +12,7 @@ import torch
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
-from skinformer.ensemble.windows import Canvas, Rows, Windows
+from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
 from skinformer.timeline.reach import Reach
@@ -193,7 +193,7 @@ class EnsembleForecaster:
     head: Head
     limits: Limits | None = None
     reach: Reach | None = None
-    _canvas: list[Canvas] = field(default_factory=list)
+    _buffer: list[RowBuffer] = field(default_factory=list)
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """Forecast windows, standardised: (n, pred_len, n_targets, *head.outputs).
@@ -218,11 +218,11 @@ class EnsembleForecaster:
         return points if self.head.median_index is None else points[..., None] + apart
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
-        """Lay windows on a canvas, which is kept for the next ones on the same rows."""
-        if self._canvas and self._canvas[0].rows.values is rows.values:
-            return Windows(self._canvas[0].refreshed(), origins)
-        self._canvas[:] = [Canvas(rows, self.series, self.clock, self.sizes, self.device)]
-        return Windows(self._canvas[0], origins)
+        """Put windows on buffered rows, kept for the next windows of the same rows."""
+        if self._buffer and self._buffer[0].rows.values is rows.values:
+            return Windows(self._buffer[0].refreshed(), origins)
+        self._buffer[:] = [RowBuffer(rows, self.series, self.clock, self.sizes, self.device)]
+        return Windows(self._buffer[0], origins)
 
     def weights(self, windows: Windows) -> dict[str, Float64Array]:
         """Return how much each member counts for windows, (n, 1 or pred_len, n_targets)."""

@@ -151,31 +151,30 @@ class PerSeriesMember(Member):
         if windows.known is not None:
             known = windows.known[rows]
         first, group = _group_equal(windows, past, known)
-        distinct = windows.take(first)
-        targets = [
-            self._forecast_target(distinct, past[first, :, j], known[first, :, j], j)
-            for j in range(self.n_targets)
-        ]
+        y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
         ahead = origins + np.arange(self.fit.pred_len)
-        return np.stack(targets, axis=-1)[group] + self._effect(windows.values, ahead)
+        return y_pred[group] + self._effect(windows.values, ahead)
 
-    def _forecast_target(
-        self, windows: Windows, past: Float64Array, known: BoolArray, j: int
+    def _forecast_distinct(
+        self, windows: Windows, past: Float64Array, known: BoolArray
     ) -> Float64Array:
-        """Forecast a target, (n, pred_len), standardised as is its past, (n, look_back)."""
+        """Forecast windows, (n, pred_len, n_targets), standardised as is their past."""
         n_series = len(self.scaler.mean) - 1
-        series = windows.series
-        is_fitted = series < n_series
-        units = SeriesUnits.of(self.scaler, np.minimum(series, n_series), j, own_logs=self.own_logs)
-        unit_windows = UnitWindows(
-            units.inverse_transform(past),
-            np.minimum(windows.origins - windows.begin, self.look_back),
-            known,
-            windows.steps,
-            np.where(is_fitted, j * n_series + series, -1),
-            windows.canvas.clock,
-        )
-        return units.transform(self.fit.forecast(unit_windows))
+        series = np.minimum(windows.series, n_series)
+        length = np.minimum(windows.origins - windows.begin, self.look_back)
+        targets = []
+        for j in range(self.n_targets):
+            units = SeriesUnits.of(self.scaler, series, j, own_logs=self.own_logs)
+            unit_windows = UnitWindows(
+                units.inverse_transform(past[:, :, j]),
+                length,
+                known[:, :, j],
+                windows.steps,
+                np.where(series < n_series, j * n_series + series, -1),
+                windows.buffer.clock,
+            )
+            targets.append(units.transform(self.fit.forecast(unit_windows)))
+        return np.stack(targets, axis=-1)
 
     def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
         if not len(self.effect):

@@ -24,7 +24,7 @@ from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import Tabular
 from skinformer.ensemble.user_forecaster import UserForecaster
-from skinformer.ensemble.windows import Canvas, Rows, Windows
+from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
@@ -172,7 +172,7 @@ class EnsembleFit:
         rows = self.rows
         pred_len = rows.sizes.pred_len
         n_most = 20_000 // (pred_len * rows.sizes.n_targets)
-        windows = Windows(self._canvas, rows.held_out.thinned(max(n_most, 32)))
+        windows = Windows(self._buffer, rows.held_out.thinned(max(n_most, 32)))
         periods = cut_stretches(windows.steps, pred_len, n_most=MOST_STRETCHES)
         if periods is None:
             return
@@ -315,7 +315,7 @@ class EnsembleFit:
         windows = None
         logits = None
         if self._has_split:
-            windows = Windows(self._canvas, held_out_origins(self.rows))
+            windows = Windows(self._buffer, held_out_origins(self.rows))
             logits = self._predict(self.network, windows)
         return weigh_classes(
             self.network, self.class_fit, windows, self.rows, self.settings, logits
@@ -351,7 +351,7 @@ class EnsembleFit:
         held_out = Origins(split, end - pred_len)
         if not held_out.count:
             return None
-        windows = Windows(self._canvas, weighing.series_origins(held_out))
+        windows = Windows(self._buffer, weighing.series_origins(held_out))
         members, windows = self._fit_before_split(fits, replace(self.rows, split=split), windows)
         forecasts = {member.name: self._predict_points(member, windows) for member in members}
         # One or few windows of a series say nothing of joint errors.
@@ -397,7 +397,7 @@ class EnsembleFit:
     def _weigh_by_series(self) -> Ensemble:
         """Weigh all members by the errors of each series."""
         assert self.ridges is not None
-        windows = Windows(self._canvas, weighing.series_origins(self.rows.held_out))
+        windows = Windows(self._buffer, weighing.series_origins(self.rows.held_out))
         members, windows = self._fit_before_split(self._fits, self.rows, windows)
         forecasts = {member.name: self._predict_points(member, windows) for member in members}
         forecasts[RIDGES] = self._predict(self.ridges, windows)
@@ -463,7 +463,7 @@ class EnsembleFit:
         return Ensemble(members, ensemble.weights[..., places], held_out)
 
     @cached_property
-    def _canvas(self) -> Canvas:
+    def _buffer(self) -> RowBuffer:
         timeline = self.rows.timeline
         rows = Rows(
             timeline.values,
@@ -472,7 +472,7 @@ class EnsembleFit:
             first_known(self.rows.missing, timeline.first_row),
             None if timeline.weight is None else timeline.weight > 0,
         )
-        return Canvas(
+        return RowBuffer(
             rows,
             np.arange(timeline.n_series),
             timeline.clock,

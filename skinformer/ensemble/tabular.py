@@ -74,7 +74,7 @@ class Tabular(Member):
     def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`."""
         return self.fit.forecast(
-            windows.values, windows.begin, windows.origins, windows.steps, windows.canvas.clock
+            windows.values, windows.begin, windows.origins, windows.steps, windows.buffer.clock
         )
 
 

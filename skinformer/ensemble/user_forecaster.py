@@ -108,7 +108,7 @@ class UserForecaster(Member):
         return out
 
     def check_seconds(self, windows: Windows, n_asked: int) -> None:
-        """Raise if `n_asked` windows would take longer than is allowed, as a few of `at` do."""
+        """Raise if `n_asked` windows would take longer than is allowed, as a few of these do."""
         some = windows.take(spread_places(len(windows), 8))
         self.forecast(some.take(np.array([0])))  # what is imported and compiled is not counted
         began = time.perf_counter()

@@ -69,10 +69,11 @@ def weigh_series(
     temperature = 0.1  # a difference of so much in the log error makes a factor e in the weight
     # How far a series' own errors count: windows overlap, and are hardly more than two forecasts.
     own_share = 0.2
-    errors = [selection.mean_errors(f, y, weight, series, n_series) for f in forecasts]
+    errors = [selection.mean_errors(y_pred, y, weight, series, n_series) for y_pred in forecasts]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
     own = np.where(known[:, :, None], logs - panel, 0.0)
+    own = np.pad(own, ((0, 1), (0, 0), (0, 0)))  # the panel's row
     weights = selection.softmax(-panel / temperature)
     if joint:
         # Errors far above the best are in the way of the others: few steps start from even.
@@ -84,7 +85,6 @@ def weigh_series(
     log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
     if prior is not None:
         log_weights = log_weights + prior
-    own = np.pad(own, ((0, 1), (0, 0), (0, 0)))  # the panel's row
     return selection.softmax(log_weights - own_share * own / temperature)
 
 

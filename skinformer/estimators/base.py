@@ -38,7 +38,7 @@ from skinformer.estimators.parts import (
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import fitted_rows, reading_settings
-from skinformer.estimators.settings import changed_network, read_settings
+from skinformer.estimators.settings import non_default_network_params, read_settings
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, with_smearing_factor
 from skinformer.intervals.calibration import Calibration
@@ -49,9 +49,9 @@ from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_update, read_y_true
 from skinformer.reading.training import read_training
 from skinformer.rolling import future
-from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.blocks import Observed, RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.placement import after_history
+from skinformer.rolling.placement import Placement, after_history
 from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -299,29 +299,38 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
             check_horizon(horizon)
-        forecaster, sizes = self._forecaster, self.sizes_
         if X is None:
-            observed, place = future.nothing_observed(self.timeline_), after_history(self.timeline_)
-            clock, names = self.timeline_.clock, self.series_
-            wanted = np.arange(self.timeline_.n_series)
+            observed = future.nothing_observed(self.timeline_)
+            place = after_history(self.timeline_)
+            clock = self.timeline_.clock
+            names = self.series_
+            series = np.arange(self.timeline_.n_series)
         else:
-            table = self._read_prediction(X)
-            table, observed = future.without_early(table, forecaster.observe(table), self.timeline_)
-            check_after_context(table, self.timeline_, self.timeline_.first_step)
-            place, observed = forecaster.place(table, observed)
-            place = future.after_observed(place, observed, sizes.n_targets)
-            observed = future.without_later(observed.without(table.outliers), place, sizes)
-            clock, names, wanted = table.clock, table.names, np.unique(observed.segment)
-        lengths = future.steps_of_rows(observed, place, sizes.pred_len)
-        asked = np.zeros_like(lengths)
-        asked[wanted] = lengths[wanted] if horizon is None else int(horizon)
+            table, observed, place = self._place_later_rows(X)
+            clock = table.clock
+            names = table.names
+            series = np.unique(observed.segment)
+        lengths = future.steps_of_rows(observed, place, self.sizes_.pred_len)
+        n_steps = np.zeros_like(lengths)
+        n_steps[series] = lengths[series] if horizon is None else int(horizon)
         future.check_known_ahead(
-            observed, place, asked, clock=clock, roles=self.roles_, sizes=sizes, names=names
+            observed, place, n_steps, clock=clock, roles=self.roles_, sizes=self.sizes_, names=names
         )
-        segment = np.repeat(np.arange(len(asked)), asked)
-        steps = origins_between(place.anchor, place.anchor + asked - 1)
+        segment = np.repeat(np.arange(len(n_steps)), n_steps)
+        steps = origins_between(place.anchor, place.anchor + n_steps - 1)
         labels = join_series(names, place.series[segment], clock.labels(steps))
         return RequestedSteps(observed, segment, steps, place, clock, labels)
+
+    def _place_later_rows(self, X: Any) -> tuple[Table, Observed, Placement]:
+        """Read later history, and place forecasts behind it."""
+        forecaster = self._forecaster
+        table = self._read_prediction(X)
+        table, observed = future.without_early(table, forecaster.observe(table), self.timeline_)
+        check_after_context(table, self.timeline_, self.timeline_.first_step)
+        place, observed = forecaster.place(table, observed)
+        place = future.after_observed(place, observed, self.sizes_.n_targets)
+        observed = observed.without(table.outliers)
+        return table, future.without_later(observed, place, self.sizes_), place
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -429,7 +438,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             if missing is not None:
                 with timed("filling"):
                     self._forecaster.fill_missing(missing)
-            if not self.trust_ and (idle := changed_network(self)):
+            if not self.trust_ and (idle := non_default_network_params(self)):
                 warn_of_idle_network(idle, trained=len(self.history_) > 0)
             self.fit_times_ = running().table()
 

@@ -16,7 +16,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.selection import shrinkage
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import AnyArray, Float32Array, IntArray
+from skinformer.timeline.arrays import AnyArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
 from skinformer.timeline.target_scale import (
@@ -100,7 +100,7 @@ def with_smearing_factor(
 ) -> Scaler:
     """Find the factors that make means of exponentials of forecast logarithms.
 
-    module: trained, its path not fitted again yet, which alone is asked where there is one.
+    module: trained, its path not fitted again yet, which alone forecasts where there is one.
     held_out: validation windows, of the rows of `timeline`.
 
     The scaler is as it was where there are no logarithms, no validation windows, or another loss
@@ -116,32 +116,43 @@ def with_smearing_factor(
     if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
         return scaler
     series = timeline.series_of(held_out.draw())
-    units = scaler.scale[:, None, : scale.n_targets]
-    sum_of_exponentials = np.zeros(scale.logs.shape)
-    sum_of_residuals = np.zeros(scale.logs.shape)
-    weight = np.zeros(scale.logs.shape)
+    n_known, of_residuals, of_exponentials = _residual_sums(scaler, module, held_out, series)
+    is_found = scale.logs & (n_known > 0)
+    divisor = np.where(is_found, n_known, 1.0)
+    mean_residual = of_residuals / divisor
+    mean_exponential = np.where(is_found, of_exponentials / divisor, 1.0)
+    smear = np.log(mean_exponential) - mean_residual
+    # Each row of the split tells how noisy a series is: of six on it counts for half.
+    share = shrinkage(n_known / held_out.source.pred_len, 6.0)
+    smear = np.where(is_found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
+    return replace(scaler, targets=replace(scale, smear=smear))
+
+
+def _residual_sums(
+    scaler: Scaler, module: Informer | Corrected, held_out: WindowBatches, series: IntArray
+) -> Float64Array:
+    """Count known truths, and add up residuals of logarithms and their exponentials.
+
+    series: that of each window.
+
+    (3, n_series, n_targets); no residual counts for more than 3.
+    """
+    deviation = scaler.scale[:, None, : held_out.n_targets]
+    sums = np.zeros((3, len(deviation), held_out.n_targets))
     n_done = 0
     with threads_for(held_out.batch_size * module.largest_product), torch.inference_mode():
         for batch in held_out:
             residuals = _residuals(module, batch)
             owner = series[n_done : n_done + len(residuals)]
             n_done += len(residuals)
-            residuals = np.clip(residuals * units[owner], -3.0, 3.0)
-            known = np.ones(residuals.shape, dtype=bool)
+            residuals = np.clip(residuals * deviation[owner], -3.0, 3.0)
+            known = np.ones_like(residuals)
             if batch.weight is not None:
-                known = batch.weight.cpu().numpy() > 0
-            np.add.at(sum_of_exponentials, owner, (np.exp(residuals) * known).sum(axis=1))
-            np.add.at(sum_of_residuals, owner, (residuals * known).sum(axis=1))
-            np.add.at(weight, owner, known.sum(axis=1))
-    found = scale.logs & (weight > 0)
-    divisor = np.where(found, weight, 1.0)
-    mean_exponential = np.where(found, sum_of_exponentials / divisor, 1.0)
-    smear = np.log(mean_exponential) - np.where(found, sum_of_residuals / divisor, 0.0)
-    # Rows of the split: each tells how noisy a series is.
-    n_rows = weight / held_out.source.pred_len
-    share = shrinkage(n_rows, 6.0)
-    smear = np.where(found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
-    return replace(scaler, targets=replace(scale, smear=smear))
+                known = (batch.weight.cpu().numpy() > 0).astype(np.float64)
+            terms = known, residuals * known, np.exp(residuals) * known
+            for total, term in zip(sums, terms, strict=True):
+                np.add.at(total, owner, term.sum(axis=1))
+    return sums
 
 
 def _residuals(module: Informer | Corrected, batch: Batch) -> Float32Array:
