@@ -25,7 +25,7 @@ from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module, times_of
 from skinformer.ensemble.settings import FitSettings
-from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
+from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
 from skinformer.estimators.callbacks import FitTasks, training_course
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
@@ -69,7 +69,7 @@ from skinformer.validation.parameters import CONSTRAINTS, warn_of_fit_on_cpu, wa
 from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
-class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
+class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstimator, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
@@ -98,8 +98,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         Returns
         -------
         self
-            With these parameters; forecasts change with the next fit. Where one is refused, all
-            stay as they were.
+            With these parameters; forecasts change with the next fit.
         """
         return super().set_params(**open_parts(self, open_members(self.members, params)))
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Self
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from skinformer.estimators.bases import SetsAtOnce
+from skinformer.estimators.bases import BaseEstimator
 from skinformer.validation import parameters as checks
 
 
-class Part(SetsAtOnce):
+class Part(BaseEstimator):
     """
     Some parameters that are one value of the estimator.
 
