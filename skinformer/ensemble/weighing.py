@@ -18,6 +18,8 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import Origins, window_rows
 
+#: How far a series' own errors count: windows overlap, and are hardly more than two forecasts.
+_OWN = 0.2
 #: Other series at which weights of the joint forecast count for half.
 _JOINT_PRIOR = 20
 
@@ -67,8 +69,6 @@ def weigh_series(
     errors.
     """
     temperature = 0.1  # a difference of so much in the log error makes a factor e in the weight
-    # How far a series' own errors count: windows overlap, and are hardly more than two forecasts.
-    own_share = 0.2
     errors = [selection.mean_errors(y_pred, y, weight, series, n_series) for y_pred in forecasts]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
@@ -85,7 +85,7 @@ def weigh_series(
     log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
     if prior is not None:
         log_weights = log_weights + prior
-    return selection.softmax(log_weights - own_share * own / temperature)
+    return selection.softmax(log_weights - _OWN * own / temperature)
 
 
 def _joint_weights(
