@@ -49,21 +49,21 @@ class Watched:
     def __enter__(self):
         self.epochs, self.mean, self.n_steps = [], None, 0
         self.step, self.finish = trainer.clip_and_step, trainer._Fit.finish_epoch
-        self.gives_up = EnsembleFit.gives_up
+        self.should_stop = EnsembleFit.should_stop
 
         def finish(fit, row):
             self.epochs.append([copies(fit.parameters), copies(self.mean)])
             self.finish(fit, row)
 
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
-        EnsembleFit.gives_up = lambda *_: (
+        EnsembleFit.should_stop = lambda *_: (
             False
         )  # which most would after the first epoch
         return self
 
     def __exit__(self, *error):
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.step, self.finish
-        EnsembleFit.gives_up = self.gives_up
+        EnsembleFit.should_stop = self.should_stop
 
     def watch(self, optimizers, *, parameters, **options):
         norm = self.step(optimizers, parameters=parameters, **options)

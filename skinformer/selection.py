@@ -54,21 +54,22 @@ def nearby_steps(pred_len: int) -> Float64Array:
 
 def mean_errors(
     forecast: Float32Array,
-    truth: Float32Array,
-    weight: Float32Array | Float64Array | None,
+    y: Float32Array,
+    weight: Float32Array | Float64Array,
     series: IntArray,
     n_series: int,
 ) -> Float64Array:
     """Return the mean absolute error of each series and target, NaN where there is no truth.
 
-    Forecasts, truths and weights have shape (n_windows, pred_len, n_targets).
+    `forecast`, `y` and `weight` have shape (n_windows, pred_len, n_targets).
     """
-    counts = np.ones(truth.shape) if weight is None else weight.astype(np.float64)
-    error = (np.abs(forecast.astype(np.float64) - truth) * counts).sum(axis=1)
-    total, known = np.zeros((2, n_series, truth.shape[2]))
-    np.add.at(total, series, error)
-    np.add.at(known, series, counts.sum(axis=1))
-    return np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)
+    weight = weight.astype(np.float64)
+    errors = np.abs(forecast.astype(np.float64) - y) * weight
+    total = np.zeros((n_series, y.shape[2]))
+    total_weight = np.zeros_like(total)
+    np.add.at(total, series, errors.sum(axis=1))
+    np.add.at(total_weight, series, weight.sum(axis=1))
+    return np.divide(total, total_weight, out=np.full_like(total, np.nan), where=total_weight > 0)
 
 
 def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:

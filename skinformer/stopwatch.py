@@ -43,9 +43,6 @@ class Stopwatch:
         """End a part, which comes back, and begin one within it."""
         return self.turn(part)
 
-    def expect(self, seconds: dict[str, float]) -> None:
-        """Hear what parts may take, in the order in which they come."""
-
     def write(self, line: str) -> None:
         """Write what there is to tell of a part, if anybody reads it."""
 

@@ -360,14 +360,14 @@ def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch)
     drive = rng.normal(size=1500)
     df = pd.DataFrame({"y": np.where(drive > 0, drive, 0) + 0.1 * rng.normal(size=1500)}, hours)
     df["drive"] = drive
-    last, fit = [], Tabular.of_rows.__func__
+    last, fit = [], Tabular.from_rows.__func__
 
     def spy(cls, rows, settings, *, before_split, **given):
         if not before_split:
             last.append(threading.get_ident())
         return fit(cls, rows, settings, before_split=before_split, **given)
 
-    monkeypatch.setattr(Tabular, "of_rows", classmethod(spy))
+    monkeypatch.setattr(Tabular, "from_rows", classmethod(spy))
     options = {"known_future": ["drive"], "seq_len": 24, "pred_len": 6, "max_iter": 1}
     options |= {"d_model": 8, "n_heads": 1, "random_state": 0}
     beside = InformerRegressor("y", **options).fit(df)

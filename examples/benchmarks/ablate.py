@@ -126,7 +126,7 @@ RULES = (
     Rule("columns at each time of day", "ridge.calendar", "_MOST_TIMED", 0, "ridges"),
     Rule("screening of columns", "tabular.fit", "unhelpful_columns", _all_columns, "trees"),
     Rule("weights by step", "selection", "nearby_steps", _all_steps_alike, "trees"),
-    Rule("joint errors of members", "ensemble.weighing", "_OTHERS", 1e9, "long panels"),
+    Rule("joint errors of members", "ensemble.weighing", "_JOINT_PRIOR", 1e9, "long panels"),
     Rule("own errors of a series", "ensemble.weighing", "_OWN", 0.0, "long panels"),
 )
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skinformer.classes.logistic import log_softmax
 from skinformer.selection import nearby_steps, shrinkage
 from skinformer.timeline.arrays import Float64Array
 
@@ -46,21 +47,16 @@ def mixture_weights(
     return share
 
 
-def temperature_losses(
-    logits: Float64Array, truth: Float64Array, weight: Float64Array, groups: list[slice]
+def log_losses(
+    logits: Float64Array, y: Float64Array, weight: Float64Array, groups: list[slice]
 ) -> Float64Array:
-    """Return the log loss of windows with logits divided by each of `TEMPERATURES`.
+    """Compute the log loss of windows, (n,), summed over steps and targets.
 
-    (n, n_temperatures); logits, truth (1 for the class that came) and weight (0 where it is
-    missing) are (n, pred_len, n_columns); ``groups`` are the classes of each target.
+    logits, y (1 for the class that came) and weight (0 where it is missing) are
+    (n, pred_len, n_columns); ``groups`` are the classes of each target.
     """
-    losses = np.zeros((len(logits), len(TEMPERATURES)))
+    losses = np.zeros(len(logits))
     for group in groups:
-        logit_of_truth = (logits * truth)[..., group].sum(axis=-1, keepdims=True)
-        distance = logits[..., group] - logit_of_truth
-        own_weight = weight[..., group.start]
-        for i, temperature in enumerate(TEMPERATURES):
-            odds = np.exp(np.minimum(distance / temperature, 500))
-            loss = np.log(odds.sum(axis=-1))
-            losses[:, i] += (own_weight * loss).sum(axis=1)
+        log_proba = (log_softmax(logits[..., group]) * y[..., group]).sum(axis=-1)
+        losses -= (weight[..., group.start] * log_proba).sum(axis=1)
     return losses

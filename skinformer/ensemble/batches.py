@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
@@ -67,17 +68,6 @@ class WindowSource:
         ahead, hidden = self.future(self.values, origins), slice(0, self.n_hidden)
         ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
-
-    def effect_of(self, calendar: nn.Module | None) -> Float32Array | None:
-        """Return what the calendar alone does in each row, (n_rows, n_targets); None for nothing.
-
-        The calendar is that of a fit without columns known ahead.
-        """
-        rows = torch.arange(len(self.values))
-        categories = None if calendar is None else self._categories(rows)
-        if calendar is None or categories is None:
-            return None
-        return np.asarray(calendar(self.values[:, :0], categories).numpy())
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
@@ -167,13 +157,6 @@ def _clock_tensors(
     return torch.from_numpy(steps - first).to(device), calendar, elapsed
 
 
-class PathOfWindows(Protocol):
-    """Forecasts windows for a network that corrects these forecasts."""
-
-    def forecast(self, inputs: tuple[Tensor | None, ...], origins: IntArray) -> Tensor:
-        """Forecast some windows, (n, pred_len, n_targets), of which a path sees `inputs`."""
-
-
 @dataclass(eq=False, repr=False)
 class WindowBatches:
     """Batches of windows for the trainer.
@@ -195,23 +178,23 @@ class WindowBatches:
     batch_size: int
     max_windows: int | None
     seed: int | None
-    out_of_fold: PathOfWindows | None = None
+    out_of_fold: OutOfFoldPath | None = None
 
     def __post_init__(self) -> None:
         self.n_drawn = min(self.origins.count, self.max_windows or self.origins.count)
         self.truth = self.source.values[:, : self.n_targets]
         self.generator = None if self.seed is None else torch.Generator().manual_seed(self.seed)
 
-    def eased(self, n_windows: int) -> WindowBatches:
+    def with_max_windows(self, n_windows: int) -> WindowBatches:
         """Return a copy, sharing the shuffling, that draws at most so many windows in a pass.
 
         It is itself where it draws no more than these.
         """
         if n_windows >= self.n_drawn:
             return self
-        fewer = copy.copy(self)
-        fewer.n_drawn = n_windows
-        return fewer
+        batches = copy.copy(self)
+        batches.n_drawn = n_windows
+        return batches
 
     def __len__(self) -> int:
         """Count the batches."""
@@ -223,13 +206,12 @@ class WindowBatches:
         on_device = torch.from_numpy(drawn).to(self.source.values.device)
         for first in range(0, len(drawn), self.batch_size):
             some = slice(first, first + self.batch_size)
-            chunk = on_device[some]
-            weight = None if self.weight is None else self.source.future(self.weight, chunk)
-            inputs = self.source.inputs(chunk)
-            found: tuple[Tensor | None, ...] = ()  # what the network corrects
-            if self.out_of_fold is not None:
-                found = (self.out_of_fold.forecast(inputs[:4], drawn[some]),)
-            yield Batch((*inputs, *found), self.source.future(self.truth, chunk), weight)
+            origins = on_device[some]
+            weight = None if self.weight is None else self.source.future(self.weight, origins)
+            inputs: tuple[Tensor | None, ...] = self.source.inputs(origins)
+            if self.out_of_fold is not None:  # what the network corrects
+                inputs = *inputs, self.out_of_fold.forecast(inputs[:4], drawn[some])
+            yield Batch(inputs, self.source.future(self.truth, origins), weight)
 
     def draw(self) -> IntArray:
         """Choose the windows of a pass, one in each of `n_drawn` equal runs, shuffled by the seed.

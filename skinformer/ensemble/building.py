@@ -19,9 +19,8 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.parameters import warn_of_one_series
 
-#: Times that a network alone learns from each window, and windows in all that it learns from.
-_PASSES, _LEAST_LEARNT = 3, 25_000
-#: Targets that a network forecasts one by one: so many times the windows of a step are in memory.
+#: Targets that a network forecasts one by one at most: so many times the windows of a step are in
+#: memory.
 _MOST_APART = 16
 
 
@@ -105,32 +104,27 @@ def _mean_step(timeline: Timeline) -> float:
     return float(elapsed[1] - elapsed[0]) / max(1, int(ends[1] - ends[0]))
 
 
-def n_apart(settings: FitSettings, sizes: ModelSizes) -> int:
-    """Count the targets that the network forecasts one by one; 1 where it sees all together."""
-    few = sizes.n_targets <= _MOST_APART
-    return sizes.n_targets if few and _by_itself(settings) else 1
-
-
-def few_passes(settings: FitSettings, first_row: IntArray) -> FitSettings:
-    """Let the rate of a network alone fall to its end before windows are known by heart.
+def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
+    """Limit the epochs of a standalone network to three passes, before it overfits.
 
     first_row: (n_series + 1,), where each series begins.
 
     Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/laboratory/).
     """
-    size, most = settings.seq_len + settings.pred_len, settings.trainer.max_iter
-    n_windows = int(np.maximum(np.diff(first_row) - size + 1, 1).sum())
+    window_len = settings.seq_len + settings.pred_len
+    n_windows = int(np.maximum(np.diff(first_row) - window_len + 1, 1).sum())
     n_drawn = min(n_windows, settings.max_windows or n_windows)
-    enough = round(max(_PASSES * n_windows, _LEAST_LEARNT) / n_drawn)
-    if not _by_itself(settings) or enough >= most:
+    # Three passes over all windows; of few windows as many as make 25,000.
+    n_epochs = round(max(3 * n_windows, 25_000) / n_drawn)
+    if not _is_standalone(settings) or n_epochs >= settings.trainer.max_iter:
         return settings
-    return replace(settings, trainer=replace(settings.trainer, max_iter=enough))
+    return replace(settings, trainer=replace(settings.trainer, max_iter=n_epochs))
 
 
-def _by_itself(settings: FitSettings) -> bool:
-    """Return whether the network corrects no ridges, and is none of the documents'.
+def _is_standalone(settings: FitSettings) -> bool:
+    """Whether the network corrects no ridges and normalises its windows.
 
-    Those, whose windows stay as they are, see all columns together, and zeros.
+    Networks as the papers have them do not: they see all columns together, and zeros.
     """
     alone = not settings.linear_path
     return alone and settings.network.window_norm and settings.head.in_units
@@ -150,13 +144,14 @@ def build_module(
     fields = [FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
+    standalone = _is_standalone(settings)
     layout = WindowLayout(
         n_targets=sizes.n_targets,
         n_past=sizes.n_past,
         n_known=sizes.n_known,
-        apart=n_apart(settings, sizes) > 1,
-        season=sizes.season if _by_itself(settings) else 0,
-        window_path=_by_itself(settings),
+        apart=standalone and 1 < sizes.n_targets <= _MOST_APART,
+        season=sizes.season if standalone else 0,
+        window_path=standalone,
         calendar_sizes=tuple(fields),
         seq_len=sizes.seq_len,
         label_len=label_len,

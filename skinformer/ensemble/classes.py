@@ -1,16 +1,16 @@
 """What forecasts classes beside the network: weighed on the validation split, and calibrated."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import torch
 
-from skinformer.classes.blend import TEMPERATURES, mixture_weights, temperature_losses
+from skinformer.classes.blend import TEMPERATURES, log_losses, mixture_weights
 from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.head import ClassHead
 from skinformer.ensemble.member import NETWORK, Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import columns_of
@@ -20,11 +20,6 @@ from skinformer.selection import best_share, cut_stretches, stretch_sums
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
-
-#: Values that are forecast to weigh.
-_MOST_VALUES = 40_000
-#: Weights of the network in the logits that compete.
-_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
@@ -50,19 +45,19 @@ class Classes(Member):
         means = self.weights.mean(axis=0)
         return {n: round(float(w), 4) for n, w in zip(self.fit.names, means, strict=True)}
 
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast logs of probabilities of the classes, (n, pred_len, n_columns)."""
-        return self.logs(self.each(at)).astype(np.float32)
+        return self.logs(self.each(windows)).astype(np.float32)
 
     def logs(self, each: Float64Array) -> Float64Array:
         """Mix probabilities of all forecasters, (n_forecasters, n, pred_len, n_columns)."""
         mixed: Float64Array = np.einsum("snpc,ps->npc", each, self.weights)
         return np.log(mixed)
 
-    def each(self, at: Windows) -> Float64Array:
+    def each(self, windows: Windows) -> Float64Array:
         """Return the probabilities of each forecaster."""
-        place = at.begin, at.series, at.origins, at.steps
-        return self.fit.forecast(at.values, *place, at.canvas.clock)
+        place = windows.begin, windows.series, windows.origins, windows.steps
+        return self.fit.forecast(windows.values, *place, windows.buffer.clock)
 
 
 @timed("classes")
@@ -82,84 +77,114 @@ def fit_class_base(rows: FitRows, settings: FitSettings, *, before_split: bool) 
 
 def weigh_classes(
     network: Member,
-    logits: Float32Array | None,
     fit: ClassFit | None,
-    at: Windows | None,
+    windows: Windows | None,
     rows: FitRows,
     settings: FitSettings,
+    logits: Float32Array | None,
 ) -> Ensemble:
-    """Let everything that was fitted before the validation split forecast it, and weigh all.
+    """Weigh the network and all other forecasters of classes by the validation split.
 
-    logits: of the network, for the windows.
-    fit: without the split; None for the network alone.
-    at: windows of the split, see `held_out_origins`; None without one.
+    fit: before the split; None for the network alone.
+    windows: of the split, see `held_out_origins`; None without one.
+    logits: of the network, for these windows.
 
-    There are mixture weights by step ahead, the network's share by stretches of the split, and a
-    temperature. Without a split nothing is known of anybody: all but the network count as they do
-    before, and it has no say unless it is alone.
+    There are mixture weights by step ahead, the network's weight by periods of the split, and a
+    temperature. Without a split the mixture has its prior weights, and the network none unless it
+    is alone.
     """
-    sizes = {"n_series": rows.timeline.n_series, "n_targets": rows.sizes.n_targets}
-    if at is None and settings.class_base:
-        final = fit_class_base(rows, settings, before_split=False)
-        base = Classes(final, np.tile(final.believed, (settings.pred_len, 1)))
-        return Ensemble.of([base, network], {base.name: 1.0}, **sizes)
-    alone = Ensemble.of([network], {NETWORK: 1.0}, **sizes)
-    if at is None or logits is None:
-        return alone
-    head, pred_len = cast(ClassHead, settings.head), settings.pred_len
-    truth, weight = (part.astype(np.float64) for part in truths_of(rows, at.origins))
-    stretches = cut_stretches(at.steps, pred_len)
-    found, ensemble = logits.astype(np.float64), alone
+    if windows is None or logits is None:
+        return _without_validation(network, rows, settings)
+    validation = _Validation.of(windows, rows, settings)
+    y_logits = logits.astype(np.float64)
+    ensemble = _combine([network], {NETWORK: 1.0}, rows)
     if fit is not None:
-        each = Classes(fit, np.empty((0, 0))).each(at)
-        n_truths = float(np.unique(window_rows(at.origins, pred_len)).size * (weight > 0).mean())
-        base = Classes(fit, _mixture(fit, each, truth, weight, n_truths, head))
-        shares = _SHARES if settings.train_network else _SHARES[:1]
-        mixed = [(1 - share) * base.logs(each) + share * found for share in shares]
-        place = 0 if stretches is None else _surest(mixed, truth, weight, stretches, head)
-        share, found = _SHARES[place], mixed[place]
+        # 1. Mix all forecasters but the network.
+        proba = Classes(fit, np.empty((0, 0))).each(windows)
+        base = Classes(fit, validation.mixture_weights(fit, proba))
+        # 2. Mix their logits with the network's.
+        shares = (0.0, 0.25, 0.5, 0.75, 1.0) if settings.train_network else (0.0,)
+        base_logits = base.logs(proba)
+        candidates = [(1 - share) * base_logits + share * y_logits for share in shares]
+        best = validation.best(candidates)
+        y_logits = candidates[best]
+        # 3. Fit the former to all rows.
         if settings.early_stopping is not True:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
-        weights = {base.name: 1 - share, NETWORK: share}
-        ensemble = Ensemble.of([base, network], weights, **sizes)
-    if stretches is None:
-        return ensemble
-    losses = temperature_losses(found, truth, weight, head.groups)
-    best = best_share(stretch_sums(losses, stretches))
+        weights = {base.name: 1 - shares[best], NETWORK: shares[best]}
+        ensemble = _combine([base, network], weights, rows)
+    temperature = TEMPERATURES[validation.best([y_logits / t for t in TEMPERATURES])]
     # Half of the way: how sure one time may be, another may not.
-    return replace(ensemble, temperature=float(np.sqrt(TEMPERATURES[best])))
+    return replace(ensemble, temperature=float(np.sqrt(temperature)))
+
+
+def _without_validation(network: Member, rows: FitRows, settings: FitSettings) -> Ensemble:
+    """Mix all forecasters but the network by their prior weights; the network if it is alone."""
+    if not settings.class_base:
+        return _combine([network], {NETWORK: 1.0}, rows)
+    fit = fit_class_base(rows, settings, before_split=False)
+    base = Classes(fit, np.tile(fit.believed, (settings.pred_len, 1)))
+    return _combine([base, network], {base.name: 1.0}, rows)
+
+
+def _combine(members: list[Member], weights: dict[str, float], rows: FitRows) -> Ensemble:
+    n_series = rows.timeline.n_series
+    return Ensemble.of(members, weights, n_series=n_series, n_targets=rows.sizes.n_targets)
 
 
 def held_out_origins(rows: FitRows) -> IntArray:
     """Choose windows to weigh by."""
-    return rows.held_out.thinned(max(_MOST_VALUES // rows.sizes.pred_len, 32))
+    most_values = 40_000
+    return rows.held_out.thinned(max(most_values // rows.sizes.pred_len, 32))
 
 
-def _mixture(
-    fit: ClassFit,
-    each: Float64Array,
-    truth: Float64Array,
-    weight: Float64Array,
-    n_truths: float,
-    head: ClassHead,
-) -> Float64Array:
-    """Weigh the forecasters by the probability of what came: (pred_len, n_forecasters)."""
-    came = [(each[..., g] * truth[..., g]).sum(axis=-1) for g in head.groups]
-    own = np.concatenate(came, axis=1)  # targets are as good as more windows
-    of_truths = np.concatenate([weight[..., g.start] for g in head.groups])
-    own[:, of_truths == 0] = 1.0  # what came is not known
-    return mixture_weights(own, of_truths, n_truths, fit.believed)
+@dataclass(frozen=True)
+class _Validation:
+    """Rows of the validation split that candidates are compared on.
 
+    y, weight: (n, pred_len, n_columns).
+    n_truths: how many different truths there are: windows overlap.
+    periods: that of each window; None for a split of less than two.
+    groups: the columns of the classes of each target.
+    """
 
-def _surest(
-    mixed: list[Float64Array],
-    truth: Float64Array,
-    weight: Float64Array,
-    stretches: IntArray,
-    head: ClassHead,
-) -> int:
-    """Choose the logits that help on all stretches of the split."""
-    plain, came = replace(head, label_smoothing=0.0, z_loss=0.0), torch.from_numpy(truth)
-    errors = (plain.error(torch.from_numpy(logits), came).numpy() for logits in mixed)
-    losses = np.stack([(error * weight).sum(axis=(1, 2)) for error in errors], axis=1)
-    return best_share(stretch_sums(losses, stretches))
+    y: Float64Array
+    weight: Float64Array
+    n_truths: float
+    periods: IntArray | None
+    groups: list[slice]
+
+    @classmethod
+    def of(cls, windows: Windows, rows: FitRows, settings: FitSettings) -> _Validation:
+        """Read them at some windows."""
+        y, weight = truths_of(rows, windows.origins)
+        n_rows = np.unique(window_rows(windows.origins, settings.pred_len)).size
+        return cls(
+            y=y.astype(np.float64),
+            weight=weight.astype(np.float64),
+            n_truths=float(n_rows * (weight > 0).mean()),
+            periods=cut_stretches(windows.steps, settings.pred_len),
+            groups=settings.head.groups,
+        )
+
+    def mixture_weights(self, fit: ClassFit, proba: Float64Array) -> Float64Array:
+        """Weigh forecasters by the probability of what came, (pred_len, n_forecasters).
+
+        proba: of each forecaster, (n_forecasters, n, pred_len, n_columns).
+        """
+        likelihoods = []
+        weights = []
+        for group in self.groups:
+            likelihoods.append((proba[..., group] * self.y[..., group]).sum(axis=-1))
+            weights.append(self.weight[..., group.start])
+        likelihood = np.concatenate(likelihoods, axis=1)  # targets are as good as more windows
+        weight = np.concatenate(weights)
+        likelihood[:, weight == 0] = 1.0  # what came is not known
+        return mixture_weights(likelihood, weight, self.n_truths, fit.believed)
+
+    def best(self, candidates: list[Float64Array]) -> int:
+        """Choose the logits that help in all periods; 0, the first ones, where there are none."""
+        if self.periods is None:
+            return 0
+        losses = [log_losses(logits, self.y, self.weight, self.groups) for logits in candidates]
+        return best_share(stretch_sums(np.stack(losses, axis=1), self.periods))

@@ -14,7 +14,7 @@ from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classi
 from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import InUnits, Series
+from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
@@ -29,16 +29,6 @@ _SHORT = 2.5
 #: Forecasts behind the first context of one series for which a network is trained: two or more to
 #: learn from, and two to be judged by.
 _FORECASTS = 4
-#: Windows' lengths from which classical forecasters take no part, of one series and of panels:
-#: ridges have learnt all that there is.
-_LONG = 8, 20
-#: Part of the rows that is missing from which they take part however long series are: ridges read
-#: what is filled, and classical forecasters alone know that it is.
-_GAPPY = 0.1
-#: How many times `seq_len` classical forecasters look back at most, to see two seasons.
-_FARTHEST = 4
-#: Truths from which trees on features take part; a regressor of the user's always does.
-_ENOUGH = 1500
 #: Rows that they look back at most: two weeks of quarters of an hour, four years of days.
 _MOST_ROWS = 1500
 
@@ -51,33 +41,43 @@ def for_rows(settings: FitSettings, table: Table) -> FitSettings:
     """
     if settings.classical and not settings.linear_path:
         return settings  # the user wants no others, however long series are
-    seq_len, pred_len, first_row = settings.seq_len, settings.pred_len, table.first_row
-    lengths, size = np.diff(first_row), seq_len + pred_len
-    if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
+    seq_len = settings.seq_len
+    window_len = seq_len + settings.pred_len
+    lengths = np.diff(table.first_row)
+    n_rows = int(np.median(lengths))
+    is_panel = len(lengths) > 1
+    # Built-in trees need 1,500 rows; a regressor of the user's always takes part.
+    if isinstance(settings.regressor, str) and table.first_row[-1] < 1500:
         settings = replace(settings, regressor=None)
-    panel, median = len(lengths) > 1, int(np.median(lengths))
-    settings = replace(settings, own_ridges=settings.own_ridges and panel)
-    long = median >= _LONG[panel] * size and not _sees_more(table, seq_len, median)
-    if not settings.classical or long:
+    settings = replace(settings, own_ridges=settings.own_ridges and is_panel)
+    # Ridges have learnt all that there is from 8 windows' lengths on, in panels from 20.
+    is_long = n_rows >= (20 if is_panel else 8) * window_len
+    if not settings.classical or (is_long and not _sees_more(table, seq_len, n_rows)):
         return replace(settings, classical=False)
-    longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
-    if seq_len <= longest:
+    if is_panel:
+        fits_windows = seq_len <= int(n_rows / _SHORT) - settings.pred_len
+    else:
+        fits_windows = seq_len <= n_rows - _FORECASTS * settings.pred_len
+    if fits_windows:
         return settings
-    ridges = median >= size and not panel
-    return replace(settings, linear_path=ridges, own_ridges=False, train_network=False)
+    with_ridges = n_rows >= window_len and not is_panel
+    return replace(settings, linear_path=with_ridges, own_ridges=False, train_network=False)
 
 
 def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
-    """Return whether classical forecasters see what windows do not: a year, or gaps."""
+    """Return whether classical forecasters see what windows do not: a year, or gaps.
+
+    Ridges read what is filled, and classical forecasters alone know that it is.
+    """
     year = season_of_year(table.clock) if table.clock.dated else 0
     if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
         return True
     missing = table.missing
-    return missing is not None and bool(missing.any(axis=1).mean() > _GAPPY)
+    return missing is not None and bool(missing.any(axis=1).mean() > 0.1)
 
 
 @dataclass(frozen=True)
-class Classical(InUnits):
+class Classical(PerSeriesMember):
     """Classical forecasters, which compete at the end of each series, see `fit_classical`."""
 
     fit: ClassicalFit
@@ -96,21 +96,23 @@ class Classical(InUnits):
         series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
     ) -> ClassicalFit:
         """Let classical forecasters compete; of some rows the seasons are those of all of them."""
-        values, known, steps, first_row, clock, of_mean = series
-        rows = SeriesRows(values, known, steps, clock.wall_steps(steps), first_row)
+        clock = series.clock
+        first_row = series.first_row
+        wall_steps = clock.wall_steps(series.steps)
+        rows = SeriesRows(series.values, series.known, series.steps, wall_steps, first_row)
         if whole is not None:
-            return fit_classical(rows, whole.candidates.sizes, of_mean=of_mean)
-        longest = int(np.diff(first_row).max())
-        period = find_period(values, first_row, likely_seasons(clock))
-        two_seasons = 2 * period
+            return fit_classical(rows, whole.candidates.sizes, of_mean=series.of_mean)
+        period = find_period(series.values, first_row, likely_seasons(clock))
+        # Ridges look back two seasons, where these are no longer than four windows.
         ridge_rows = sizes.seq_len
-        if sizes.seq_len < two_seasons <= _FARTHEST * sizes.seq_len:
-            ridge_rows = two_seasons
-        period = period if two_seasons <= ridge_rows else 1
+        if sizes.seq_len < 2 * period <= 4 * sizes.seq_len:
+            ridge_rows = 2 * period
+        period = period if 2 * period <= ridge_rows else 1
+        longest = int(np.diff(first_row).max())
         seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
         n_rows = max(_MOST_ROWS, ridge_rows)
         given = Sizes(n_rows, sizes.pred_len, seasons, ridge_rows, period)
-        return fit_classical(rows, given, of_mean=of_mean)
+        return fit_classical(rows, given, of_mean=series.of_mean)
 
     def knowing(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""

@@ -12,8 +12,8 @@ import torch
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
-from skinformer.ensemble.windows import Canvas, Rows, Windows
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.ensemble.windows import RowBuffer, Rows, Windows
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
 from skinformer.timeline.reach import Reach
 from skinformer.timeline.scaling import Limits, Scaler
@@ -23,7 +23,7 @@ from skinformer.timeline.windows import window_rows
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Who forecasts, and how much each counts.
+    """Members, and the weight of each.
 
     members: by name; one that corrects another comes after it.
     weights: (n_series + 1, 1 or pred_len, n_targets, n_members), of sum 1; the last row is for
@@ -109,7 +109,7 @@ class Ensemble:
         return pd.DataFrame(table, index=_label_rows(series, targets), columns=[*self.members])
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """Return the same of all who count, of candidates where each series weighs its own."""
+        """Return weights of all members that have any, or of the candidates they consist of."""
         whole = self.by_series(series, targets)
         table = pd.DataFrame(index=whole.index)
         for name in whole.columns[whole.any()]:
@@ -157,11 +157,11 @@ class Ensemble:
 
     def on_device(self, device: torch.device | str) -> Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""
-        members, held_out = (
-            {name: member.on_device(device) for name, member in each.items()}
-            for each in (self.members, self.held_out)
+        return replace(
+            self,
+            members={name: member.on_device(device) for name, member in self.members.items()},
+            held_out={name: member.on_device(device) for name, member in self.held_out.items()},
         )
-        return replace(self, members=members, held_out=held_out)
 
 
 def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
@@ -193,7 +193,7 @@ class EnsembleForecaster:
     head: Head
     limits: Limits | None = None
     reach: Reach | None = None
-    _canvas: list[Canvas] = field(default_factory=list)
+    _buffer: list[RowBuffer] = field(default_factory=list)
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """Forecast windows, standardised: (n, pred_len, n_targets, *head.outputs).
@@ -201,37 +201,37 @@ class EnsembleForecaster:
         rows: consecutive rows of every segment.
         origins: the row of each window's first step.
 
-        Members without weight in a window are not asked, but for a network of several outputs: how
-        far these lie apart few others tell.
+        Members without weight in a window do not predict it, but for a network of several outputs:
+        few others have these.
         """
-        at = self.windows(rows, origins)
-        weights = self.weights(at)
-        total = np.zeros((len(at), self.sizes.pred_len, self.sizes.n_targets))
+        windows = self.windows(rows, origins)
+        weights = self.weights(windows)
+        total = np.zeros((len(windows), self.sizes.pred_len, self.sizes.n_targets))
         # How far quantiles lie from their median, by the last member that forecasts them.
         apart = np.zeros((*total.shape, *self.head.outputs), dtype=np.float32)
-        for name, (some, forecast) in self._ask(at, weights).items():
+        for name, (some, forecast) in self._predict_members(windows, weights).items():
             points = self._point(forecast)
             total[some] += weights[name][some] * points
             if forecast.ndim > total.ndim:
                 apart[some] = forecast - points[..., None]
         points = (total / self.ensemble.temperature).astype(np.float32)
-        return points if self.head.middle is None else points[..., None] + apart
+        return points if self.head.median_index is None else points[..., None] + apart
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
-        """Lay windows on a canvas, which is kept for the next ones on the same rows."""
-        if self._canvas and self._canvas[0].rows.values is rows.values:
-            return Windows(self._canvas[0].refreshed(), origins)
-        self._canvas[:] = [Canvas(rows, self.series, self.clock, self.sizes, self.device)]
-        return Windows(self._canvas[0], origins)
+        """Put windows on buffered rows, kept for the next windows of the same rows."""
+        if self._buffer and self._buffer[0].rows.values is rows.values:
+            return Windows(self._buffer[0].refreshed(), origins)
+        self._buffer[:] = [RowBuffer(rows, self.series, self.clock, self.sizes, self.device)]
+        return Windows(self._buffer[0], origins)
 
-    def weights(self, at: Windows) -> dict[str, Float64Array]:
+    def weights(self, windows: Windows) -> dict[str, Float64Array]:
         """Return how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
         members, known = self.ensemble.members, len(self.ensemble.weights) - 1
-        weights = self.ensemble.weights[np.minimum(at.series, known)]
+        weights = self.ensemble.weights[np.minimum(windows.series, known)]
         short = np.array([member.forecasts_short for member in members.values()])
         if short.any():
             # The others see whole windows; what is shorter would be filled up by training means.
-            part = at.origins - at.begin < self.sizes.seq_len
+            part = windows.origins - windows.begin < self.sizes.seq_len
             able = np.where(short, weights[part], 0.0)
             total = able.sum(axis=-1, keepdims=True)
             even = short / short.sum()
@@ -243,60 +243,68 @@ class EnsembleForecaster:
 
         Both have shape (n, pred_len, n_targets); weights add up to 1.
         """
-        at = self.windows(rows, origins)
-        weights = {name: each for name, each in self.weights(at).items() if each.any()}
-        everyone = {name: np.ones_like(each) for name, each in weights.items()}
-        shape = len(at), self.sizes.pred_len, self.sizes.n_targets
-        requested = self._ask(at, everyone)
-        return {
-            name: (np.broadcast_to(each, shape), self._point(requested[name][1]))
-            for name, each in weights.items()
-        }
+        windows = self.windows(rows, origins)
+        weights = {name: each for name, each in self.weights(windows).items() if each.any()}
+        everywhere = {name: np.ones_like(each) for name, each in weights.items()}
+        predictions = self._predict_members(windows, everywhere)
+        shape = len(windows), self.sizes.pred_len, self.sizes.n_targets
+        parts = {}
+        for name, weight in weights.items():
+            _, y_pred = predictions[name]
+            parts[name] = np.broadcast_to(weight, shape), self._point(y_pred)
+        return parts
 
-    def _ask(
-        self, at: Windows, weights: Mapping[str, Float64Array]
+    def _predict_members(
+        self, windows: Windows, weights: Mapping[str, Float64Array]
     ) -> dict[str, tuple[IntArray, Float32Array]]:
-        """Let members forecast the windows in which they, or who corrects them, count."""
+        """Predict by each member the windows in which it, or one that corrects it, counts."""
         members = self.ensemble.members
-        needed: dict[str, BoolArray] = {name: np.zeros(len(at), dtype=bool) for name in members}
-        needed |= {name: np.asarray(w.any(axis=(1, 2))) for name, w in weights.items()}
+        is_needed = {name: np.zeros(len(windows), dtype=bool) for name in members}
+        for name, weight in weights.items():
+            is_needed[name] |= weight.any(axis=(1, 2))
         for name, member in members.items():
             if member.base is not None:
-                needed[name] |= self.head.middle is not None
-                needed[member.base] |= needed[name]
-        found: dict[str, tuple[IntArray, Float32Array]] = {}
+                is_needed[name] |= self.head.median_index is not None
+                is_needed[member.base] |= is_needed[name]
+        predictions: dict[str, tuple[IntArray, Float32Array]] = {}
         for name, member in members.items():
-            some, base = np.flatnonzero(needed[name]), None
+            some = np.flatnonzero(is_needed[name])
             if not len(some):
                 continue
+            base = None
             if member.base is not None:
-                requested, forecast = found[member.base]
-                base = forecast[np.searchsorted(requested, some)]
-            found[name] = some, member.forecast(at.take(some), base)
-        return {name: (some, self._limited(f, at.take(some))) for name, (some, f) in found.items()}
+                base_windows, base_pred = predictions[member.base]
+                base = base_pred[np.searchsorted(base_windows, some)]
+            predictions[name] = some, member.forecast(windows.take(some), base)
+        return {
+            name: (some, self._clip_softly(y_pred, windows.take(some)))
+            for name, (some, y_pred) in predictions.items()
+        }
 
     def _point(self, forecast: Float32Array) -> Float32Array:
         """Return the one value that is forecast."""
         return forecast if forecast.ndim == 3 else self.head.point(forecast)
 
-    def _limited(self, forecast: Float32Array, at: Windows) -> Float32Array:
-        """Clip or compress what neither the series so far nor the window gives a reason for."""
-        length, k = self.sizes.seq_len, self.sizes.n_targets
+    def _clip_softly(self, y_pred: Float32Array, windows: Windows) -> Float32Array:
+        """Compress forecasts beyond what the series and the window have shown."""
 
-        def seen(some: IntArray) -> Float32Array:
-            values = at.values[window_rows(at.origins[some] - length, length), :k]
-            return np.asarray(np.fmax.reduce(values, axis=1))
+        def past(some: IntArray) -> tuple[Float32Array, IntArray]:
+            length = self.sizes.seq_len
+            rows = window_rows(windows.origins[some] - length, length)
+            return windows.values[:, : self.sizes.n_targets][rows], rows
 
-        def observed(some: IntArray) -> tuple[Float32Array, Float32Array]:
-            rows = window_rows(at.origins[some] - length, length)
-            values = at.values[rows, :k]
-            if at.known is not None:  # what is fed back would widen its own bound
-                values = np.where(at.known[rows], values, np.float32(np.nan))
+        def greatest(some: IntArray) -> Float32Array:
+            return np.asarray(np.fmax.reduce(past(some)[0], axis=1))
+
+        def observed_range(some: IntArray) -> tuple[Float32Array, Float32Array]:
+            values, rows = past(some)
+            if windows.known is not None:  # what is fed back would widen its own bound
+                values = np.where(windows.known[rows], values, np.float32(np.nan))
             return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
         if self.reach is not None:
-            forecast = self.reach.apply(forecast, at.series, observed)
+            y_pred = self.reach.apply(y_pred, windows.series, observed_range)
         if self.limits is None:
-            return forecast
-        series = np.minimum(at.series, len(self.limits.top) - 1)
-        return self.limits.apply(forecast, series, seen)
+            return y_pred
+        series = np.minimum(windows.series, len(self.limits.top) - 1)
+        return self.limits.apply(y_pred, series, greatest)

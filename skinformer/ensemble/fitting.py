@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from skinformer.ensemble.batches import PathOfWindows, WindowBatches, needs_steps, window_source
+from skinformer.ensemble.batches import WindowBatches, needs_steps, window_source
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import CalendarEffect
@@ -21,29 +22,30 @@ from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.validation import parameters as checks
 
-#: Windows of an epoch that a network needs to learn anything.
-_LEAST_DRAWN = 1000
-
 
 def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
-    """Find the row where each series' validation split begins, and tell which take no part.
+    """Find the row where each series' validation split begins; None for no validation.
 
-    It is None for no validation. Names are those of the series.
+    names: of the series; those that are too short to learn from are warned of.
     """
     sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
     split = None
     if settings.early_stopping is not False:
-        n_forecasts = 2 if settings.classical else 1
         split = split_rows(
-            table, **sizes, fraction=settings.validation_fraction, n_forecasts=n_forecasts
+            table,
+            **sizes,
+            fraction=settings.validation_fraction,
+            n_forecasts=2 if settings.classical else 1,
         )
-    trained, watched = series_with_truth(table, split, **sizes)
-    if not (split is not None and trained.any() and watched.any()):
+    is_trained, is_validated = series_with_truth(table, split, **sizes)
+    if split is None or not (is_trained.any() and is_validated.any()):
         checks.check_both_sides(settings.early_stopping is not True)
-        split, (trained, _) = None, series_with_truth(table, None, **sizes)
-    checks.warn_of_idle_series(names, trained, **sizes)
-    if (missing := table.missing) is not None:
-        n_open = int(table.steps.max() - table.steps[~missing.all(axis=1)].max())
+        split = None
+        is_trained, _ = series_with_truth(table, None, **sizes)
+    checks.warn_of_idle_series(names, is_trained, **sizes)
+    if table.missing is not None:
+        last_known = table.steps[~table.missing.all(axis=1)].max()
+        n_open = int(table.steps.max() - last_known)
         if n_open >= settings.pred_len:
             checks.warn_of_rows_to_come(n_open)
     return split
@@ -69,7 +71,7 @@ class FitBatches(NamedTuple):
     training: WindowBatches
     validation: WindowBatches | None
 
-    def eased(self, share: float) -> FitBatches:
+    def with_share(self, share: float) -> FitBatches:
         """Draw fewer windows an epoch, for a network that has only a share of the forecast.
 
         share: of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Where the user
@@ -79,9 +81,13 @@ class FitBatches(NamedTuple):
         """
         if self.training.max_windows is None:
             return self
-        training = self.training.eased(max(int(share * self.training.n_drawn), _LEAST_DRAWN))
-        watched = self.validation
-        return FitBatches(training, None if watched is None else watched.eased(training.n_drawn))
+        n_least = 1000  # a network needs these to learn anything
+        n_drawn = max(int(share * self.training.n_drawn), n_least)
+        training = self.training.with_max_windows(n_drawn)
+        validation = self.validation
+        if validation is not None:
+            validation = validation.with_max_windows(training.n_drawn)
+        return FitBatches(training, validation)
 
 
 def window_batches(
@@ -91,7 +97,7 @@ def window_batches(
     windows: tuple[Origins, Origins],
     *,
     seed: int,
-    out_of_fold: PathOfWindows | None = None,
+    out_of_fold: OutOfFoldPath | None = None,
 ) -> FitBatches:
     """Make batches of training and validation windows, on the device of the settings.
 
@@ -115,8 +121,9 @@ def window_batches(
         max_windows=settings.max_windows,
     )
     inside, held_out = windows
-    watched = make(held_out, seed=None) if held_out.count else None
-    return FitBatches(make(inside, seed=seed, out_of_fold=out_of_fold), watched)
+    training = make(inside, seed=seed, out_of_fold=out_of_fold)
+    validation = make(held_out, seed=None) if held_out.count else None
+    return FitBatches(training, validation)
 
 
 @dataclass(frozen=True)
@@ -140,3 +147,7 @@ class FitRows:
     missing: BoolArray | None
     seed: int
     calendars: tuple[CalendarEffect | None, CalendarEffect | None] = (None, None)
+
+    def before_split(self) -> Timeline:
+        """Return the rows before the validation split; all where there is none."""
+        return self.timeline if self.split is None else self.timeline.head(self.split)

@@ -39,7 +39,7 @@ class Head:
         return ()
 
     @property
-    def middle(self) -> int | None:
+    def median_index(self) -> int | None:
         """
         Place of the output that is the forecast; None where there is one alone.
 
@@ -59,7 +59,7 @@ class Head:
         return None
 
     @property
-    def on_path(self) -> bool:
+    def allows_ridges(self) -> bool:
         """Whether the linear path forecasts the same thing, and so alone where little is proved."""
         return True
 
@@ -106,7 +106,7 @@ class PointHead(Head):
     loss: str | float
 
     @property
-    def on_path(self) -> bool:
+    def allows_ridges(self) -> bool:
         """Whether ridges forecast the same thing, a point: no quantile can fall back to these."""
         return isinstance(self.loss, str)
 
@@ -147,7 +147,7 @@ class QuantileHead(Head):
         return (len(self.learnt_levels),)
 
     @property
-    def middle(self) -> int:
+    def median_index(self) -> int:
         """Place of the median."""
         return self.learnt_levels.index(0.5)
 
@@ -169,7 +169,7 @@ class QuantileHead(Head):
 
     def point(self, outputs: Floats) -> Floats:
         """Return the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
-        return outputs[..., self.middle]
+        return outputs[..., self.median_index]
 
     def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
         """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
@@ -194,7 +194,7 @@ class ClassHead(Head):
     z_loss: float
 
     in_units: ClassVar[bool] = False
-    on_path: ClassVar[bool] = False
+    allows_ridges: ClassVar[bool] = False
 
     @property
     def groups(self) -> list[slice]:

@@ -79,24 +79,26 @@ class HistoryForecaster:
         histories: rows of each, of which the last is the newest; NaN was not observed.
         levels: of the quantiles that are wanted, (n, horizon, n_levels); None for the forecast.
         """
-        what = horizon, None if levels is None else tuple(levels)
-        keys = [(*what, _bytes_of(*each)) for each in zip(histories, columns, strict=True)]
+        asked = horizon, None if levels is None else tuple(levels)
+        keys = [(*asked, _bytes_of(*each)) for each in zip(histories, columns, strict=True)]
         if len(self._kept) + len(keys) > _MOST_KEPT:
             self._kept.clear()
-        new: dict[Hashable, int] = {}
+        place_of: dict[Hashable, int] = {}
         for i, key in enumerate(keys):
             if key not in self._kept:
-                new.setdefault(key, i)
-        places = list(new.values())
+                place_of.setdefault(key, i)
+        new = list(place_of)
         size = int(getattr(self.forecaster, "batch_size", _BATCH))
-        for start in range(0, len(places), size):
-            batch = places[start : start + size]
-            given = [histories[i] for i in batch], [columns[i] for i in batch]
-            answers = self._answer(*given, horizon, levels)
-            self._kept.update(zip((keys[i] for i in batch), answers, strict=True))
-            if len(places) > size:
+        for start in range(0, len(new), size):
+            batch = new[start : start + size]
+            places = [place_of[key] for key in batch]
+            answers = self._answer(
+                [histories[i] for i in places], [columns[i] for i in places], horizon, levels
+            )
+            self._kept.update(zip(batch, answers, strict=True))
+            if len(new) > size:
                 done = start + len(batch)
-                running().write(f"{self.name}  {done:,} of {len(places):,} histories")
+                running().write(f"{self.name}  {done:,} of {len(new):,} histories")
         return np.stack([self._kept[key] for key in keys])
 
     @property
@@ -111,26 +113,24 @@ class HistoryForecaster:
         levels: Sequence[float] | None,
     ) -> Float64Array:
         """Let the forecaster answer, in parts of its `max_horizon` steps; check what it says."""
-        longest = getattr(self.forecaster, "max_horizon", None) or horizon
+        longest = int(getattr(self.forecaster, "max_horizon", None) or horizon)
         n_levels = () if levels is None else (len(levels),)
-        found = np.empty((len(histories), 0, *n_levels))
-        while found.shape[1] < horizon:
-            n_steps = min(int(longest), horizon - found.shape[1])
-            points = found
+        continued = [history.copy() for history in histories]
+        parts = []
+        for start in range(0, horizon, longest):
+            n_steps = min(longest, horizon - start)
+            given = _columns_beside(continued, columns, n_steps)
             if levels is not None:
-                points = found[..., int(np.abs(np.array(levels) - 0.5).argmin())]
-            continued = [np.append(*each) for each in zip(histories, points, strict=True)]
-            given: dict[str, Any] = {} if levels is None else {"levels": tuple(levels)}
-            for name in columns[0]:
-                n_ahead = n_steps if name == "known" else 0
-                lengths = [len(history) + n_ahead for history in continued]
-                pairs = zip(columns, lengths, strict=True)
-                given[name] = [_first_rows(own[name], length) for own, length in pairs]
+                given["levels"] = tuple(levels)
             answer = self._predict(continued, n_steps, **given)
-            shape = len(histories), n_steps, *n_levels
-            part = checks.check_answer(answer, self.name, shape)
-            found = np.concatenate([found, self._without_lost(part, histories)], axis=1)
-        return found
+            y_pred = checks.check_answer(answer, self.name, (len(histories), n_steps, *n_levels))
+            y_pred = self._without_lost(y_pred, histories)
+            parts.append(y_pred)
+            if levels is not None:
+                nearest = int(np.abs(np.array(levels) - 0.5).argmin())
+                y_pred = y_pred[..., nearest]
+            continued = [np.append(*each) for each in zip(continued, y_pred, strict=True)]
+        return np.concatenate(parts, axis=1)
 
     def _without_lost(
         self, forecast: Float64Array, histories: Sequence[Float64Array]
@@ -148,6 +148,20 @@ class HistoryForecaster:
 def _bytes_of(history: Float64Array, columns: Columns) -> bytes:
     parts = [history, *columns.values()]
     return b"|".join(part.tobytes() for part in parts)
+
+
+def _columns_beside(
+    histories: Sequence[Float64Array], columns: Sequence[Columns], n_steps: int
+) -> dict[str, Any]:
+    """Return other columns beside each history, and known ones of the steps ahead, by argument."""
+    given: dict[str, Any] = {}
+    for name in columns[0]:
+        n_ahead = n_steps if name == "known" else 0
+        given[name] = [
+            _first_rows(own[name], len(history) + n_ahead)
+            for own, history in zip(columns, histories, strict=True)
+        ]
+    return given
 
 
 def _first_rows(values: Float64Array, n_rows: int) -> Float64Array:

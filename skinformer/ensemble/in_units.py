@@ -1,4 +1,4 @@
-"""Members that forecast each target of each series in its own units, from rows as they come."""
+"""Members that forecast each target of each series by itself, in its own units."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
@@ -44,8 +45,8 @@ class Series(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InUnits(Member):
-    """Forecasts of a timeline's targets by what knows single series.
+class PerSeriesMember(Member):
+    """Forecasts of a timeline's targets by a fit that forecasts single series.
 
     fit: of each target of each series, in its own units, series by series for the first target,
     then for the second.
@@ -84,7 +85,7 @@ class InUnits(Member):
         return int(self.effect.shape[1])
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         rows: FitRows,
         settings: FitSettings,
@@ -93,13 +94,12 @@ class InUnits(Member):
         earlier: Self | None = None,  # noqa: ARG003
     ) -> Self:
         """Fit it to each target of each series."""
-        timeline = rows.timeline
-        if before_split and rows.split is not None:
-            timeline = timeline.head(rows.split)
-        return cls.of_timeline(timeline, rows.sizes, rows.scaler, of_mean=settings.head.of_mean)
+        timeline = rows.before_split() if before_split else rows.timeline
+        of_mean = settings.head.of_mean
+        return cls.from_timeline(timeline, rows.sizes, rows.scaler, of_mean=of_mean)
 
     @classmethod
-    def of_timeline(
+    def from_timeline(
         cls,
         timeline: Timeline,
         sizes: ModelSizes,
@@ -109,65 +109,72 @@ class InUnits(Member):
         whole: Any = None,
     ) -> Self:
         """Fit them to the rows of a timeline, standardised by this scaler; see `fit_series`."""
-        k, series = sizes.n_targets, timeline.series
-        effect, values = np.zeros((sizes.n_known, k)), timeline.values[:, :k].astype(np.float64)
+        k = sizes.n_targets
+        effect = _known_effect(timeline, sizes)
+        values = timeline.values[:, :k].astype(np.float64)
         if sizes.n_known:
-            problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
-            ends = timeline.first_row[1:] - sizes.pred_len
-            effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
             known = timeline.values[:, -sizes.n_known :].astype(np.float64)
             values -= np.nan_to_num(known) @ effect
-        start, stop = _known_span(timeline, k)
-        rows = origins_between(start, stop - 1)
-        units = (SeriesUnits.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
-        columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
-        flat = np.concatenate(columns).ravel()[rows]
-        observed = np.ones(len(flat), dtype=bool)
-        if timeline.weight is not None:
-            observed = (timeline.weight.T > 0).ravel()[rows]
-        steps = np.tile(timeline.steps, k)[rows]
-        first_row = np.concatenate([[0], np.cumsum(stop - start)])
+        for j in range(k):
+            units = SeriesUnits.of(scaler, timeline.series, j, own_logs=cls.own_logs)
+            values[:, [j]] = units.inverse_transform(values[:, [j]])
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
-        raised = of_mean and not (cls.own_logs and _takes_logs(scaler))
-        fit = cls.fit_series(
-            Series(flat, observed, steps, first_row, timeline.clock, raised), sizes, whole
+        targets = scaler.targets
+        scaler_takes_logs = (
+            targets is not None and not targets.transformers and bool(targets.logs.any())
         )
+        raises = of_mean and not (cls.own_logs and scaler_takes_logs)
+        fit = cls.fit_series(_single_series(timeline, values, of_mean=raises), sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
         """Fit it to other rows."""
         of_mean, whole = self.of_mean, self.fit
-        return type(self).of_timeline(timeline, sizes, scaler, of_mean=of_mean, whole=whole)
+        return type(self).from_timeline(timeline, sizes, scaler, of_mean=of_mean, whole=whole)
 
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
-        out = np.zeros((len(at), self.fit.pred_len, self.n_targets), dtype=np.float32)
-        for start in range(0, len(at), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            out[part] = self._forecast(at.take(np.arange(len(at))[part]))
-        return out
+        shape = len(windows), self.fit.pred_len, self.n_targets
+        y_pred = np.zeros(shape, dtype=np.float32)
+        for start in range(0, len(windows), _CHUNK):
+            chunk = np.arange(start, min(start + _CHUNK, len(windows)))
+            y_pred[chunk] = self._forecast_chunk(windows.take(chunk))
+        return y_pred
 
-    def _forecast(self, at: Windows) -> Float64Array:
-        values, begin, series, origins = at.values, at.begin, at.series, at.origins
-        seq_len, pred_len, k = self.fit.seq_len, self.fit.pred_len, self.n_targets
-        rows = np.maximum(origins[:, None] + np.arange(-seq_len, 0), begin[:, None])
-        past = values[:, :k][rows].astype(np.float64) - self._effect(values, rows)
-        length, steps = np.minimum(origins - begin, seq_len), at.steps
-        seen = np.ones((*rows.shape, k), dtype=bool) if at.known is None else at.known[rows]
-        some, like = _distinct(past, seen, length, series, steps)
-        some = some[length[some] > 0]
+    def _forecast_chunk(self, windows: Windows) -> Float64Array:
+        origins = windows.origins[:, None]
+        rows = origins + np.arange(-self.look_back, 0)
+        rows = np.maximum(rows, windows.begin[:, None])
+        past = windows.values[:, : self.n_targets][rows].astype(np.float64)
+        past -= self._effect(windows.values, rows)
+        known = np.ones(past.shape, dtype=bool)
+        if windows.known is not None:
+            known = windows.known[rows]
+        first, group = _group_equal(windows, past, known)
+        y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
+        ahead = origins + np.arange(self.fit.pred_len)
+        return y_pred[group] + self._effect(windows.values, ahead)
+
+    def _forecast_distinct(
+        self, windows: Windows, past: Float64Array, known: BoolArray
+    ) -> Float64Array:
+        """Forecast windows, (n, pred_len, n_targets), standardised as is their past."""
         n_series = len(self.scaler.mean) - 1
-        found = np.zeros((len(origins), pred_len, k))
-        for j in range(k):
-            known = np.minimum(series, n_series)[some]
-            units = SeriesUnits.of(self.scaler, known, j, own_logs=self.own_logs)
-            place = np.where(series[some] < n_series, j * n_series + series[some], -1)
-            raw = units.raw(past[some, :, j])
-            given = length[some], seen[some, :, j], steps[some], place
-            windows = UnitWindows(raw, *given, at.canvas.clock)
-            found[some, :, j] = units.standardised(self.fit.forecast(windows))
-        found = found[like] + self._effect(values, origins[:, None] + np.arange(pred_len))
-        return np.where((length > 0)[:, None, None], found, 0.0)
+        series = np.minimum(windows.series, n_series)
+        length = np.minimum(windows.origins - windows.begin, self.look_back)
+        targets = []
+        for j in range(self.n_targets):
+            units = SeriesUnits.of(self.scaler, series, j, own_logs=self.own_logs)
+            unit_windows = UnitWindows(
+                units.inverse_transform(past[:, :, j]),
+                length,
+                known[:, :, j],
+                windows.steps,
+                np.where(series < n_series, j * n_series + series, -1),
+                windows.buffer.clock,
+            )
+            targets.append(units.transform(self.fit.forecast(unit_windows)))
+        return np.stack(targets, axis=-1)
 
     def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
         if not len(self.effect):
@@ -177,42 +184,73 @@ class InUnits(Member):
         return known @ self.effect
 
 
-def _distinct(
-    past: Float64Array, known: BoolArray, length: IntArray, series: IntArray, steps: IntArray
+def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
+    """Fit what columns known ahead do to the targets of their own row, (n_known, n_targets)."""
+    effect = np.zeros((sizes.n_known, sizes.n_targets))
+    if not sizes.n_known:
+        return effect
+    problem = Problem(
+        timeline.values, timeline.weight, None, sizes.n_targets, 1, sizes.pred_len, effect
+    )
+    last = timeline.first_row[1:] - sizes.pred_len
+    return known_effect(problem, origins_between(timeline.first_row[:-1] + 1, last))
+
+
+def _group_equal(
+    windows: Windows, past: Float64Array, known: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Choose windows that differ from one another, and tell which of them each window is like.
+    """Return the first window of each group of equal ones, and the group of each window.
 
-    PERF: who explains forecasts asks for many that differ in columns that nobody reads here.
+    PERF: explanations forecast many windows that differ in columns that nothing reads here.
     """
-    each = zip(length, series, steps, past, known, strict=True)
-    keys = [(*key, row.tobytes(), seen.tobytes()) for *key, row, seen in each]
-    first = {key: i for i, key in reversed(list(enumerate(keys)))}
-    return np.array(sorted(first.values())), np.array([first[key] for key in keys])
+    n = len(windows)
+    table = np.column_stack(
+        [windows.begin - windows.origins, windows.series, windows.steps, past.reshape(n, -1)]
+    )
+    keys = [row.tobytes() + seen.tobytes() for row, seen in zip(table, known, strict=True)]
+    group, _ = pd.factorize(np.array(keys, dtype=object))
+    first = np.unique(group, return_index=True)[1]
+    return first, group
 
 
-def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
-    """Find the first truth and the end of the last of each target: held values are none of both."""
-    n_rows = len(timeline.values)
-    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
-    start, stop = np.tile(begin, (k, 1)), np.tile(end, (k, 1))
-    weights = () if timeline.weight is None else timeline.weight.T
-    for j, weight in enumerate(weights):
-        known = np.flatnonzero(weight > 0)
-        low, high = np.searchsorted(known, begin), np.searchsorted(known, end)
-        some = high > low
-        start[j, some], stop[j, some] = known[low[some]], known[high[some] - 1] + 1
-    offset = n_rows * np.arange(k)[:, None]
-    return (start + offset).ravel(), (stop + offset).ravel()
+def _single_series(timeline: Timeline, values: Float64Array, *, of_mean: bool) -> Series:
+    """Lay each target of each series, (n_rows, n_targets) in its units, behind the other."""
+    observed = np.ones(values.shape, dtype=bool)
+    if timeline.weight is not None:
+        observed = timeline.weight > 0
+    start, stop = _known_span(timeline, observed)
+    rows = origins_between(start, stop - 1)
+    return Series(
+        values=values.T.ravel()[rows],
+        known=observed.T.ravel()[rows],
+        steps=np.tile(timeline.steps, values.shape[1])[rows],
+        first_row=np.concatenate([[0], np.cumsum(stop - start)]),
+        clock=timeline.clock,
+        of_mean=of_mean,
+    )
 
 
-def _takes_logs(scaler: Scaler) -> bool:
-    """Whether any target of any series is standardised as its logarithm."""
-    targets = scaler.targets
-    return targets is not None and not targets.transformers and bool(targets.logs.any())
+def _known_span(timeline: Timeline, observed: BoolArray) -> tuple[IntArray, IntArray]:
+    """Find the first observed row and the end of the last one, of each target of each series.
+
+    Rows of the second target follow those of the first; a series without any has all its rows.
+    """
+    n_rows, n_targets = observed.shape
+    is_observed = observed.T.ravel()
+    offset = n_rows * np.arange(n_targets)[:, None]
+    start = (offset + timeline.first_row[:-1]).ravel()
+    stop = (offset + timeline.first_row[1:]).ravel()
+    places = np.flatnonzero(is_observed)
+    low = np.searchsorted(places, start)
+    high = np.searchsorted(places, stop)
+    some = high > low
+    start[some] = places[low[some]]
+    stop[some] = places[high[some] - 1] + 1
+    return start, stop
 
 
 class SeriesUnits(NamedTuple):
-    """How values of some series become numbers in their units, (n, 1) each.
+    """How standardised values of some windows are put into their units, (n, 1) each.
 
     low: what logarithms count as the least value; NaN where there are none.
     """
@@ -225,7 +263,8 @@ class SeriesUnits(NamedTuple):
     def of(cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool) -> SeriesUnits:
         """Read those of target j off a scaler."""
         mean, deviation = (each[:, [j]] for each in scaler.affine_parameters(series, j + 1))
-        low, targets = np.full(mean.shape, np.nan), scaler.targets
+        low = np.full(mean.shape, np.nan)
+        targets = scaler.targets
         if own_logs and targets is not None and not targets.transformers:
             logs = targets.logs[series, j, None]
             mean = np.where(logs, scaler.mean[series, j, None], mean)
@@ -237,17 +276,17 @@ class SeriesUnits(NamedTuple):
         """Choose series by number."""
         return SeriesUnits(*(each[some] for each in self))
 
-    def raw(self, values: Float64Array) -> Float64Array:
-        """Undo it; what float32 made of a zero is zero again, for logarithms' sake."""
+    def inverse_transform(self, values: Float64Array) -> Float64Array:
+        """Put standardised values into units; what float32 made of a zero is zero again."""
         out: Float64Array = values * self.deviation + self.mean
         logs = ~np.isnan(self.low[:, 0])
-        zero = np.abs(out) < 1e-6 * (np.abs(self.mean) + self.deviation)
-        out[zero & ~logs[:, None]] = 0.0
+        is_zero = np.abs(out) < 1e-6 * (np.abs(self.mean) + self.deviation)
+        out[is_zero & ~logs[:, None]] = 0.0
         out[logs] = np.exp(out[logs])
         return out
 
-    def standardised(self, values: Float64Array) -> Float64Array:
-        """Do it again."""
+    def transform(self, values: Float64Array) -> Float64Array:
+        """Standardise values in units."""
         logs = ~np.isnan(self.low[:, 0])
         out = values.copy()
         out[logs] = np.log(np.maximum(out[logs], self.low[logs]))

@@ -84,7 +84,7 @@ class Member:
         raise NotImplementedError
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         rows: FitRows,
         settings: FitSettings,
@@ -95,7 +95,7 @@ class Member:
         """Fit it to rows before the validation split, or to all; then `earlier` is the former."""
         raise NotImplementedError
 
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:
+    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); base: what it corrects."""
         raise NotImplementedError
 

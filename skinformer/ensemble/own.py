@@ -4,21 +4,16 @@ from dataclasses import dataclass
 
 from skinformer.classical.own import OwnFit, fit_own
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import InUnits, Series
+from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.ensemble.member import OWN_RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import likely_seasons
 
-#: How many times `seq_len` they look back at most.
-_FARTHEST = 4
-#: Ratio of neighbouring look-backs, below which a second one says nothing new.
-_APART = 1.3
-
 
 @dataclass(frozen=True)
-class OwnRidges(InUnits):
+class OwnRidges(PerSeriesMember):
     """Ridges of each series, see `fit_own`."""
 
     fit: OwnFit
@@ -57,9 +52,11 @@ def look_backs(clock: Clock, seq_len: int) -> tuple[int, ...]:
     (7, 14, 96, 192, 365)
     (52, 104, 192)
     """
-    seasons = [s * n for n in (1, 2) for s in likely_seasons(clock)] if clock.dated else []
-    found = [rows for rows in {*seasons} if rows <= _FARTHEST * seq_len]
+    seasons = likely_seasons(clock) if clock.dated else ()
+    candidates = {*seasons, *(2 * season for season in seasons)}
+    found = [rows for rows in candidates if rows <= 4 * seq_len]
     for rows in (seq_len, 2 * seq_len):
-        if all(max(rows, other) >= _APART * min(rows, other) for other in found):
+        # Two whose ratio is less than 1.3 say the same.
+        if all(max(rows, other) >= 1.3 * min(rows, other) for other in found):
             found.append(rows)
     return tuple(sorted(found))

@@ -127,9 +127,9 @@ class Ridges(Member):
         """Weights of the ridges."""
         return self.path.fit.blend
 
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`."""
-        return at.predict(self.path)
+        return windows.predict(self.path)
 
     def export(self) -> LinearPath:
         """Return the map."""

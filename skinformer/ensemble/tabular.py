@@ -48,7 +48,7 @@ class Tabular(Member):
 
     @classmethod
     @timed("trees")
-    def of_rows(
+    def from_rows(
         cls,
         rows: FitRows,
         settings: FitSettings,
@@ -71,9 +71,11 @@ class Tabular(Member):
         )
         return cls(fit)
 
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`."""
-        return self.fit.forecast(at.values, at.begin, at.origins, at.steps, at.canvas.clock)
+        return self.fit.forecast(
+            windows.values, windows.begin, windows.origins, windows.steps, windows.buffer.clock
+        )
 
 
 def columns_of(sizes: ModelSizes) -> Columns:

@@ -59,20 +59,18 @@ class UserForecaster(Member):
         return self.source.learns
 
     @classmethod
-    def of_source(
+    def from_source(
         cls, source: HistoryForecaster, rows: FitRows, settings: FitSettings, *, before_split: bool
     ) -> Self:
         """Fit a forecaster to rows before the validation split, or to all."""
-        timeline = rows.timeline
-        if before_split and rows.split is not None:
-            timeline = timeline.head(rows.split)
+        timeline = rows.before_split() if before_split else rows.timeline
         n_rows = int(np.diff(rows.timeline.first_row).max())
         levels = settings.head.learnt_levels if source.takes("levels") else None
         unfitted = cls(source, rows.sizes, rows.scaler.with_unseen(), n_rows, levels)
         return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         rows: FitRows,
         settings: FitSettings,
@@ -82,7 +80,7 @@ class UserForecaster(Member):
     ) -> Self:
         """Fit the forecaster of an earlier one to other rows."""
         assert earlier is not None
-        return cls.of_source(earlier.source, rows, settings, before_split=before_split)
+        return cls.from_source(earlier.source, rows, settings, before_split=before_split)
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
         """Return a copy for other rows; where it has a `fit`, it is fitted to them, in units."""
@@ -92,62 +90,64 @@ class UserForecaster(Member):
                 source = source.fitted(_all_series(timeline, sizes, scaler))
         return replace(self, source=source, sizes=sizes, scaler=scaler.with_unseen())
 
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known.
 
         Where it has `levels` they are quantiles, (n, pred_len, n_targets, n_levels).
         """
         outputs = () if self.levels is None else (len(self.levels),)
-        shape = len(at), self.sizes.pred_len, self.sizes.n_targets, *outputs
+        shape = len(windows), self.sizes.pred_len, self.sizes.n_targets, *outputs
         out = np.zeros(shape, dtype=np.float32)
         with timed(self.name):
             for j in range(self.sizes.n_targets):
-                histories = self._histories(at, j)
+                histories = self._histories(windows, j)
                 known = np.array([i for i, each in enumerate(histories) if len(each)], dtype=int)
                 if len(known):
                     asked = [histories[i] for i in known]
-                    out[known, :, j] = self._forecast_target(at.take(known), j, asked)
+                    out[known, :, j] = self._forecast_target(windows.take(known), j, asked)
         return out
 
-    def check_seconds(self, at: Windows, n_asked: int) -> None:
-        """Raise if `n_asked` windows would take longer than is allowed, as a few of `at` do."""
-        some = at.take(spread_places(len(at), 8))
+    def check_seconds(self, windows: Windows, n_asked: int) -> None:
+        """Raise if `n_asked` windows would take longer than is allowed, as a few of these do."""
+        some = windows.take(spread_places(len(windows), 8))
         self.forecast(some.take(np.array([0])))  # what is imported and compiled is not counted
         began = time.perf_counter()
         self.forecast(some)
         seconds = (time.perf_counter() - began) / max(len(some) - 1, 1)
         check_seconds(seconds * n_asked, self.source.max_seconds, self.name, n_asked)
 
-    def _series(self, at: Windows) -> IntArray:
+    def _series(self, windows: Windows) -> IntArray:
         """Return the series of windows, all new ones as the last."""
-        return np.minimum(at.series, len(self.scaler.mean) - 1)
+        return np.minimum(windows.series, len(self.scaler.mean) - 1)
 
-    def _histories(self, at: Windows, j: int) -> list[Float64Array]:
+    def _histories(self, windows: Windows, j: int) -> list[Float64Array]:
         """Return what was observed of a target before each origin, in its units; NaN is missing.
 
         They begin with an observed value; empty where there is none. Behind the last observed one
         stand the forecasts that further ones are built on.
         """
-        begin = np.maximum(at.begin, at.origins - self.look_back)
-        units = SeriesUnits.of(self.scaler, self._series(at), j, own_logs=True)
+        begin = np.maximum(windows.begin, windows.origins - self.look_back)
+        units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
         found = []
-        for i, (first, origin) in enumerate(zip(begin, at.origins, strict=True)):
-            values = at.values[None, first:origin, j].astype(np.float64)
-            history = units.take([i]).raw(values)[0]
+        for i, (first, origin) in enumerate(zip(begin, windows.origins, strict=True)):
+            values = windows.values[None, first:origin, j].astype(np.float64)
+            history = units.take([i]).inverse_transform(values)[0]
             known = np.ones(len(history), bool)
-            if at.known is not None:
-                known = at.known[first:origin, j]
+            if windows.known is not None:
+                known = windows.known[first:origin, j]
             found.append(_between_observed(history, known))
         return found
 
-    def _forecast_target(self, at: Windows, j: int, histories: list[Float64Array]) -> Float64Array:
+    def _forecast_target(
+        self, windows: Windows, j: int, histories: list[Float64Array]
+    ) -> Float64Array:
         """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
         columns: list[Columns] = [{} for _ in histories]
         if self._wanted_columns:
-            columns = self._columns(at, histories)
+            columns = self._columns(windows, histories)
         answers = self.source.forecast(histories, columns, self.sizes.pred_len, self.levels)
-        units = SeriesUnits.of(self.scaler, self._series(at), j, own_logs=True)
-        flat = units.standardised(answers.reshape(len(answers), -1))
+        units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
+        flat = units.transform(answers.reshape(len(answers), -1))
         return flat.reshape(answers.shape)
 
     @property
@@ -165,19 +165,21 @@ class UserForecaster(Member):
             if place.stop > place.start and self.source.takes(name)
         }
 
-    def _columns(self, at: Windows, histories: list[Float64Array]) -> list[Columns]:
+    def _columns(self, windows: Windows, histories: list[Float64Array]) -> list[Columns]:
         """Return other columns beside each history, in their units.
 
         past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
         """
-        last = len(at.values) - 1
+        last = len(windows.values) - 1
         found = []
-        for origin, series, history in zip(at.origins, self._series(at), histories, strict=True):
+        for origin, series, history in zip(
+            windows.origins, self._series(windows), histories, strict=True
+        ):
             columns: Columns = {}
             for name, place in self._wanted_columns.items():
                 n_ahead = self.sizes.pred_len if name == "known" else 0
                 rows = np.arange(origin - len(history), origin + n_ahead)
-                values = at.values[np.minimum(rows, last), place].astype(np.float64)
+                values = windows.values[np.minimum(rows, last), place].astype(np.float64)
                 scale, mean = self.scaler.scale[series, place], self.scaler.mean[series, place]
                 columns[name] = values * scale + mean
             found.append(columns)
@@ -191,7 +193,9 @@ def _all_series(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> list[F
         units = SeriesUnits.of(scaler, np.arange(timeline.n_series), j, own_logs=True)
         for i in range(timeline.n_series):
             rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
-            values = units.take([i]).raw(timeline.values[None, rows, j].astype(np.float64))[0]
+            values = units.take([i]).inverse_transform(
+                timeline.values[None, rows, j].astype(np.float64)
+            )[0]
             known = np.ones(len(values), bool)
             if timeline.weight is not None:
                 known = timeline.weight[rows, j] > 0

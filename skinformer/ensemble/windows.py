@@ -42,8 +42,8 @@ Forecaster = Callable[[Rows, IntArray], Float32Array]
 
 
 @dataclass(frozen=True)
-class Canvas:
-    """Rows, and what tensors and modules are made of them once, however often they forecast.
+class RowBuffer:
+    """Rows, and the tensors and predictors made of them once, however often they forecast.
 
     series: that of each segment; those from the last fitted one on are new.
     clock: what the steps count.
@@ -68,7 +68,7 @@ class Canvas:
             values, steps, self.series[segment], self.clock, sizes=self.sizes, device=self.device
         )
 
-    def refreshed(self) -> Canvas:
+    def refreshed(self) -> RowBuffer:
         """Copy the rows to the device again: forecasts were put in."""
         if self.source.values.device.type != "cpu":
             self.source.values.copy_(torch.from_numpy(self.rows.values))
@@ -83,9 +83,9 @@ class Canvas:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a canvas, by the rows where their forecasts begin."""
+    """Windows of buffered rows, by the rows where their forecasts begin."""
 
-    canvas: Canvas
+    buffer: RowBuffer
     origins: IntArray
 
     def __len__(self) -> int:
@@ -99,31 +99,31 @@ class Windows:
     @property
     def values(self) -> Float32Array:
         """All rows, standardised."""
-        return self.canvas.rows.values
+        return self.buffer.rows.values
 
     @property
     def known(self) -> BoolArray | None:
         """Which targets of the rows were observed; None for all."""
-        return self.canvas.rows.known
+        return self.buffer.rows.known
 
     @property
     def begin(self) -> IntArray:
         """The first row of each window's series with a known target; of nothing known, its own."""
-        begin = self.canvas.rows.begin[self.canvas.rows.segment[self.origins]]
-        return np.where(begin < self.origins, begin, self.origins - self.canvas.sizes.seq_len)
+        begin = self.buffer.rows.begin[self.buffer.rows.segment[self.origins]]
+        return np.where(begin < self.origins, begin, self.origins - self.buffer.sizes.seq_len)
 
     @property
     def series(self) -> IntArray:
         """The series of each window."""
-        return self.canvas.series[self.canvas.rows.segment[self.origins]]
+        return self.buffer.series[self.buffer.rows.segment[self.origins]]
 
     @property
     def steps(self) -> IntArray:
         """The step of each origin."""
-        return self.canvas.rows.steps[self.origins]
+        return self.buffer.rows.steps[self.origins]
 
     def predict(
         self, module: Callable[..., Tensor], base: Float32Array | None = None
     ) -> Float32Array:
         """Forecast by a torch module, as `WindowPredictor` does."""
-        return self.canvas.predictor(module)(self.origins, base)
+        return self.buffer.predictor(module)(self.origins, base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -15,9 +16,8 @@ from torch.nn import Module
 from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
 from skinformer.cleaning.units import UnitChange, in_last_unit
 from skinformer.cleaning.volatility import rescale_by_volatility
-from skinformer.ensemble.building import few_passes, model_sizes
+from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.classical import for_rows
-from skinformer.ensemble.cost import expected_seconds
 from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
@@ -25,7 +25,7 @@ from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module, times_of
 from skinformer.ensemble.settings import FitSettings
-from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
+from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
 from skinformer.estimators.callbacks import FitTasks, training_course
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
@@ -38,9 +38,9 @@ from skinformer.estimators.parts import (
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import fitted_rows, reading_settings
-from skinformer.estimators.settings import changed_network, read_settings
+from skinformer.estimators.settings import non_default_network_params, read_settings
 from skinformer.estimators.state import FittedState
-from skinformer.estimators.target_scale import fit_scale, smeared
+from skinformer.estimators.target_scale import fit_scale, with_smearing_factor
 from skinformer.intervals.calibration import Calibration
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -49,9 +49,9 @@ from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_update, read_y_true
 from skinformer.reading.training import read_training
 from skinformer.rolling import future
-from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.blocks import Observed, RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.placement import after_history
+from skinformer.rolling.placement import Placement, after_history
 from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -69,7 +69,7 @@ from skinformer.validation.parameters import CONSTRAINTS, warn_of_cpu, warn_of_i
 from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
-class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
+class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstimator, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
@@ -98,8 +98,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         Returns
         -------
         self
-            With these parameters; forecasts change with the next fit. Where one is refused, all
-            stay as they were.
+            With these parameters; forecasts change with the next fit.
         """
         return super().set_params(**open_parts(self, open_members(self.members, params)))
 
@@ -299,29 +298,38 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
             check_horizon(horizon)
-        forecaster, sizes = self._forecaster, self.sizes_
         if X is None:
-            observed, place = future.nothing_observed(self.timeline_), after_history(self.timeline_)
-            clock, names = self.timeline_.clock, self.series_
-            wanted = np.arange(self.timeline_.n_series)
+            observed = future.nothing_observed(self.timeline_)
+            place = after_history(self.timeline_)
+            clock = self.timeline_.clock
+            names = self.series_
+            series = np.arange(self.timeline_.n_series)
         else:
-            table = self._read_prediction(X)
-            table, observed = future.without_early(table, forecaster.observe(table), self.timeline_)
-            check_after_context(table, self.timeline_, self.timeline_.first_step)
-            place, observed = forecaster.place(table, observed)
-            place = future.after_observed(place, observed, sizes.n_targets)
-            observed = future.without_later(observed.without(table.outliers), place, sizes)
-            clock, names, wanted = table.clock, table.names, np.unique(observed.segment)
-        lengths = future.steps_of_rows(observed, place, sizes.pred_len)
-        asked = np.zeros_like(lengths)
-        asked[wanted] = lengths[wanted] if horizon is None else int(horizon)
+            table, observed, place = self._place_later_rows(X)
+            clock = table.clock
+            names = table.names
+            series = np.unique(observed.segment)
+        lengths = future.steps_of_rows(observed, place, self.sizes_.pred_len)
+        n_steps = np.zeros_like(lengths)
+        n_steps[series] = lengths[series] if horizon is None else int(horizon)
         future.check_known_ahead(
-            observed, place, asked, clock=clock, roles=self.roles_, sizes=sizes, names=names
+            observed, place, n_steps, clock=clock, roles=self.roles_, sizes=self.sizes_, names=names
         )
-        segment = np.repeat(np.arange(len(asked)), asked)
-        steps = origins_between(place.anchor, place.anchor + asked - 1)
+        segment = np.repeat(np.arange(len(n_steps)), n_steps)
+        steps = origins_between(place.anchor, place.anchor + n_steps - 1)
         labels = join_series(names, place.series[segment], clock.labels(steps))
         return RequestedSteps(observed, segment, steps, place, clock, labels)
+
+    def _place_later_rows(self, X: Any) -> tuple[Table, Observed, Placement]:
+        """Read later history, and place forecasts behind it."""
+        forecaster = self._forecaster
+        table = self._read_prediction(X)
+        table, observed = future.without_early(table, forecaster.observe(table), self.timeline_)
+        check_after_context(table, self.timeline_, self.timeline_.first_step)
+        place, observed = forecaster.place(table, observed)
+        place = future.after_observed(place, observed, self.sizes_.n_targets)
+        observed = observed.without(table.outliers)
+        return table, future.without_later(observed, place, self.sizes_), place
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -428,7 +436,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             if missing is not None:
                 with timed("filling"):
                     self._forecaster.fill_missing(missing)
-            if not self.trust_ and (idle := changed_network(self)):
+            if not self.trust_ and (idle := non_default_network_params(self)):
                 warn_of_idle_network(idle, trained=len(self.history_) > 0)
             self.fit_times_ = running().table()
 
@@ -436,28 +444,24 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _read(
         self, X: Any, y: Any, sample_weight: Any, *, device: str
     ) -> tuple[FitSettings, IntArray | None, BoolArray | None]:
-        """Read parameters and rows; give where the validation split begins, and what is missing."""
+        """Read parameters and rows; return where validation begins, and what is missing, too."""
         self.reader_ = self._make_reader(X, y)
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_, requested=device)
-        rows = read_training(
+        self.device_ = str(settings.device)
+        self.attention_ = settings.network.attention
+        self.precision_ = settings.trainer.precision
+        table, self.roles_, self.series_, self._training_digest_ = read_training(
             self,
             self.reader_.encode_rows(X),
             self.reader_.encode_y(y),
             sample_weight,
             reading_settings(self, whole=not (settings.classical or settings.judges_itself)),
         )
-        table, self.roles_, self.series_, self._training_digest_ = rows
-        known_range = settings.target_transform is not None  # the user knows it
-        targets = self.head_.in_units and not known_range
-        table, changes = in_last_unit(self.reader_.one_hot(table), targets=targets)
-        for change in changes[:1]:
-            checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
-        table, self._outlier_bounds_, outliers = find_outliers(table, targets=targets)
-        self._warn_of_outliers(table, self._outlier_bounds_, outliers)
+        table = self._clean(self.reader_.one_hot(table), settings)
         settings = for_rows(settings, table)
         if self.max_iter is None:
-            settings = few_passes(settings, table.first_row)
+            settings = limit_epochs(settings, table.first_row)
         split = None
         if not settings.judges_itself:
             split = find_split(table, settings, self.series_)
@@ -467,10 +471,17 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         warn_of_closed(Closed.of(self.timeline_))
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
-        self.device_ = str(settings.device)
-        self.attention_ = settings.network.attention
-        self.precision_ = settings.trainer.precision
         return settings, split, table.missing
+
+    def _clean(self, table: Table, settings: FitSettings) -> Table:
+        """Put training rows into one unit, mark their outliers, and warn of both."""
+        # Whoever transforms targets knows their range.
+        targets = self.head_.in_units and settings.target_transform is None
+        table, changes = in_last_unit(table, targets=targets)
+        for change in changes[:1]:
+            checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
+        table, self._outlier_bounds_, outliers = find_outliers(table, targets=targets)
+        return self._warn_of_outliers(table, self._outlier_bounds_, outliers)
 
     def _train(
         self,
@@ -483,12 +494,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Build the module, train it, and weigh it beside all others."""
         with tasks.stage("ridges"):
             fit = self._start(settings, split, missing, earlier)
-            batches = fit.batches.eased(fit.weigh_rivals())
+            batches = fit.batches.with_share(fit.fit_challengers())
         record = self._train_module(fit, batches, settings, tasks)
         with tasks.stage("weights"), timed("weights"):
             if self.sizes_.n_series:
                 network_of(fit.module).embed_unseen()
-            self.scaler_ = smeared(
+            self.scaler_ = with_smearing_factor(
                 self.scaler_,
                 fit.module,
                 fit.batches.validation,
@@ -507,30 +518,37 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     ) -> EnsembleFit:
         """Fit the ridges, and build what is trained."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        timeline, sizes = self.timeline_, self.sizes_
+        timeline = self.timeline_
+        sizes = self.sizes_
         windows = cut_windows(timeline, sizes, split)
-        size = len(timeline.values), windows[0].count
-        lone = timeline.n_series == 1
-        running().expect(expected_seconds(*size, sizes, settings, lone=lone))
-        fit_path = partial(linear_fit, timeline, sizes, windows, missing=missing, split=split)
+        rows = FitRows(timeline, sizes, self.scaler_, split, windows[1], missing, seed)
         linear = None
+        out_of_fold = None  # where there are no ridges, or too few rows to fit them apart
         if settings.linear_path:
             with timed("linear path"):
-                linear = fit_path(refit=settings.early_stopping == "auto", n_folds=N_FOLDS)
+                linear = linear_fit(
+                    timeline,
+                    sizes,
+                    windows,
+                    missing=missing,
+                    split=split,
+                    refit=settings.early_stopping == "auto",
+                    n_folds=N_FOLDS,
+                )
+            calendars = linear.before.calendar, linear.final.calendar
+            rows = replace(rows, calendars=calendars)
+            if linear.folds:
+                times = partial(times_of, timeline, split)
+                out_of_fold = OutOfFoldPath(linear, times, settings.device)
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
         module = module.to(settings.device).eval()
-        out_of_fold = None  # where there is no path, or too little to fit it to apart
-        if linear is not None and linear.folds:
-            times = partial(times_of, timeline, split)
-            out_of_fold = OutOfFoldPath(linear, times, settings.device)
         batches = window_batches(
             timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
         )
-        calendars = (None, None) if linear is None else (linear[0].calendar, linear[1].calendar)
-        rows = FitRows(timeline, sizes, self.scaler_, split, windows[1], missing, seed, calendars)
         fit = EnsembleFit(module, linear, rows, batches, settings)
-        self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, split, settings)
+        self.ensemble_ = fit.start
+        self.calibration_ = Calibration.of(timeline, split, settings)
         return fit
 
     @timed("network")
@@ -546,13 +564,13 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
                 return TrainingRecord()
             run = partial(train, module, groups=parameter_groups(module))
             if settings.checkpoint is None:
-                record = fit.tried(epoch, run)
+                record = fit.trial_training(epoch, run)
                 if record is not None:
                     on_epoch(record, module)
                     return record
 
             def end_epoch(record: TrainingRecord, module: Module) -> bool:
-                if fit.gives_up(record):
+                if fit.should_stop(record):
                     record.stopped = record.stopped or "no gain"
                 return on_epoch(record, module) or bool(record.stopped)
 

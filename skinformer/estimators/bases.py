@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sklearn.base import clone
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self, TypeVar
@@ -62,19 +60,9 @@ else:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 __all__ = [
+    "BaseEstimator",
     "CallbackSupportMixin",
     "ClassifierMixin",
     "RegressorMixin",
-    "SetsAtOnce",
     "with_callbacks",
 ]
-
-
-class SetsAtOnce(BaseEstimator):
-    """Sets all parameters, or none of them where one is refused."""
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, first those of a copy."""
-        tried = {name: clone(value, safe=False) for name, value in params.items()}
-        BaseEstimator.set_params(clone(self), **tried)
-        return super().set_params(**params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -214,23 +215,29 @@ class IntervalsMixin(FittedState):
         n = checks.check_count("n", n, "it counts the paths that are drawn")
         checks.check_fitted(self)
         requested = self._requested_ahead(X, horizon)
-        forecaster, outputs = self._sized(requested)
-        random = check_random_state(random_state)
-        block = (
-            requested.steps - requested.place.anchor[requested.segment]
-        ) // self.sizes_.pred_len
-        scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
-        table = np.empty((len(outputs), self.sizes_.n_targets, n))
-        for number in np.unique(block):
-            rows = block == number
-            intervals = forecaster.intervals
-            levels = draw_levels(intervals.residuals, requested.place.series, n, random)
-            of_rows = levels[requested.segment[rows]]
-            table[rows] = intervals.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
+        paths = self._draw_paths(requested, n, check_random_state(random_state))
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
-            columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])
-        return pd.DataFrame(table.reshape(len(table), -1), index=requested.labels, columns=columns)
+            columns = pd.Index(list(itertools.product(self.roles_.target_labels, range(n))))
+        return pd.DataFrame(paths.reshape(len(paths), -1), index=requested.labels, columns=columns)
+
+    def _draw_paths(
+        self, requested: RequestedSteps, n: int, random: np.random.RandomState
+    ) -> Float64Array:
+        """Draw n paths, (n_rows, n_targets, n), whose errors are drawn anew for each block."""
+        forecaster, outputs = self._sized(requested)
+        intervals = forecaster.intervals
+        scaler = self.scaler_.with_unseen()
+        series = requested.series(self.timeline_.n_series)
+        ahead = requested.steps - requested.place.anchor[requested.segment]
+        block = ahead // self.sizes_.pred_len
+        paths = np.empty((len(outputs), self.sizes_.n_targets, n))
+        for number in np.unique(block):
+            rows = block == number
+            levels = draw_levels(intervals.residuals, requested.place.series, n, random)
+            of_rows = levels[requested.segment[rows]]
+            paths[rows] = intervals.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
+        return paths
 
     def _with_quantiles(self, requested: RequestedSteps, levels: Float64Array) -> Float64Array:
         """Return what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""

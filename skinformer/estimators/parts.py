@@ -12,12 +12,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
-from skinformer.estimators.bases import SetsAtOnce
+from skinformer.estimators.bases import BaseEstimator
 from skinformer.validation import parameters as checks
 
 
-class Part(SetsAtOnce):
+class Part(BaseEstimator):
     """
     Some parameters that are one value of the estimator.
 
@@ -252,9 +253,9 @@ def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
         if name not in copies or not inner:
             checks.raise_no_nested_member(key, members)
         copies[name].set_params(**{inner[0]: value})
-    kept = members if isinstance(members, list | tuple) else []
-    by_place = {id(each): copies[name] for name, each in estimators.items()}
-    return opened | {"members": type(kept)(by_place.get(id(each), each) for each in kept)}
+    copy_of = {id(each): copies[name] for name, each in estimators.items()}
+    opened["members"] = type(members)(copy_of.get(id(each), each) for each in members)
+    return opened
 
 
 def _estimators(members: Any) -> dict[str, Any]:
@@ -266,12 +267,7 @@ def _estimators(members: Any) -> dict[str, Any]:
     """
     several = members if isinstance(members, list | tuple) else []
     found = [each for each in several if hasattr(each, "get_params") and not isinstance(each, type)]
-    names = [type(each).__name__.lower() for each in found]
-    numbered: dict[str, Any] = {}
-    for i, (name, each) in enumerate(zip(names, found, strict=True)):
-        is_alone = names.count(name) == 1
-        numbered[name if is_alone else f"{name}-{names[: i + 1].count(name)}"] = each
-    return numbered
+    return dict(make_pipeline(*found).steps)
 
 
 def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -19,34 +19,12 @@ from skinformer.training.record import TrainerSettings
 from skinformer.validation import parameters as checks
 from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecaster
 
-#: Both sources clip gradients at this norm.
-_MAX_GRADIENT_NORM = 1.0
-#: What both sources prescribe; the trainer has others.
-#: Share of the steps with a rising rate; the trainer caps it at 2000 steps.
-_WARMUP = 0.05
-#: The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
-_MUON_RATIO = 0.02 / 3e-4
-#: Improvement of the validation loss that counts, in standardised units.
-_TOLERANCE = 1e-4
-#: Length from which "auto" takes ProbSparse: on a CPU it is then the faster one (7.6 against
-#: 9.4 ms at 96 steps, 10.2 against 18.9 at 144). CUDA's fused kernels carry dense attention
-#: further: on an H100 steps of 1024 tokens take 3 to 5 % longer with ProbSparse, of 2048 tokens 2
-#: to 14 % less, of 8192 30 to 45 % less.
-_SPARSE_FROM = {"cpu": 96, "cuda": 2048}
-
-#: Epochs of a network alone, and of one that corrects ridges: after ten its weights were those of
-#: the first, before the rate had fallen.
-_EPOCHS, _EPOCHS_OF_CORRECTION = 10, 5
-
 #: Parameters without effect where the network has no share.
 _OF_NETWORK = (
     *("label_len", "patch_len", "d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"),
     *("d_ff", "attention", "block", "position", "distil", "dropout"),
     *("optimizer", "learning_rate", "weight_decay"),
 )
-
-#: Tokens that "auto" patches leave, and the longest patch.
-_TOKENS, _LONGEST_PATCH = 24, 12
 
 
 def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSettings:
@@ -63,7 +41,7 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     members = members_of(estimator.members, classifies=classifies)
     brought = forecasters_of(estimator.members)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    joins = (linear_path or "classical" in members or len(brought) > 0) and head.on_path
+    joins = (linear_path or "classical" in members or len(brought) > 0) and head.allows_ridges
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
     device = resolve_device(requested)
@@ -97,7 +75,7 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     )
 
 
-def changed_network(model: Parameters) -> list[str]:
+def non_default_network_params(model: Parameters) -> list[str]:
     """Name the parameters of a wanted network, and of how it learns, that the user has changed."""
     if "network" not in members_of(model.members, classifies=is_classifier(model)):
         return []
@@ -115,8 +93,13 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
     checks.check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")
-    others = [each for each in members if not is_forecaster(each)]
-    return dict((each, "auto") if isinstance(each, str) else ("trees", each) for each in others)
+    found = {}
+    for member in members:
+        if isinstance(member, str):
+            found[member] = "auto"
+        elif not is_forecaster(member):
+            found["trees"] = member
+    return found
 
 
 def forecasters_of(members: Any) -> list[Any]:
@@ -164,13 +147,15 @@ def _trainer(
     return TrainerSettings(
         max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
         n_iter_no_change=estimator.n_iter_no_change,
-        tol=_TOLERANCE,
+        tol=1e-4,  # in standardised units
         learning_rate=float(estimator.learning_rate),
-        muon_learning_rate=_MUON_RATIO * float(estimator.learning_rate),
+        # The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
+        muon_learning_rate=0.02 / 3e-4 * float(estimator.learning_rate),
         weight_decay=float(estimator.weight_decay),
         optimizer=estimator.optimizer,
-        warmup_fraction=_WARMUP,
-        max_grad_norm=_MAX_GRADIENT_NORM,
+        # Both sources: steps with a rising rate, 2000 at most, and the norm of gradients.
+        warmup_fraction=0.05,
+        max_grad_norm=1.0,
         accumulate=estimator.batch_size // micro,
         precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
         loss=head.error,
@@ -178,10 +163,13 @@ def _trainer(
 
 
 def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
-    """Return the most epochs: fewer where the network corrects ridges, whose rate falls sooner."""
+    """Return the most epochs: fewer where the network corrects ridges, whose rate falls sooner.
+
+    After ten its weights were those of the first, before the rate had fallen.
+    """
     if max_iter is not None:
         return int(max_iter)
-    return _EPOCHS_OF_CORRECTION if corrects else _EPOCHS
+    return 5 if corrects else 10
 
 
 def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
@@ -191,14 +179,20 @@ def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
     """
     if patch_len is not None:
         return int(patch_len)
-    return min(max(seq_len // _TOKENS, 1), _LONGEST_PATCH)
+    return min(max(seq_len // 24, 1), 12)
 
 
 def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
-    """Take the attention that is faster at this length on "auto"; the dense one is exact."""
+    """Take the attention that is faster at this length on "auto"; the dense one is exact.
+
+    On a CPU ProbSparse takes 7.6 against 9.4 ms at 96 steps, 10.2 against 18.9 at 144. CUDA's fused
+    kernels carry dense attention further: on an H100 steps of 1024 tokens take 3 to 5 % longer with
+    ProbSparse, of 2048 tokens 2 to 14 % less, of 8192 30 to 45 % less.
+    """
     if attention != "auto":
         return attention
-    return "probsparse" if n_tokens >= _SPARSE_FROM.get(device.type, 2048) else "dense"
+    sparse_from = 96 if device.type == "cpu" else 2048
+    return "probsparse" if n_tokens >= sparse_from else "dense"
 
 
 def resolve_device(device: str) -> torch.device:

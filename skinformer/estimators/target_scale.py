@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.selection import shrinkage
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import AnyArray, IntArray
+from skinformer.timeline.arrays import AnyArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
 from skinformer.timeline.target_scale import (
@@ -28,14 +27,8 @@ from skinformer.timeline.target_scale import (
 )
 from skinformer.timeline.timeline import Table, Timeline, first_known
 from skinformer.timeline.windows import origins_between
+from skinformer.training.batch import Batch
 from skinformer.validation.truth import check_positive, check_transformer, raise_unfit_transform
-
-#: Rows of the split at which a series' factor for means counts half.
-_PRIOR = 6.0
-#: Share of the training values' range by which a transformer may miss them.
-_ROUND_TRIP = 1e-4
-#: Residuals of logarithms, and factors for means, that count at most.
-_FARTHEST, _GREATEST = 3.0, 2.0
 
 
 def fit_scale(
@@ -56,45 +49,48 @@ def fit_scale(
     if split is not None:  # a series that is unknown before it has its own size, not the others'
         stop = np.where(first_known(table.missing, table.first_row) < split, split, end)
     rows = table.first_row[:-1], stop
-    make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
-    plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
-    positive, wanted = least > 0, settings.target_transform
-    if wanted is None:
-        return make(targets=plain)
+    targets, least = observe_targets(table.columns, table.first_row, table.n_targets)
+    wanted = settings.target_transform
     if wanted == "log":
-        check_positive(least, positive, roles.targets, names)
-        logs = plain.with_logs(positive)
-        return make(
-            targets=observe_records(logs, table.columns, table.first_row, settings.pred_len)
+        is_positive = least > 0
+        check_positive(least, is_positive, roles.targets, names)
+        logs = targets.with_logs(is_positive)
+        targets = observe_records(logs, table.columns, table.first_row, settings.pred_len)
+    elif wanted is not None:
+        transformers = tuple(
+            _fit_transformer(wanted, column, rows, name, settings.head)
+            for column, name in zip(table.columns, roles.targets, strict=False)
         )
-    shapes = [
-        _fit_transformer(wanted, column, rows, name, settings.head)
-        for column, name in zip(table.columns, roles.targets, strict=False)
-    ]
-    return make(targets=replace(plain, transformers=tuple(shapes)))
+        targets = replace(targets, transformers=transformers)
+    return fit_scaler(table.columns, *rows, static=table.static_columns(), targets=targets)
 
 
 def _fit_transformer(
     transformer: Any, column: AnyArray, rows: tuple[IntArray, IntArray], name: Hashable, head: Head
 ) -> FittedTransformer:
-    """Fit a clone to all training rows of a target, and look whether it gives them back."""
+    """Fit a clone to all training rows of a target, and check that it gives them back."""
     values = column[origins_between(rows[0], rows[1] - 1)].astype(np.float64)
     values = values[~np.isnan(values)]
-    fitted, distinct = clone(transformer), np.unique(values)
+    fitted = clone(transformer)
+    distinct = np.unique(values)
     try:
         fitted.fit(values[:, None])
-        out = apply(fitted.transform, distinct)
-        back = apply(fitted.inverse_transform, out)
+        transformed = apply(fitted.transform, distinct)
+        restored = apply(fitted.inverse_transform, transformed)
     except ValueError as error:
         raise_unfit_transform(transformer, name, distinct, error)
-    lost = float(np.abs(back - distinct).max())
-    reach = max(_ROUND_TRIP * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
-    is_decreasing = not head.on_path and not (np.diff(out) >= 0).all()
-    check_transformer(transformer, name, lost=lost, reach=reach, is_decreasing=is_decreasing)
-    return FittedTransformer(fitted, float(out.min()), float(out.max()))
+    tolerance = max(1e-4 * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
+    check_transformer(
+        transformer,
+        name,
+        lost=float(np.abs(restored - distinct).max()),
+        reach=tolerance,
+        is_decreasing=not head.allows_ridges and not (np.diff(transformed) >= 0).all(),
+    )
+    return FittedTransformer(fitted, float(transformed.min()), float(transformed.max()))
 
 
-def smeared(
+def with_smearing_factor(
     scaler: Scaler,
     module: Informer | Corrected,
     held_out: WindowBatches | None,
@@ -104,7 +100,7 @@ def smeared(
 ) -> Scaler:
     """Find the factors that make means of exponentials of forecast logarithms.
 
-    module: trained, its path not fitted again yet, which alone is asked where there is one.
+    module: trained, its path not fitted again yet, which alone forecasts where there is one.
     held_out: validation windows, of the rows of `timeline`.
 
     The scaler is as it was where there are no logarithms, no validation windows, or another loss
@@ -119,25 +115,50 @@ def smeared(
     scale = scaler.targets
     if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
         return scaler
-    origins = held_out.draw()
-    series = timeline.series_of(origins)
-    units, size = scaler.scale[:, None, : scale.n_targets], held_out.batch_size
-    owners = np.split(series, range(size, len(series), size))
-    raised, drift, weight = np.zeros((3, *scale.logs.shape))
-    with threads_for(size * module.largest_product), torch.inference_mode():
-        for batch, owner in zip(held_out, owners, strict=True):
-            path = getattr(module, "path", None)
-            forecast = module(*batch.inputs) if path is None else path(*batch.inputs[:4])
-            apart = (batch.target - forecast).cpu().numpy() * units[owner]
-            apart = np.clip(apart, -_FARTHEST, _FARTHEST)
-            known = np.ones_like(apart) if batch.weight is None else batch.weight.cpu().numpy() > 0
-            np.add.at(raised, owner, (np.exp(apart) * known).sum(axis=1))
-            np.add.at(drift, owner, (apart * known).sum(axis=1))
-            np.add.at(weight, owner, known.sum(axis=1))
-    found = scale.logs & (weight > 0)
-    smear = np.zeros(scale.logs.shape)
-    smear[found] = np.log(raised[found] / weight[found]) - drift[found] / weight[found]
-    n = weight / held_out.source.pred_len  # rows of the split: each tells how noisy a series is
-    share = np.where(found, shrinkage(n, _PRIOR), 0.0)
-    smear = np.clip(share * smear, 0.0, np.log(_GREATEST))
-    return replace(scaler, targets=replace(scale, smear=np.where(scale.logs, smear, 0.0)))
+    series = timeline.series_of(held_out.draw())
+    n_known, of_residuals, of_exponentials = _residual_sums(scaler, module, held_out, series)
+    is_found = scale.logs & (n_known > 0)
+    divisor = np.where(is_found, n_known, 1.0)
+    mean_residual = of_residuals / divisor
+    mean_exponential = np.where(is_found, of_exponentials / divisor, 1.0)
+    smear = np.log(mean_exponential) - mean_residual
+    # Each row of the split tells how noisy a series is: of six on it counts for half.
+    share = shrinkage(n_known / held_out.source.pred_len, 6.0)
+    smear = np.where(is_found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
+    return replace(scaler, targets=replace(scale, smear=smear))
+
+
+def _residual_sums(
+    scaler: Scaler, module: Informer | Corrected, held_out: WindowBatches, series: IntArray
+) -> Float64Array:
+    """Count known truths, and add up residuals of logarithms and their exponentials.
+
+    series: that of each window.
+
+    (3, n_series, n_targets); no residual counts for more than 3.
+    """
+    deviation = scaler.scale[:, None, : held_out.n_targets]
+    sums = np.zeros((3, len(deviation), held_out.n_targets))
+    n_done = 0
+    with threads_for(held_out.batch_size * module.largest_product), torch.inference_mode():
+        for batch in held_out:
+            residuals = _residuals(module, batch)
+            owner = series[n_done : n_done + len(residuals)]
+            n_done += len(residuals)
+            residuals = np.clip(residuals * deviation[owner], -3.0, 3.0)
+            known = np.ones_like(residuals)
+            if batch.weight is not None:
+                known = (batch.weight.cpu().numpy() > 0).astype(np.float64)
+            terms = known, residuals * known, np.exp(residuals) * known
+            for total, term in zip(sums, terms, strict=True):
+                np.add.at(total, owner, term.sum(axis=1))
+    return sums
+
+
+def _residuals(module: Informer | Corrected, batch: Batch) -> Float32Array:
+    """Compute the residuals of a batch, standardised."""
+    if isinstance(module, Corrected):
+        y_pred = module.path(*batch.inputs[:4])
+    else:
+        y_pred = module(*batch.inputs)
+    return np.asarray((batch.target - y_pred).cpu().numpy())

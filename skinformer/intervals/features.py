@@ -38,7 +38,7 @@ def features_of(
     points = head.point(outputs)
     log_volatility = np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)
     features = [log_volatility, _log_levels(points, forecaster.scaler.with_unseen(), series)]
-    if head.middle is not None:
+    if head.median_index is not None:
         apart = np.abs(outputs - points[..., None]).mean(axis=-1)
         features.append(np.log(np.where(apart > least_apart, apart, np.nan)))
     return np.stack(features, axis=-1)

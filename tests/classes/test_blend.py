@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skinformer.classes.blend import TEMPERATURES, mixture_weights, temperature_losses
+from skinformer.classes.blend import log_losses, mixture_weights
 
 
 def test_the_weights_are_those_of_the_lowest_log_loss():
@@ -47,20 +47,17 @@ def test_steps_ahead_have_weights_of_their_own():
     assert found[0] > 0.9 > 0.1 > found[-1]
 
 
-def test_losses_of_temperatures_are_those_of_a_loop():
-    """Weighted, for each target, the first without a temperature."""
+def test_log_losses_are_those_of_a_loop():
+    """Weighted, for each target."""
     rng = np.random.default_rng(0)
     logits, weight = rng.normal(size=(4, 2, 5)), np.repeat(rng.random((4, 2, 1)), 5, axis=2)
     groups = [slice(0, 3), slice(3, 5)]
     truth = np.concatenate(
         [np.eye(3)[rng.integers(3, size=(4, 2))], np.eye(2)[rng.integers(2, size=(4, 2))]], axis=2
     )
-    found = temperature_losses(logits, truth, weight, groups)
-    assert TEMPERATURES[0] == 1
-    for place in (0, 7):
-        expected = np.zeros(4)
-        for group in groups:
-            scaled = np.exp(logits[..., group] / TEMPERATURES[place])
-            came = (scaled * truth[..., group]).sum(axis=-1) / scaled.sum(axis=-1)
-            expected -= (weight[..., 0] * np.log(came)).sum(axis=1)
-        np.testing.assert_allclose(found[:, place], expected)
+    expected = np.zeros(4)
+    for group in groups:
+        scaled = np.exp(logits[..., group])
+        came = (scaled * truth[..., group]).sum(axis=-1) / scaled.sum(axis=-1)
+        expected -= (weight[..., 0] * np.log(came)).sum(axis=1)
+    np.testing.assert_allclose(log_losses(logits, truth, weight, groups), expected)

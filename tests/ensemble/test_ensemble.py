@@ -31,9 +31,9 @@ class Says(Member):
     def __init__(self, name, value, base=None):
         self.name, self.value, self.base, self.requested = name, value, base, []
 
-    def forecast(self, at, base=None):
-        self.requested.append(at.origins.tolist())
-        out = np.full((len(at), 2, 1), self.value, dtype=np.float32)
+    def forecast(self, windows, base=None):
+        self.requested.append(windows.origins.tolist())
+        out = np.full((len(windows), 2, 1), self.value, dtype=np.float32)
         return out if base is None else out + base
 
 

@@ -34,14 +34,14 @@ class Constant(Member):
         return settings.linear_path
 
     @classmethod
-    def of_rows(cls, rows, settings, *, before_split, earlier=None):
+    def from_rows(cls, rows, settings, *, before_split, earlier=None):
         end = rows.split if before_split else rows.timeline.first_row[1:]
         values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
         mean = values.mean(axis=0, dtype=np.float64)  # of one series
         return cls(mean[None], settings.pred_len)
 
-    def forecast(self, at, base=None):
-        level = self.level[np.minimum(at.series, len(self.level) - 1)].astype(np.float32)
+    def forecast(self, windows, base=None):
+        level = self.level[np.minimum(windows.series, len(self.level) - 1)].astype(np.float32)
         return np.repeat(level[:, None], self.pred_len, axis=1)
 '''
 

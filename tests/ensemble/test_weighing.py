@@ -32,6 +32,7 @@ def forecasts_of(*errors, n_series=1):
 
 def shares_of(*errors, n_series=1, weight=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
+    weight = np.ones_like(truth) if weight is None else weight
     return weigh_series(forecasts, truth, weight, np.arange(n_series), n_series=n_series)[:, 0]
 
 
@@ -187,13 +188,13 @@ def test_the_shares_that_are_told_sum_to_one(short):
 def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
     """Classical forecasters before the split end where ridges and network do."""
     ends = []
-    fit = Classical.of_timeline
+    fit = Classical.from_timeline
 
     def spy(timeline, *args, **kwargs):
         ends.append(np.diff(timeline.first_row))
         return fit(timeline, *args, **kwargs)
 
-    monkeypatch.setattr(Classical, "of_timeline", spy)
+    monkeypatch.setattr(Classical, "from_timeline", spy)
     for early_stopping in ("auto", True):  # True: no weight has seen the last rows
         InformerRegressor("y", early_stopping=early_stopping, **P).fit(panel)
     lengths = [set(part.tolist()) for part in ends]
@@ -258,7 +259,7 @@ def test_ridges_of_few_windows_count_less_from_the_start():
     truth = np.ones_like(same)
     none = np.zeros(1, dtype=np.int64)
     prior = np.array([0.0, prior_of_windows(60, 60)])
-    weights = weigh_series([same, same], truth, None, none, n_series=1, prior=prior)
+    weights = weigh_series([same, same], truth, truth, none, n_series=1, prior=prior)
     np.testing.assert_allclose(weights[0, 0], [10 / 11, 1 / 11])
 
 
@@ -278,7 +279,7 @@ def test_who_has_no_share_is_not_asked(short):
     assert (without_negligible(weights) == [1, 0, 0, 0]).all()
 
     class Raises(Member):
-        def forecast(self, at, base=None):
+        def forecast(self, windows, base=None):
             raise AssertionError("it was asked")
 
     others = [name for name in short.ensemble_.members if name != "classical"]

@@ -11,10 +11,7 @@ from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.fitting import FitBatches
 from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor
 from skinformer.model.informer import Informer
-from skinformer.ridge.linear_fit import LinearFit
-from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.clock import RowClock, clock_for
-from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import Origins
 
 N, SEQ, PRED = 40, 6, 3
@@ -227,149 +224,15 @@ def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     batches = FitBatches(
         *(WindowBatches(make_source(), origins, **sizes, seed=s) for s in (0, None))
     )
-    eased = batches.eased(0.5)
-    assert (eased.training.n_drawn, eased.validation.n_drawn) == (2000, 2000)
-    assert batches.eased(0.01).training.n_drawn == 1000
+    fewer = batches.with_share(0.5)
+    assert (fewer.training.n_drawn, fewer.validation.n_drawn) == (2000, 2000)
+    assert batches.with_share(0.01).training.n_drawn == 1000
     assert batches.validation.n_drawn == batches.training.n_drawn == 4000  # trust sees all of them
-    assert batches.eased(1.0) == batches
-    assert batches._replace(validation=None).eased(0.5).validation is None
+    assert batches.with_share(1.0) == batches
+    assert batches._replace(validation=None).with_share(0.5).validation is None
 
 
 def test_a_user_who_wants_all_windows_gets_all():
     """`max_windows=None` is no bound that could be lowered."""
     batches = FitBatches(make_batches(), None)
-    assert batches.eased(0.0) is batches
-
-
-def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found):
-    """Make a path whose maps are 0."""
-    n_features = ((mixed_len + 1) * n_inputs + 1) * bool(mixed_len)
-    fit = LinearFit(
-        own=np.zeros((n_groups, seq_len, pred_len), dtype=np.float32),
-        mixed=np.zeros((n_features, pred_len * n_targets), dtype=np.float32),
-        mixed_len=mixed_len,
-        effect=np.zeros((n_known, n_targets), dtype=np.float32),
-        blend={},
-        **found,
-    )
-    return LinearPath(fit)
-
-
-@pytest.mark.parametrize("n_targets", [1, 2])
-@pytest.mark.parametrize("n_groups", [1, 2])
-@pytest.mark.parametrize("n_past", [0, 1])
-@pytest.mark.parametrize("n", [1, 7, 32, 40])
-def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_past, n):
-    """Both forecast rows of one frame, where some windows trust the network and others do not."""
-    rng, n_columns, seq_len = np.random.default_rng(n), n_targets + n_past, 48
-    values = rng.normal(size=(400, n_columns)).astype(np.float32)
-    values[rng.random(values.shape) < 0.02] = np.nan
-    path = zeros(
-        n_targets=n_targets,
-        n_known=0,
-        n_inputs=n_columns,
-        n_groups=min(n_groups, n_targets),
-        mixed_len=0,
-        seq_len=seq_len - 8,
-        pred_len=PRED,
-    )
-    path.own.copy_(torch.from_numpy(rng.normal(size=path.own.shape)))
-    sizes = SimpleNamespace(
-        **{**vars(SIZES), "n_targets": n_targets, "n_past": n_past, "seq_len": seq_len}
-    )
-    source = window_source(values, None, None, RowClock(), sizes=sizes, device="cpu")
-    origins = rng.integers(seq_len, len(values) - PRED, size=n)
-    chunk = np.resize(origins[-(n % 32 or 32) :], PREDICTION_CHUNK)
-    forecast = WindowPredictor(path, source)(origins)[-(n % 32 or 32) :]
-    whole = path(*source.path_inputs(torch.from_numpy(chunk))).numpy()
-    np.testing.assert_array_equal(forecast, whole[: len(forecast)])
-
-
-def calendar_path(n_targets, n_past=0, *, seq_len=48):
-    """Make a path with random maps and what hours and weekdays do."""
-    rng, places = np.random.default_rng(0), np.zeros((2, 60), dtype=np.int64)
-    places[0, :24], places[1, :7] = np.arange(24), 24 * np.arange(7)
-    level, none = rng.normal(size=(168, n_targets)), np.zeros((1, 0, n_targets))
-    effect = CalendarEffect(level, none, np.zeros((2, 0)), places)
-    sizes = {"n_known": 0, "n_inputs": n_targets + n_past, "n_groups": 1, "mixed_len": 0}
-    path = zeros(n_targets=n_targets, **sizes, seq_len=seq_len - 8, pred_len=PRED, calendar=effect)
-    path.own.copy_(torch.from_numpy(rng.normal(size=path.own.shape)))
-    return path.eval()
-
-
-def calendar_source(values, n_targets, *, seq_len=48, n_series=0, steps=None):
-    """Make rows of hours, with gaps."""
-    sizes = {"n_targets": n_targets, "n_past": values.shape[1] - n_targets, "n_series": n_series}
-    sizes |= {"seq_len": seq_len, "calendar_fields": ("hour", "weekday")}
-    index = pd.date_range("2024-03-25", periods=900, freq="h", tz="Europe/Berlin")
-    steps = np.arange(len(values)) + 77 if steps is None else steps
-    series = np.zeros(len(values), dtype=np.int64)
-    sizes = SimpleNamespace(**{**vars(SIZES), **sizes})
-    clock = clock_for(index, index.freq)
-    return window_source(values, steps, series, clock, sizes=sizes, device="cpu")
-
-
-def holed_rows(n_columns, n=400):
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(n, n_columns)).astype(np.float32)
-    values[rng.random(values.shape) < 0.02] = np.nan
-    return values
-
-
-@pytest.mark.parametrize("n_targets", [1, 2])
-@pytest.mark.parametrize("n_past", [0, 1])
-@pytest.mark.parametrize("n_series", [0, 2])
-@pytest.mark.parametrize("n", [1, 7, 32, 40])
-def test_the_short_way_takes_the_calendar_off_as_the_path_does(
-    n_targets, n_past, n_series, n, monkeypatch
-):
-    """Bit for bit, call after call: what lies in unused places is that of an earlier chunk."""
-    values = holed_rows(n_targets + n_past)
-    source = calendar_source(values, n_targets, n_series=n_series)
-    path = calendar_path(n_targets, n_past)
-    short = WindowPredictor(path, source)
-    rng = np.random.default_rng(n)
-    for _ in range(3):
-        origins = rng.integers(48, len(values) - PRED, size=n)
-        with monkeypatch.context() as patch:
-            patch.setattr(path, "forward", None)  # it takes none of the long one
-            found = short(origins)
-        for i in range(0, n, PREDICTION_CHUNK):
-            part = origins[i : i + PREDICTION_CHUNK]
-            chunk = torch.from_numpy(np.resize(part, PREDICTION_CHUNK))
-            whole = path(*source.path_inputs(chunk)).numpy()[: len(part)]
-            np.testing.assert_array_equal(found[i : i + PREDICTION_CHUNK], whole)
-
-
-@pytest.mark.slow
-def test_the_calendar_of_long_tables_is_not_laid_out_at_once(monkeypatch):
-    """They are asked for some windows, and may have a hundred million rows."""
-    values = np.zeros((1 << 20) + 1, dtype=np.float32)[:, None]
-    path, source = calendar_path(1), calendar_source(values, 1)
-    monkeypatch.setattr(type(source), "effect_of", None)
-    assert np.isfinite(WindowPredictor(path, source)(np.array([100, 900_000]))).all()
-
-
-def test_the_short_way_reads_what_a_recursion_writes():
-    """Forecasts are fed back into the rows; what the calendar does there stays as it was."""
-    values = holed_rows(1)
-    path = calendar_path(1)
-    source = calendar_source(values, 1)
-    short = WindowPredictor(path, source)
-    origins = np.array([100, 101])
-    short(origins)
-    values[90:100] = 5.0
-    again = WindowPredictor(path, calendar_source(values.copy(), 1))
-    np.testing.assert_array_equal(short(origins), again(origins))
-
-
-def test_the_calendar_of_a_row_is_that_of_its_step_and_none_without_one():
-    """Rows of a panel lie one series after the other."""
-    values, path = holed_rows(1), calendar_path(1)
-    steps = np.concatenate([np.arange(200) + 300, np.arange(200)])
-    source = calendar_source(values, 1, steps=steps)
-    hours = pd.date_range("2024-03-25", periods=900, freq="h", tz="Europe/Berlin")[steps]
-    expected = path.calendar.level[24 * hours.day_of_week.to_numpy() + hours.hour.to_numpy()]
-    np.testing.assert_array_equal(source.effect_of(path.calendar), expected)
-    assert source.effect_of(None) is None
-    assert make_source().effect_of(path.calendar) is None
+    assert batches.with_share(0.0) is batches

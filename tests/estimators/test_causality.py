@@ -63,9 +63,9 @@ def follow(history, horizon, *, past, known):
     return np.stack(found)
 
 
-def equally(forecasts, truth, weight, series, *, n_series, prior, joint):
+def equally(forecasts, y, weight, series, *, n_series, prior, joint):
     """Believe all forecasters the same."""
-    return np.full((n_series + 1, truth.shape[2], len(forecasts)), 1 / len(forecasts))
+    return np.full((n_series + 1, y.shape[2], len(forecasts)), 1 / len(forecasts))
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)

@@ -25,7 +25,7 @@ class FanHead:
     groups = ()
     level = None
     in_units = True
-    on_path = False
+    allows_ridges = False
     of_mean = False
 
     def error(self, outputs, truth):
@@ -172,7 +172,7 @@ def test_the_share_of_several_outputs_is_judged(df):
     """Each of them starts from the path's one forecast."""
 
     class Trusting(FanHead):
-        on_path = True
+        allows_ridges = True
 
     class Trusted(Fan):
         def _make_head(self):
@@ -207,7 +207,7 @@ def test_the_point_head_is_what_the_loss_says(loss):
         else quantile_error(levels=[loss])(forecast[:, None], truth)
     )
     torch.testing.assert_close(head.error(forecast, truth), expected)
-    assert (head.outputs, head.in_units, head.on_path) == ((), True, isinstance(loss, str))
+    assert (head.outputs, head.in_units, head.allows_ridges) == ((), True, isinstance(loss, str))
     assert head.of_mean == (loss == "mse")
     values = np.ones((4, 2))
     assert head.point(values) is values

@@ -123,35 +123,3 @@ def test_booleans_of_numpy_mean_what_they_say(frame, value):
     """A search over an array passes them; `is False` does not know them."""
     model = InformerRegressor(**P, early_stopping=value).fit(frame(80))
     assert (model.validation_scores_ is None) == (not value)
-
-
-@pytest.mark.parametrize(
-    "refused",
-    [
-        {"block__nope": 1},
-        {"block__norm": "zc_rms", "block__nope": 1},
-        {"seq_len": 48, "nope": 1},
-        {"attention": "dense", "block__nope": 1},
-        {"seq_len": 48, "base__depth": 3},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("block", ["plain", Block(qk_norm=True)], ids=str)
-def test_a_refused_set_params_changes_nothing(refused, block):
-    """A part took the place of its name, and what came before the refused name was set."""
-    model = InformerRegressor(block=block)
-    before, values = model.get_params(deep=False), model.get_params()
-    with pytest.raises((ValueError, AttributeError)):
-        model.set_params(**refused)
-    assert all(model.get_params(deep=False)[name] is value for name, value in before.items())
-    assert str(model.get_params()) == str(values)
-
-
-def test_a_part_refuses_as_a_whole():
-    """Also where it is set by itself, or came with the call."""
-    block = Block()
-    with pytest.raises(ValueError, match="Invalid parameter 'nope'"):
-        block.set_params(norm="zc_rms", nope=1)
-    with pytest.raises(ValueError, match="Invalid parameter 'nope'"):
-        InformerRegressor().set_params(block=block, block__norm="zc_rms", block__nope=1)
-    assert block.norm == "layer"

@@ -69,40 +69,6 @@ def test_lines_of_epochs_are_lines(clock, capsys):
     assert lines(capsys) == ["network  after 0.0 s", *(f"epoch {i}" for i in range(5))]
 
 
-def test_what_is_left_goes_by_what_was_expected(clock, capsys):
-    """A machine that takes twice as long for the first part will for the second."""
-    watch = Progress("Model")
-    with inside(watch, "reading"):
-        watched(clock, 0.2, watch)
-    watch.expect({"trees": 30.0, "network": 60.0, "weights": 0.0})
-    fit(clock, watch, {"trees": 60, "network": 120})
-    written = lines(capsys)
-    assert written[:2] == ["reading  after 0.0 s", "trees  after 0.2 s, about 90 s left"]
-    assert "network  after 60.2 s, about 115 s left" in written
-    assert written[-1] == "network  after 170.8 s, about 4 s left"
-
-
-def test_all_that_is_to_come_goes_by_the_pace(clock, capsys):
-    """Not the part alone that runs."""
-    watch = Progress("Model")
-    watch.expect({"trees": 30.0, "network": 60.0, "weights": 60.0})
-    fit(clock, watch, {"trees": 60, "network": 1})
-    told = [line for line in lines(capsys) if line.startswith("network")]
-    assert told[0] == "network  after 60.0 s, about 229 s left"
-
-
-def test_a_part_within_a_later_stage_is_no_step_back(clock, capsys):
-    """Trees that are fitted again while all are weighed do not make the network come again."""
-    watch = Progress("Model")
-    watch.expect({"trees": 10.0, "network": 50.0, "weights": 20.0})
-    fit(clock, watch, {"trees": 10, "network": 50})
-    with inside(watch, "weights"), inside(watch, "trees"):
-        watched(clock, 6.2, watch)
-    written = lines(capsys)
-    assert "trees  after 60.0 s, about 20 s left" in written
-    assert written[-1] == "trees  after 66.0 s, about 14 s left"
-
-
 def test_nobody_looks_after_the_end(capsys):
     """A thread that goes on writing would disturb whatever comes after a fit, also a failed one."""
     before = threading.active_count()

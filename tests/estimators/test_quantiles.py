@@ -88,8 +88,8 @@ def outputs_of(monkeypatch):
 def test_a_network_learns_the_levels_and_the_median(fan, rows, outputs_of):
     """It starts from the path's one forecast, and its outputs part."""
     model = fan(max_iter=4, loss=[0.8, 0.2]).fit(rows)
-    low, middle, high = outputs_of(model, rows[-50:]).mean(axis=(0, 1))
-    assert low < middle < high
+    low, median_index, high = outputs_of(model, rows[-50:]).mean(axis=(0, 1))
+    assert low < median_index < high
     assert model.head_.levels == (0.2, 0.8)
 
 
@@ -271,8 +271,8 @@ def test_others_share_the_median_and_not_the_distances():
         def __init__(self, name, outputs):
             self.name, self.outputs = name, np.array(outputs, dtype=np.float32)
 
-        def forecast(self, at, base=None):
-            return np.stack([self.outputs] * len(at))
+        def forecast(self, windows, base=None):
+            return np.stack([self.outputs] * len(windows))
 
     sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len=1, pred_len=1, patch_len=1)
     both = [Says("other", [[9.0]]), Says("network", [[[1.0, 3.0, 7.0]]])]
@@ -363,7 +363,7 @@ def test_levels_have_to_come_from_somewhere(fan, rows):
 def test_the_head_is_what_the_levels_say():
     """The median is learnt also where it is not asked for."""
     head = QuantileHead((0.8, 0.9))
-    assert (head.outputs, head.middle, head.level) == ((3,), 0, 0.8)
+    assert (head.outputs, head.median_index, head.level) == ((3,), 0, 0.8)
     outputs = torch.tensor([[0.0, 1.0, 2.0]])
     assert head.point(outputs).tolist() == [0.0]
     expected = (0.5 * 1 + 0.0 + 0.1 * 1) / 3

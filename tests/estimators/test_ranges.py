@@ -304,13 +304,13 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
     seen = []
-    fit = Classical.of_timeline
+    fit = Classical.from_timeline
 
     def spy(timeline, *args, **kwargs):
         seen.append(np.diff(timeline.first_row))
         return fit(timeline, *args, **kwargs)
 
-    monkeypatch.setattr(Classical, "of_timeline", spy)
+    monkeypatch.setattr(Classical, "from_timeline", spy)
     _, held_out = asked(model, monkeypatch)
     origins = held_out.own_origins - held_out.forecaster.history.first_row[[0, 1, 2]]
     np.testing.assert_array_equal(seen[0], origins)
