@@ -74,8 +74,7 @@ def _farthest(jumps: Float64Array, phase: IntArray, n_phases: int) -> Float64Arr
     common = 4 * np.quantile(relative, 0.95)
     if largest > 3 * common:
         return np.full(n_phases, np.inf)
-    farthest: Float64Array = max(largest / common, 1.0) * largest * mean
-    return farthest
+    return max(largest / common, 1.0) * largest * mean
 
 
 def _is_count(values: Float64Array) -> bool:

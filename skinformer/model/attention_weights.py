@@ -28,5 +28,4 @@ def softmax_weights(q: Tensor, k: Tensor, visible: Tensor) -> Tensor:
     [[1.0, 0.0], [0.5, 0.5]]
     """
     scores = q.float() @ k.float().mT / math.sqrt(q.shape[-1])
-    weights: Tensor = scores.masked_fill_(~visible, -math.inf).softmax(dim=-1)
-    return weights
+    return scores.masked_fill_(~visible, -math.inf).softmax(dim=-1)

@@ -101,8 +101,7 @@ class ProbSparseAttention(nn.Module):
     def draw_keys(self, length: int, device: torch.device) -> Tensor:
         """Draw the positions of the keys for one call of `forward`, (n_sampled,), int64."""
         n_keys = n_sampled_keys(length, self.factor)
-        keys: Tensor = self.sampler(length=length, n_keys=n_keys, device=device)
-        return keys
+        return self.sampler(length=length, n_keys=n_keys, device=device)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int) -> Tensor:
         """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""

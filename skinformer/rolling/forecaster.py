@@ -227,5 +227,4 @@ class StepForecaster:
 
 def _differs(values: Float32Array, stored: Float32Array) -> BoolArray:
     """Whether values are not those that are stored, but for rounding; NaN does not differ."""
-    differs: BoolArray = np.abs(values - stored) > 1e-4 * (1 + np.abs(stored))
-    return differs
+    return np.abs(values - stored) > 1e-4 * (1 + np.abs(stored))

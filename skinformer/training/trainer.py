@@ -12,10 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
 
 from skinformer.training import checkpoint as checkpoints
-from skinformer.training.bare_optimizers import BareOptimizer
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.optimizers import (
     ParameterGroups,
@@ -233,24 +231,12 @@ class _Fit:
         state = checkpoints.load(path, fingerprint=fingerprint)
         before = {**self.state_dict(), "module": self.best.weights}
         try:
-            self._check(state)
             self._take(state)
         except BaseException as error:  # Ctrl-C too: a module with weights of two fits is none
             self._take(before)
             if isinstance(error, _MISFITS) and not isinstance(error, torch.OutOfMemoryError):
                 raise checkpoints.refusal(path, "its state does not fit this network") from error
             raise
-
-    def _check(self, state: dict[str, Any]) -> None:
-        """Raise unless this fit could have come to a state."""
-        own = {**self.state_dict(), "module": self.best.weights}
-        for name in ("module", "scaler", "best", "step", "n_skipped", "stopped", "batches"):
-            checkpoints.check_alike(state[name], own[name])
-        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            _check_moments(optimizer, stored["state"])
-        for row in state["rows"]:
-            if not all(isinstance(value, int | float) for value in EpochRow(*row)):
-                raise ValueError("the epochs are not those of a fit")
 
     def _take(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
@@ -266,19 +252,6 @@ class _Fit:
         self.stopped = state["stopped"]
         if self._shuffling is not None:
             self._shuffling.set_state(state["batches"])
-
-
-def _check_moments(optimizer: BareOptimizer, stored: dict[int, dict[str, Tensor]]) -> None:
-    """Raise unless each parameter's moments have its shape."""
-    names = {"exp_avg", "exp_avg_sq"} if isinstance(optimizer, AdamW) else {"momentum_buffer"}
-    parameters: list[Tensor] = []
-    for group in optimizer.param_groups:
-        parameters += group["params"]
-    for number, moments in stored.items():
-        own = dict.fromkeys(names, parameters[number].detach())
-        if "step" in moments:
-            own["step"] = torch.zeros(())
-        checkpoints.check_alike(moments, own)
 
 
 def _write(fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
@@ -360,19 +333,13 @@ def _read_steps(fit: _Fit, steps: list[Tensor]) -> Tensor:
     It is an error if one has a non-finite loss or ends a row of skipped ones.
     """
     numbers = torch.stack(steps).double().cpu()
-    losses, _, norms = numbers.unbind(1)
-    _check_steps(fit, losses.tolist(), norms.tolist())
-    return numbers
-
-
-def _check_steps(fit: _Fit, losses: list[float], norms: list[float]) -> None:
-    """Raise if one of the latest steps has a non-finite loss or ends a row of skipped ones."""
     allowed = MAX_SKIPPED_STEPS + (0 if fit.scaler is None else SCALER_HALVINGS)
-    first = fit.step - len(losses) + 1
-    for number, (loss, norm) in enumerate(zip(losses, norms, strict=True), start=first):
+    first = fit.step - len(steps) + 1
+    for number, (loss, _, norm) in enumerate(numbers.tolist(), start=first):
         fit.n_skipped = 0 if math.isfinite(norm) else fit.n_skipped + 1
         if not math.isfinite(loss) or fit.n_skipped >= allowed:
             raise _diverged(fit, number, loss=loss, norm=norm)
+    return numbers
 
 
 def _diverged(
