@@ -194,7 +194,7 @@ class StepForecaster:
         sizes = self.sizes._replace(seq_len=self.look_back)
         # Steps of rows that are their own timeline lie elsewhere in a day.
         closed = Closed.of(self.history) if clock == self.history.clock else None
-        return RecursiveForecaster(self.history, sizes, self.shape, self.point, forecast, closed)
+        return RecursiveForecaster(self.history, sizes, self.point, forecast, closed)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of the segments that are asked for."""
