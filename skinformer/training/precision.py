@@ -49,15 +49,6 @@ def has_cuda_device(name: str) -> bool:
     return device.type == "cuda" and (device.index or 0) < torch.cuda.device_count()
 
 
-def check_precision(precision: str, *, device: torch.device) -> None:
-    """Raise if it is "fp16" off CUDA: gradients underflow without its scaling."""
-    if precision == "fp16" and device.type != "cuda":
-        raise ValueError(
-            f"precision='fp16' needs a CUDA device, and the model is on {device.type!r}: "
-            "use precision='bf16' or precision='fp32'."
-        )
-
-
 def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[object]:
     """Return the context of one forward pass; enter a new one for each.
 
@@ -69,5 +60,15 @@ def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[
 
 
 def make_scaler(precision: str, *, device: torch.device) -> GradScaler | None:
-    """Return the gradient scaler that "fp16" needs, else None: bfloat16 has float32's exponents."""
-    return GradScaler(device.type) if precision == "fp16" else None
+    """Return the gradient scaler that "fp16" needs, else None: bfloat16 has float32's exponents.
+
+    It is an error off CUDA, where there is none: gradients would underflow.
+    """
+    if precision != "fp16":
+        return None
+    if device.type != "cuda":
+        raise ValueError(
+            f"precision='fp16' needs a CUDA device, and the model is on {device.type!r}: "
+            "use precision='bf16' or precision='fp32'."
+        )
+    return GradScaler(device.type)

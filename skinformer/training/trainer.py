@@ -21,7 +21,7 @@ from skinformer.training.optimizers import (
     make_optimizers,
     set_learning_rates,
 )
-from skinformer.training.precision import check_precision, make_scaler
+from skinformer.training.precision import make_scaler
 from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.recorded_step import RecordedStep, can_record
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
@@ -122,7 +122,6 @@ class _Fit:
         self.training, self.validation = training, validation
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.device = self.parameters[0].device
-        check_precision(settings.precision, device=self.device)
         check_partition(module, groups=groups)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(groups, settings)

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from skinformer.training import precision as module_under_test
-from skinformer.training.precision import autocast, check_precision, make_scaler, resolve_precision
+from skinformer.training.precision import autocast, make_scaler, resolve_precision
 
 CPU = torch.device("cpu")
 
@@ -15,7 +15,7 @@ def test_fp16_on_a_cpu_says_what_to_use_instead():
         "use precision='bf16' or precision='fp32'."
     )
     with pytest.raises(ValueError, match=r"^" + message + "$"):
-        check_precision("fp16", device=CPU)
+        make_scaler("fp16", device=CPU)
 
 
 def test_only_matrix_products_are_in_bf16():
