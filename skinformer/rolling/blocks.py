@@ -136,8 +136,8 @@ class RecursiveForecaster:
             outputs.append(self.forecast(buffer.rows, rest))
         made = np.concatenate([made, rest])
         order = np.argsort(made)
-        place = order[np.searchsorted(made, origins, sorter=order)]
-        return np.concatenate(outputs)[place[of_request], steps - start], held
+        row = order[np.searchsorted(made, origins, sorter=order)]
+        return np.concatenate(outputs)[row[of_request], steps - start], held
 
     def filled(self, observed: Observed) -> Float32Array:
         """Return the targets, standardised, of rows after the history, the missing ones filled.
@@ -176,7 +176,7 @@ class RecursiveForecaster:
         rows = rows[is_inside]
         given = observed.values[is_inside]
         stored = self._put_in(segments, place, rows, given)
-        # 2. Find the targets that are known.
+        # 2. Find the targets that are known; forecasts in their place are not.
         targets = values[:, : self.sizes.n_targets]
         missing = np.isnan(targets)
         known = self._has_begun(stored)[:, None] & ~missing

@@ -80,10 +80,10 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
 def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
     """Make the error of a file from which no fit can go on.
 
-    >>> raise refusal("fit.pt", "it is empty")
+    >>> raise refusal("fit.pt", "it does not begin like one")
     Traceback (most recent call last):
     ...
-    ValueError: checkpoint='fit.pt' is damaged or not a checkpoint of this version: it is empty. ...
+    ValueError: checkpoint='fit.pt' is damaged or not a checkpoint of this version: it does not ...
     """
     return ValueError(
         f"checkpoint={os.fspath(path)!r} is damaged or not a checkpoint of this version: {fault}. "
@@ -117,8 +117,6 @@ def _digest(file: BinaryIO) -> bytes:
 def _fault(file: BinaryIO) -> str:
     """Return what is wrong with a file before anything in it is trusted; "" if nothing is."""
     header = file.read(_HEADER.size)
-    if not header:
-        return "it is empty"
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         return "it does not begin like one"
     _, version, digest = _HEADER.unpack(header)

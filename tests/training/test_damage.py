@@ -97,7 +97,7 @@ def test_a_file_of_any_other_length_is_refused(fit, tmp_path):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "it is empty"),
+        (b"", "it does not begin like one"),
         (b"\n", "it does not begin like one"),
         (b"not a checkpoint" * 9, "it does not begin like one"),
         (b"\x80\x02}q\x00." * 20, "it does not begin like one"),
