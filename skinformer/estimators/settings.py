@@ -176,7 +176,7 @@ def _trainer(
         warmup_fraction=_WARMUP,
         max_grad_norm=_MAX_GRADIENT_NORM,
         accumulate=estimator.batch_size // micro,
-        precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
+        precision=resolve_precision(estimator.precision, device=device),
         loss=head.error,
     )
 
