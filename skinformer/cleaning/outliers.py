@@ -53,6 +53,12 @@ class OutlierBounds:
         """Return the least value of targets that never were below 0."""
         return max(0.0, float(self.ranges[:, :n_targets, 0].min()))
 
+    def keep_recent(self, place: tuple[int, int], values: Float64Array) -> None:
+        """Keep the last values of a series and column."""
+        recent = self.recent[place]
+        n = min(len(recent), len(values))
+        recent[-n:] = values[-n:]
+
     def clean(self, table: Table, history: Timeline) -> tuple[Table, OutlierBounds, list[Outlier]]:
         """Find outliers in rows after the fit, in any order.
 
@@ -163,14 +169,11 @@ def _fit_column(bounds: OutlierBounds, table: Table, j: int, column: Float64Arra
         if np.isinf(usual.reach) or not (varies or is_target):
             continue  # a price that has not changed yet may change
         bounds.ranges[i, j] = usual
-        recent = bounds.recent[i, j]
-        n_recent = min(len(recent), len(values))
-        recent[-n_recent:] = values[-n_recent:]
+        bounds.keep_recent((i, j), values)
         if is_target and not usual.rare:
             rest = np.where(outlying, np.nan, values)
-            first_step = int(table.steps[start])
             bounds.jump_limits[i, j] = fit_jump_limits(
-                rest, first_step, bounds.season, n_phases=bounds.jump_limits.shape[2]
+                rest, int(table.steps[start]), bounds.season, n_phases=bounds.jump_limits.shape[2]
             )
         found += [
             Outlier(start + at, j, values[at], usual.low, usual.high)

@@ -129,15 +129,8 @@ class RecursiveForecaster:
         held = self._hold(buffer, until=last)
         origins, of_request = np.unique(buffer.segments.find(segment, start), return_inverse=True)
         runs = self._missing_runs(buffer, None).needed(origins, seq_len=self.sizes.seq_len)
-        made, outputs = self._fill(buffer, runs)
-        # Forecasts that fill a gap may be asked for, too.
-        rest = np.setdiff1d(origins, made)
-        if len(rest) or not outputs:
-            outputs.append(self.forecast(buffer.rows, rest))
-        made = np.concatenate([made, rest])
-        order = np.argsort(made)
-        row = order[np.searchsorted(made, origins, sorter=order)]
-        return np.concatenate(outputs)[row[of_request], steps - start], held
+        outputs = self._forecast_all(buffer, runs, origins)
+        return outputs[of_request, steps - start], held
 
     def filled(self, observed: Observed) -> Float32Array:
         """Return the targets, standardised, of rows after the history, the missing ones filled.
@@ -241,6 +234,19 @@ class RecursiveForecaster:
         return find_missing_runs(
             unknown, seq_len=self.sizes.seq_len, pred_len=self.sizes.pred_len, longest=longest
         )
+
+    def _forecast_all(
+        self, buffer: _RowBuffer, runs: MissingRuns, origins: IntArray
+    ) -> Float32Array:
+        """Fill gaps, then forecast the origins that are asked for, some of them in gaps."""
+        made, outputs = self._fill(buffer, runs)
+        rest = np.setdiff1d(origins, made)
+        if len(rest) or not outputs:
+            outputs.append(self.forecast(buffer.rows, rest))
+        made = np.concatenate([made, rest])
+        order = np.argsort(made)
+        place = order[np.searchsorted(made, origins, sorter=order)]
+        return np.concatenate(outputs)[place]
 
     def _fill(self, buffer: _RowBuffer, runs: MissingRuns) -> tuple[IntArray, list[Float32Array]]:
         """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""

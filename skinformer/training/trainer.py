@@ -28,10 +28,6 @@ from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
 from skinformer.training.stopping import BestWeights, copy_state
 
-MAX_SKIPPED_STEPS = 5  # in a row
-#: Steps whose losses are read together.
-_STEPS_BETWEEN_READS = 100
-SCALER_HALVINGS = 16  # from the gradient scaler's first scale, 2**16, to 1
 #: What taking over the state of another network ends in.
 _MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
 
@@ -304,7 +300,7 @@ def _train_once(fit: _Fit) -> Tensor:
     for group in _groups(fit.training, size=fit.settings.accumulate):
         unread.append(fit.take_step(group))
         fit.step += 1
-        if len(unread) == _STEPS_BETWEEN_READS:
+        if len(unread) == 100:
             read.append(_read_steps(fit, unread))
             unread = []
     if unread:
@@ -332,11 +328,12 @@ def _read_steps(fit: _Fit, steps: list[Tensor]) -> Tensor:
     It is an error if one has a non-finite loss or ends a row of skipped ones.
     """
     numbers = torch.stack(steps).double().cpu()
-    allowed = MAX_SKIPPED_STEPS + (0 if fit.scaler is None else SCALER_HALVINGS)
+    # The gradient scaler halves its first scale, 2**16, 16 times.
+    n_allowed = 5 if fit.scaler is None else 5 + 16
     first = fit.step - len(steps) + 1
     for number, (loss, _, norm) in enumerate(numbers.tolist(), start=first):
         fit.n_skipped = 0 if math.isfinite(norm) else fit.n_skipped + 1
-        if not math.isfinite(loss) or fit.n_skipped >= allowed:
+        if not math.isfinite(loss) or fit.n_skipped >= n_allowed:
             raise _diverged(fit, number, loss=loss, norm=norm)
     return numbers
 
