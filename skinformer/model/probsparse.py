@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.attention_weights import AttentionWeights, softmax_weights
+from skinformer.model.attention_weights import AttentionWeights, unit_values
 from skinformer.model.key_sampler import KeySampler
 
 
@@ -98,9 +98,10 @@ class ProbSparseAttention(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int) -> Tensor:
         """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys)  # (batch, n_heads, n_top)
-        index = top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1])
-        queries, mask = q.gather(-2, index), self._visible(top, k.shape[-2])
+        queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
+        mask = self._visible(top, k.shape[-2])
         attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
+        index = top.unsqueeze(-1).expand_as(attended)
         # Autocast may return another type than v's.
         mean = _mean_values(v, causal=self.causal)
         context = mean.scatter_(-2, index, attended.to(v.dtype))
@@ -112,18 +113,14 @@ class ProbSparseAttention(nn.Module):
 
         Queries that are not selected give all visible values the same.
         """
-        length = q.shape[-2]
-        top = self._select(q, k, keys)
-        visible = torch.ones(length, length, dtype=torch.bool, device=q.device)
-        visible = visible.tril() if self.causal else visible
-        mean = visible / visible.sum(dim=-1, keepdim=True)
-        queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
-        attended = softmax_weights(queries, k, visible[top])  # (batch, n_heads, n_top, length)
-        index = top.unsqueeze(-1).expand_as(attended)
-        weights = mean.expand(*q.shape[:2], -1, -1).clone().scatter_(-2, index, attended)
-        selected = torch.zeros_like(q[..., 0], dtype=torch.bool).scatter_(-1, top, value=True)
-        last = slice(length - n_last, None)
-        return AttentionWeights(weights[:, :, last], selected[:, :, last], visible[last])
+        n_dropped = q.shape[-2] - n_last
+        weights = self.forward(q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last)
+        selected = torch.zeros_like(q[..., 0], dtype=torch.bool)
+        selected.scatter_(-1, self._select(q, k, keys), value=True)
+        visible = torch.ones_like(weights[0, 0], dtype=torch.bool)
+        if self.causal:
+            visible = visible.tril(diagonal=n_dropped)
+        return AttentionWeights(weights, selected[:, :, n_dropped:], visible)
 
     def _select(self, q: Tensor, k: Tensor, keys: Tensor) -> Tensor:
         """Return the places of the queries that attend, (batch, n_heads, n_top)."""
