@@ -105,13 +105,11 @@ def _mkl_limit() -> Callable[[int], int]:
     folder = Path(torch.__file__).parent / "lib"
     for library in folder.glob("*torch_cpu.*"):
         with suppress(OSError, AttributeError):  # none, or not linked into torch
-            found: Callable[[int], int] = ctypes.CDLL(str(library)).MKL_Set_Num_Threads_Local
-            return found
+            return ctypes.CDLL(str(library)).MKL_Set_Num_Threads_Local
     return lambda _: 0
 
 
 @cache
 def _openmp() -> list[LibController]:
     """Find the OpenMP libraries. PERF: `ThreadpoolController.limit` takes three times as long."""
-    found: list[LibController] = ThreadpoolController().select(user_api="openmp").lib_controllers
-    return found
+    return ThreadpoolController().select(user_api="openmp").lib_controllers

@@ -9,12 +9,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-#: An outlier jumps so many times as far as ever before at its phase of the season, or where phases
-#: are not told apart (docs/laboratory/robustness.md).
-_JUMP, _JUMP_ALIKE = 2.0, 10.0
-#: Share of that for zero and below, where a phase of counts had none.
-_JUMP_TO_ZERO = 0.15
-
 
 def nearest_expected(values: Float64Array, before: Float64Array, season: int) -> Float64Array:
     """Return for each value the nearest one of those expected there, (n,); NaN for none.
@@ -53,11 +47,13 @@ def fit_jump_limits(
         return limits
     phase = (first_step + rows) % n_phases
     farthest = _farthest(jumps, phase, n_phases)
-    limits[:] = (_JUMP if n_phases > 1 else _JUMP_ALIKE) * farthest[:, None]
+    # So many times as far as ever before is too far (docs/laboratory/robustness.md).
+    factor = 2.0 if n_phases > 1 else 10.0
+    limits[:] = factor * farthest[:, None]
     if _is_count(values):
         had_none = np.ones(n_phases, dtype=bool)
         had_none[phase[values[rows] <= 0]] = False
-        limits[had_none, 1] *= _JUMP_TO_ZERO
+        limits[had_none, 1] *= 0.15
     return limits
 
 
@@ -74,8 +70,7 @@ def _farthest(jumps: Float64Array, phase: IntArray, n_phases: int) -> Float64Arr
     common = 4 * np.quantile(relative, 0.95)
     if largest > 3 * common:
         return np.full(n_phases, np.inf)
-    farthest: Float64Array = max(largest / common, 1.0) * largest * mean
-    return farthest
+    return max(largest / common, 1.0) * largest * mean
 
 
 def _is_count(values: Float64Array) -> bool:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+import pandas as pd
 
 from skinformer.cleaning.jumps import nearest_expected
 from skinformer.cleaning.ranges import COMPACT, NEAR_ZERO, Range
@@ -15,13 +15,11 @@ class Judged(NamedTuple):
 
     outlying: where outliers are.
     low, high: what is usual there.
-    after_rows: whether that is usual after the rows before alone, and other values elsewhere.
     """
 
     outlying: BoolArray
     low: Float64Array
     high: Float64Array
-    after_rows: BoolArray
 
 
 def n_rows_before(season: int) -> int:
@@ -46,22 +44,25 @@ def judge(
         before = np.where(outlying, np.nan, values)
         expected = nearest_expected(values, before, season)
         outlying |= np.abs(values - expected) > limits
-    after_rows = outlying & (low <= values) & (values <= high)
+    jumps = outlying & (low <= values) & (values <= high)
     near = np.clip([expected - limits, expected + limits], low, high)
-    low, high = np.where(after_rows, near, [low, high])
-    return Judged(outlying, low, high, after_rows)
+    low, high = np.where(jumps, near, [low, high])
+    return Judged(outlying, low, high)
 
 
 def _usual_range(
     values: Float64Array, usual: Range, n_rows: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the least and the greatest usual value, the levels of the last rows among them."""
-    low = np.full(len(values), usual.low)
-    high = np.full(len(values), usual.high)
-    if n_rows:
-        levels = _levels(values, n_rows)
-        low = np.fmin(low, np.fmin.reduce(levels, axis=1))
-        high = np.fmax(high, np.fmax.reduce(levels, axis=1))
+    """Return the least and the greatest usual value, the levels of the last rows among them.
+
+    A level is the median of five values: a new one counts from its third row on.
+    """
+    if not n_rows:
+        return np.full(len(values), usual.low), np.full(len(values), usual.high)
+    last_five = pd.Series(values).rolling(5, min_periods=3)
+    levels = last_five.quantile(0.5, interpolation="lower").rolling(n_rows, min_periods=1)
+    low = np.fmin(levels.min().to_numpy(), usual.low)
+    high = np.fmax(levels.max().to_numpy(), usual.high)
     return low, high
 
 
@@ -78,19 +79,3 @@ def _out_of_reach(
         least = np.where(low >= 0, np.maximum(least, -high / 2), least)
         least = np.where(high < COMPACT * low, NEAR_ZERO * low, least)
     return (values < least) | (values > high + reach)
-
-
-def _levels(values: Float64Array, n_rows: int) -> Float64Array:
-    """Return the levels of the last rows at each value, (n, n_rows): medians of five.
-
-    A new level is one from its third row on. NaN where fewer than three values are known.
-    """
-    windows = np.sort(_trailing(values, 5), axis=1)
-    count = (~np.isnan(windows)).sum(axis=1)
-    median = windows[np.arange(len(values)), (count - 1) // 2]
-    return _trailing(np.where(count >= 3, median, np.nan), n_rows)
-
-
-def _trailing(values: Float64Array, n: int) -> Float64Array:
-    """Return each value behind the n - 1 ones before it, (n_values, n)."""
-    return sliding_window_view(np.append(np.full(n - 1, np.nan), values), n)

@@ -12,14 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skinformer.cleaning.jumps import fit_jump_limits
-from skinformer.cleaning.later import Judged, judge, n_rows_before
+from skinformer.cleaning.later import judge, n_rows_before
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, Timeline, runs
-
-#: Seasons of the shortest series from which on phases of a season are told apart.
-_SEASONS = 40
 
 
 class Outlier(NamedTuple):
@@ -28,7 +25,6 @@ class Outlier(NamedTuple):
     row, column: its place in the table.
     value: what stood there.
     low, high: what is usual, which it lies beyond.
-    after_rows: whether that is usual after the rows before it alone, and other values elsewhere.
     """
 
     row: int
@@ -36,7 +32,6 @@ class Outlier(NamedTuple):
     value: float
     low: float
     high: float
-    after_rows: bool
 
 
 @dataclass(frozen=True)
@@ -58,6 +53,12 @@ class OutlierBounds:
         """Return the least value of targets that never were below 0."""
         return max(0.0, float(self.ranges[:, :n_targets, 0].min()))
 
+    def keep_recent(self, place: tuple[int, int], values: Float64Array) -> None:
+        """Keep the last values of a series and column."""
+        recent = self.recent[place]
+        n = min(len(recent), len(values))
+        recent[-n:] = values[-n:]
+
     def clean(self, table: Table, history: Timeline) -> tuple[Table, OutlierBounds, list[Outlier]]:
         """Find outliers in rows after the fit, in any order.
 
@@ -75,36 +76,40 @@ class OutlierBounds:
             end = int(history.end_step[i]) if table.clock == history.clock else None
             first, values = _continued(recent[i], end, table, rows)
             recent[i] = values[:, -recent.shape[2] :]
-            found += self._clean_series(i, first, values, rows, table, columns)
+            for j in np.flatnonzero(np.isfinite(self.ranges[i, :, 2])).tolist():
+                found += self._clean_column((i, j), first, values[j], rows, table, columns)
         return _marked(table, columns, found), replace(self, recent=recent), found
 
-    def _clean_series(
+    def _clean_column(
         self,
-        i: int,
+        place: tuple[int, int],
         first: int,
         values: Float64Array,
         rows: IntArray,
         table: Table,
         columns: list[Any],
     ) -> list[Outlier]:
-        """Find outliers among rows of a series, and put others in place of those of covariates.
+        """Find outliers among rows of a column, and put others in place of those of covariates.
 
-        values: (n_columns, n_steps), from the step `first` on.
+        place: series and column.
+        values: of all steps from `first` on.
         """
-        found = []
-        places = table.steps[rows] - first
-        phases = (first + np.arange(values.shape[1])) % self.jump_limits.shape[2]
-        for j in np.flatnonzero(np.isfinite(self.ranges[i, :, 2])).tolist():
-            usual = Range(*self.ranges[i, j])
-            is_target = j < table.n_targets
-            limits = self.jump_limits[i, j, phases]
-            judged = judge(values[j], usual, limits, self.season, may_grow=is_target)
-            outliers = _listed(judged, values[j], places, rows, j)
-            found += outliers
-            if outliers and not is_target:
-                cleaned = _cleaned(values[j], judged.outlying, usual, self.season)
-                columns[j] = columns[j].astype(np.float64)
-                columns[j][rows] = cleaned[places]
+        j = place[1]
+        usual = Range(*self.ranges[place])
+        phases = (first + np.arange(len(values))) % self.jump_limits.shape[2]
+        is_target = j < table.n_targets
+        limits = self.jump_limits[place][phases]
+        outlying, low, high = judge(values, usual, limits, self.season, may_grow=is_target)
+        steps = table.steps[rows] - first
+        found = [
+            Outlier(row, j, values[at], low[at], high[at])
+            for row, at in zip(rows.tolist(), steps.tolist(), strict=True)
+            if outlying[at]
+        ]
+        if found and not is_target:
+            cleaned = _cleaned(values, outlying, usual, self.season)
+            columns[j] = columns[j].astype(np.float64)
+            columns[j][rows] = cleaned[steps]
         return found
 
 
@@ -127,17 +132,6 @@ def _continued(
         if column is not None:
             values[j, steps - first] = column[rows]
     return first, values
-
-
-def _listed(
-    judged: Judged, values: Float64Array, places: IntArray, rows: IntArray, j: int
-) -> list[Outlier]:
-    """List the outliers among rows of a column that have places among values."""
-    return [
-        Outlier(row, j, values[at], judged.low[at], judged.high[at], judged.after_rows[at])
-        for row, at in zip(rows.tolist(), places.tolist(), strict=True)
-        if judged.outlying[at]
-    ]
 
 
 @np.errstate(all="ignore")
@@ -166,22 +160,23 @@ def find_outliers(table: Table, *, targets: bool) -> tuple[Table, OutlierBounds,
 def _fit_column(bounds: OutlierBounds, table: Table, j: int, column: Float64Array) -> list[Outlier]:
     """Learn what is usual in a column; find its outliers, and put other values in their place."""
     found = []
-    n_phases, n_recent = bounds.jump_limits.shape[2], bounds.recent.shape[2]
+    is_target = j < table.n_targets
     parts = np.split(column, table.first_row[1:-1])
     for i, (usual, outlying) in enumerate(find_ranges(parts)):
         values = parts[i]
         start = int(table.first_row[i])
         varies = usual.low < usual.high or outlying.any()
-        if np.isinf(usual.reach) or not (varies or j < table.n_targets):
+        if np.isinf(usual.reach) or not (varies or is_target):
             continue  # a price that has not changed yet may change
         bounds.ranges[i, j] = usual
-        bounds.recent[i, j] = np.append(np.full(n_recent, np.nan), values)[-n_recent:]
-        if j < table.n_targets and not usual.rare:
+        bounds.keep_recent((i, j), values)
+        if is_target and not usual.rare:
             rest = np.where(outlying, np.nan, values)
-            step = int(table.steps[start])
-            bounds.jump_limits[i, j] = fit_jump_limits(rest, step, bounds.season, n_phases)
+            bounds.jump_limits[i, j] = fit_jump_limits(
+                rest, int(table.steps[start]), bounds.season, n_phases=bounds.jump_limits.shape[2]
+            )
         found += [
-            Outlier(start + at, j, values[at], usual.low, usual.high, after_rows=False)
+            Outlier(start + at, j, values[at], usual.low, usual.high)
             for at in np.flatnonzero(outlying).tolist()
         ]
         values[:] = _cleaned(values, outlying, usual, bounds.season)
@@ -190,10 +185,11 @@ def _fit_column(bounds: OutlierBounds, table: Table, j: int, column: Float64Arra
 
 def _unlimited(table: Table) -> OutlierBounds:
     """Return bounds by which nothing is an outlier."""
-    length = np.diff(table.first_row)
-    season = max(likely_seasons(table.clock)[:1], default=4)
-    n_phases = season if length.min() >= _SEASONS * season else 1
-    shape = (len(length), len(table.columns))
+    n_rows = np.diff(table.first_row)
+    season = next(iter(likely_seasons(table.clock)), 4)
+    # Series of fewer seasons have too few jumps at each phase.
+    n_phases = season if n_rows.min() >= 40 * season else 1
+    shape = (len(n_rows), len(table.columns))
     return OutlierBounds(
         season,
         ranges=np.tile(UNKNOWN, (*shape, 1)),
@@ -216,9 +212,7 @@ def _cleaned(values: Float64Array, outlying: BoolArray, usual: Range, season: in
 
 
 def _marked(table: Table, columns: list[Any], found: list[Outlier]) -> Table:
-    """Return the table with cleaned columns, and marks at outliers of targets; itself for none."""
-    if not found:
-        return table
+    """Return the table with cleaned columns, and marks at outliers of targets."""
     marks = np.zeros((len(table.series), len(columns)), dtype=bool)
     for outlier in found:
         marks[outlier.row, outlier.column] = True

@@ -6,23 +6,15 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
-#: How far an outlier lies beyond all other values, in distances of the farthest of these from the
-#: median: public series have 4 at most, in units of hours 1 (docs/laboratory/robustness.md).
-#: Divided by the number of rows, so many distances more: the one peak of a short table, as at
-#: Christmas, is beyond all others, and no error.
-_BEYOND, _BEYOND_SHORT = 5.0, 75.0
 #: So many times as far where a few values are far beyond most, as of prices and rare sales.
 _HEAVY_TAIL = 5.0
-#: So many times the distance that a fifth of the values exceed is absurd, however often it comes.
-_ABSURD = 10_000.0
-#: Share of the least other value below which one is next to zero; the greatest one is less than so
-#: many times the least; and so many differ: sensors stay away from zero, counts come near it.
-NEAR_ZERO, COMPACT, _DIFFERENT = 0.05, 4.0, 15
-#: Rows of outliers on one side that are a new level: at the end of a series, and anywhere.
-_LEVEL, _LONG_LEVEL = 3, 24
-#: Values that tell what is usual; and so many tell it without the zeros before a launch: first
-#: sales are few, and rise.
-_FEWEST, _LAUNCH = 10, 40
+#: Share of the least other value below which one is next to zero.
+NEAR_ZERO = 0.05
+#: The greatest value is less than so many times the least: sensors stay away from zero, counts come
+#: near it.
+COMPACT = 4.0
+#: Rows of outliers on one side that are a new level anywhere.
+_LONG_LEVEL = 24
 
 
 class Range(NamedTuple):
@@ -62,9 +54,9 @@ def find_ranges(parts: list[Float64Array]) -> list[Judged]:
 def _find_range(values: Float64Array, least_reach: float) -> Judged:
     unknown = UNKNOWN, np.zeros(len(values), dtype=bool)
     begun = np.flatnonzero(np.nan_to_num(values))
-    if len(begun) >= _LAUNCH:
+    if len(begun) >= 40:  # enough without the zeros before a launch: first sales are few, and rise
         values = np.where(np.arange(len(values)) < begun[0], np.nan, values)
-    if (~np.isnan(values)).sum() < _FEWEST:
+    if (~np.isnan(values)).sum() < 10:
         return unknown
     centre = np.nanmedian(values)
     distance = np.abs(values - centre)
@@ -90,13 +82,18 @@ def _usual_distances(
     size: of the median: a constant has no distances.
     least_reach: of the distance beyond.
     """
+    # Public series have 4 distances of the farthest other value from the median at most, in units
+    # of hours 1 (docs/laboratory/robustness.md). The one peak of a short table, as at Christmas, is
+    # beyond all others, and no error.
     distance = distance[~np.isnan(distance)]
+    n_distances = 5.0 + 75.0 / len(distance)
     half, most, nearly_all = np.quantile(distance, [0.5, 0.8, 0.95])
-    plausible = distance[distance <= _ABSURD * most] if most else distance
+    absurd = 10_000.0 * most  # however often it comes
+    plausible = distance[distance <= absurd] if most else distance
     largest = np.sort(plausible)[-_n_few(distance) - 1 :]
     usual = np.maximum(largest, 0 if most else size)
     tail = np.clip(usual / (4 * nearly_all), 1, _HEAVY_TAIL) if half else _HEAVY_TAIL
-    reach = np.maximum((_BEYOND + _BEYOND_SHORT / len(distance)) * tail * usual, least_reach)
+    reach = np.maximum(n_distances * tail * usual, least_reach)
     is_gap = (np.diff(largest) > reach[:-1]) & (reach[:-1] > 0)
     last = int(np.argmax(np.append(is_gap, True)))
     return float(largest[last]), float(reach[last]), bool(half == 0)
@@ -128,7 +125,7 @@ def _near_zero(values: Float64Array) -> BoolArray:
 def _stays_away(values: Float64Array) -> bool:
     """Whether values stay away from zero, as those of sensors do, and of counts do not."""
     known = np.unique(values[~np.isnan(values)])
-    return len(known) > _DIFFERENT and bool(known[-1] < COMPACT * known[0])
+    return len(known) > 15 and bool(known[-1] < COMPACT * known[0])
 
 
 def _new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
@@ -137,6 +134,6 @@ def _new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
     above = values > np.nanmax(values[~outlying])
     edges = np.flatnonzero(np.diff(np.r_[False, outlying, False]))
     for start, stop in edges.reshape(-1, 2):
-        enough = _LEVEL if stop == len(values) else _LONG_LEVEL
+        enough = 3 if stop == len(values) else _LONG_LEVEL
         found[start:stop] = stop - start >= enough and len(np.unique(above[start:stop])) == 1
     return found

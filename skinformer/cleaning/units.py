@@ -9,8 +9,6 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table
 
-_LEAST_POWER = 3  # of ten, that a change of unit makes
-
 
 class UnitChange(NamedTuple):
     """The first row in another unit, the column, and how many times as large values are there."""
@@ -43,19 +41,30 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
 def _changes(values: Float64Array, season: int) -> list[tuple[int, float]]:
     """Find the first rows in another unit and the factors: each value against a season before."""
     found = []
-    size = np.log10(np.abs(values), out=np.full(len(values), np.nan), where=values != 0)
-    powers = size[season:] - size[:-season]  # of the rows from `season` on
-    turns = np.sign(values[season:]) * np.sign(values[:-season]) < 0  # as no unit does
-    powers[turns] = 0
-    far = np.abs(powers) > _LEAST_POWER - 0.7
-    for i in np.flatnonzero(far & ~np.append(False, far[:-1])).tolist():
+    least_power = 3  # of ten, that a change of unit makes
+    powers = _seasonal_log_ratios(values, season)
+    is_far = np.abs(powers) > least_power - 0.7
+    begins = is_far & ~np.append(False, is_far[:-1])
+    for i in np.flatnonzero(begins).tolist():
         there = powers[i : i + season]
         known = there[~np.isnan(there)]
         if len(known) < max(3, len(there) / 2):
             continue
         power = round(float(np.median(known)))
         half, most = np.quantile(np.abs(known - power), [0.5, 0.9])
-        is_power = abs(power) >= _LEAST_POWER and half < 0.4 and most < 0.7
+        is_power = abs(power) >= least_power and half < 0.4 and most < 0.7
         if is_power and np.ptp(known) > 0:  # else two levels
             found.append((i + season, 10.0**power))
     return found
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def _seasonal_log_ratios(values: Float64Array, season: int) -> Float64Array:
+    """Compute log10 of each value's ratio to the one a season before, from row `season` on.
+
+    NaN for zeros, and 0 where the sign turns, as by no unit.
+    """
+    ratio = values[season:] / values[:-season]
+    ratio[ratio < 0] = 1
+    powers = np.log10(ratio)
+    return np.where(np.isinf(powers), np.nan, powers)

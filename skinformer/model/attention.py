@@ -144,8 +144,7 @@ class MultiHeadAttention(nn.Module):
         context = context.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
         if self.gate is not None:
             context = context * parts[0][:, x.shape[1] - n_last :].sigmoid()
-        merged: Tensor = self.output(context)
-        return merged
+        return self.output(context)
 
     def _split_heads(self, x: Tensor) -> Tensor:
         d_head = x.shape[2] // self.n_heads

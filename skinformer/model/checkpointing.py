@@ -22,14 +22,12 @@ def run_layer(layer: nn.Module, *inputs: Tensor | int | None, recompute: bool) -
     keep 9 MiB instead of 34, and a training step takes 89 ms instead of 65.
     """
     if not (recompute and layer.training and torch.is_grad_enabled()):
-        plain: Tensor = layer(*inputs)
-        return plain
+        return layer(*inputs)
     draws: list[Tensor] = []
-    recomputed: Tensor = checkpoint(
+    return checkpoint(
         layer,
         *inputs,
         use_reentrant=False,
         preserve_rng_state=False,  # nothing draws from the global generators
         context_fn=lambda: (repeated_draws(layer, draws), repeated_draws(layer, draws)),
     )
-    return recomputed

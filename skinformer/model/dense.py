@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.attention_weights import AttentionWeights, softmax_weights
+from skinformer.model.attention_weights import AttentionWeights, unit_values
 
 
 class DenseAttention(nn.Module):
@@ -47,13 +47,11 @@ class DenseAttention(nn.Module):
         mask = self._visible(q, k, n_last)
         return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, attn_mask=mask)
 
-    def weights(self, q: Tensor, k: Tensor, *, keys: None, n_last: int) -> AttentionWeights:  # noqa: ARG002
+    def weights(self, q: Tensor, k: Tensor, *, keys: None, n_last: int) -> AttentionWeights:
         """Write out the weights of the last ``n_last`` queries, in memory of length²."""
-        visible = self._visible(q, k, n_last)
-        weights = softmax_weights(q[:, :, q.shape[-2] - n_last :], k, visible)
-        return AttentionWeights(
-            weights, torch.ones_like(weights[..., 0], dtype=torch.bool), visible
-        )
+        weights = self.forward(q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last)
+        selected = torch.ones_like(weights[..., 0], dtype=torch.bool)
+        return AttentionWeights(weights, selected, self._visible(q, k, n_last))
 
     def _visible(self, q: Tensor, k: Tensor, n_last: int) -> Tensor:
         visible = torch.ones(n_last, k.shape[-2], dtype=torch.bool, device=q.device)

@@ -60,8 +60,7 @@ class Dropout(nn.Dropout):
             return x
         if x.is_cuda:
             # PERF: one kernel each way, where draws, masks and products take six.
-            kept: Tensor = torch._fused_dropout(x, 1 - self.p, self._on(x.device))[0]
-            return kept
+            return torch._fused_dropout(x, 1 - self.p, self._on(x.device))[0]
         if x.device.type != "cpu":
             draws = torch.rand(x.shape, generator=self._on(x.device), device=x.device)
             return (x * (draws >= self.p)).mul_(1 / (1 - self.p))

@@ -52,8 +52,7 @@ class CalendarEmbedding(nn.Module):
     def forward(self, calendar: Tensor) -> Tensor:
         """Embed the first fields of (batch, length, n_fields), int64: (batch, length, d_model)."""
         fields = [table(calendar[..., i]) for i, table in enumerate(self.tables)]
-        embedded: Tensor = self.output(F.relu(self.hidden(torch.cat(fields, dim=-1))))
-        return embedded
+        return self.output(F.relu(self.hidden(torch.cat(fields, dim=-1))))
 
 
 class StepEmbedding(nn.Module):
@@ -138,5 +137,4 @@ class StepEmbedding(nn.Module):
             embedded = self.values(values.nan_to_num()) + missing @ self.null.weight + code
         if self.calendar is not None:
             embedded = embedded + self.calendar(calendar)
-        normalised: Tensor = self.norm(embedded)
-        return normalised
+        return self.norm(embedded)

@@ -38,8 +38,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each step of (batch, length, d_model)."""
-        transformed: Tensor = self.outer(self.activation(self.inner(x)))
-        return transformed
+        return self.outer(self.activation(self.inner(x)))
 
 
 class SwiGLU(nn.Module):
@@ -72,8 +71,7 @@ class SwiGLU(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Transform each step of (batch, length, d_model)."""
         gate, up = fused_linear(x, [self.gate, self.up])
-        transformed: Tensor = self.outer(F.silu(gate) * up)
-        return transformed
+        return self.outer(F.silu(gate) * up)
 
 
 def make_feed_forward(

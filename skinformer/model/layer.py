@@ -90,5 +90,4 @@ class Layer(nn.Module):
         x = self.attention_residual(x, partial(self.attention, keys=keys, n_last=n_last))
         if self.cross_attention is not None and self.cross_residual is not None:
             x = self.cross_residual(x, partial(self.cross_attention, memory=memory))
-        transformed: Tensor = self.feed_forward_residual(x, self.feed_forward)
-        return transformed
+        return self.feed_forward_residual(x, self.feed_forward)

@@ -62,10 +62,7 @@ class ZeroCentredRMSNorm(nn.Module):
         return F.rms_norm(x.float(), self.gamma.shape, 1 + self.gamma, _EPS)
 
 
-def make_norm(norm: str, *, d_model: int) -> FloatLayerNorm | ZeroCentredRMSNorm:
+def make_norm(norm: str, *, d_model: int) -> nn.Module:
     """Build the norm that ``norm`` names: "layer" or "zc_rms"."""
-    norms: dict[str, type[FloatLayerNorm | ZeroCentredRMSNorm]] = {
-        "layer": FloatLayerNorm,
-        "zc_rms": ZeroCentredRMSNorm,
-    }
+    norms = {"layer": FloatLayerNorm, "zc_rms": ZeroCentredRMSNorm}
     return norms[norm](d_model=d_model)

@@ -4,16 +4,11 @@ import torch
 from torch import Tensor, nn
 
 
-def make_position(
-    position: str, *, length: int, origin: int, d_model: int
-) -> "SinusoidalPosition | ContinuousPosition | LearnedPosition":
+def make_position(position: str, *, length: int, origin: int, d_model: int) -> nn.Module:
     """Build the position code that ``position`` names; ``origin`` is for "continuous" alone."""
     if position == "continuous":
         return ContinuousPosition(origin=origin, d_model=d_model)
-    positions: dict[str, type[SinusoidalPosition | LearnedPosition]] = {
-        "sinusoidal": SinusoidalPosition,
-        "learned": LearnedPosition,
-    }
+    positions = {"sinusoidal": SinusoidalPosition, "learned": LearnedPosition}
     return positions[position](length=length, d_model=d_model)
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.attention_weights import AttentionWeights, softmax_weights
+from skinformer.model.attention_weights import AttentionWeights, unit_values
 from skinformer.model.key_sampler import KeySampler
 
 
@@ -31,23 +31,15 @@ def sparsity(q: Tensor, k: Tensor, keys: Tensor, *, causal: bool) -> Tensor:
     # the ranking.
     with torch.autocast(q.device.type, enabled=False):
         sample = k[:, :, keys].float()  # (batch, n_heads, n_sampled, d_head)
-        # PERF: the mean score is the score of the mean key, so centring the few sampled keys
-        # saves a pass over the (batch, n_heads, n_queries, n_sampled) scores.
-        sample = sample / math.sqrt(q.shape[-1])
+        scores = q.float() @ sample.mT / math.sqrt(q.shape[-1])  # (…, n_queries, n_sampled)
         if not causal:
-            sample = sample - sample.mean(dim=-2, keepdim=True)
-            scores = q.float() @ sample.mT  # (batch, n_heads, n_queries, n_sampled)
-            # PERF: score - log_softmax is logsumexp, in one pass instead of four: 0.5 for
-            # 1.0 ms at 96 steps, 17 for 24 ms at 3072.
-            return scores[..., 0] - scores.log_softmax(dim=-1)[..., 0]
-        scores = q.float() @ sample.mT  # (batch, n_heads, n_queries, n_sampled)
+            return scores.logsumexp(dim=-1) - scores.mean(dim=-1)
         visible = keys <= torch.arange(q.shape[-2], device=q.device).unsqueeze(-1)
         count = visible.sum(dim=-1)  # (n_queries,)
         mean = (scores * visible).sum(dim=-1) / count.clamp(min=1)
         peak = scores.masked_fill_(~visible, -math.inf).logsumexp(dim=-1)
         # Rows see different numbers of keys; less ln(count) it is the divergence from uniform.
-        divergence: Tensor = peak - mean - count.log()
-        return divergence.masked_fill_(count == 0, 0.0)
+        return (peak - mean - count.log()).masked_fill_(count == 0, 0.0)
 
 
 class ProbSparseAttention(nn.Module):
@@ -101,15 +93,15 @@ class ProbSparseAttention(nn.Module):
     def draw_keys(self, length: int, device: torch.device) -> Tensor:
         """Draw the positions of the keys for one call of `forward`, (n_sampled,), int64."""
         n_keys = n_sampled_keys(length, self.factor)
-        keys: Tensor = self.sampler(length=length, n_keys=n_keys, device=device)
-        return keys
+        return self.sampler(length=length, n_keys=n_keys, device=device)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int) -> Tensor:
         """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys)  # (batch, n_heads, n_top)
-        index = top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1])
-        queries, mask = q.gather(-2, index), self._visible(top, k.shape[-2])
+        queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
+        mask = self._visible(top, k.shape[-2])
         attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
+        index = top.unsqueeze(-1).expand_as(attended)
         # Autocast may return another type than v's.
         mean = _mean_values(v, causal=self.causal)
         context = mean.scatter_(-2, index, attended.to(v.dtype))
@@ -121,18 +113,14 @@ class ProbSparseAttention(nn.Module):
 
         Queries that are not selected give all visible values the same.
         """
-        length = q.shape[-2]
-        top = self._select(q, k, keys)
-        visible = torch.ones(length, length, dtype=torch.bool, device=q.device)
-        visible = visible.tril() if self.causal else visible
-        mean = visible / visible.sum(dim=-1, keepdim=True)
-        queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
-        attended = softmax_weights(queries, k, visible[top])  # (batch, n_heads, n_top, length)
-        index = top.unsqueeze(-1).expand_as(attended)
-        weights = mean.expand(*q.shape[:2], -1, -1).clone().scatter_(-2, index, attended)
-        selected = torch.zeros_like(q[..., 0], dtype=torch.bool).scatter_(-1, top, value=True)
-        last = slice(length - n_last, None)
-        return AttentionWeights(weights[:, :, last], selected[:, :, last], visible[last])
+        n_dropped = q.shape[-2] - n_last
+        weights = self.forward(q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last)
+        selected = torch.zeros_like(q[..., 0], dtype=torch.bool)
+        selected.scatter_(-1, self._select(q, k, keys), value=True)
+        visible = torch.ones_like(weights[0, 0], dtype=torch.bool)
+        if self.causal:
+            visible = visible.tril(diagonal=n_dropped)
+        return AttentionWeights(weights, selected[:, :, n_dropped:], visible)
 
     def _select(self, q: Tensor, k: Tensor, keys: Tensor) -> Tensor:
         """Return the places of the queries that attend, (batch, n_heads, n_top)."""

@@ -71,5 +71,4 @@ class Stack(nn.Module):
             # Keys are drawn here, once, so that a second run of the layer sees the same.
             keys = layer.draw_keys(x)
             x = gap(run_layer(layer, x, keys, memory, n, recompute=self.recompute))
-        normalised: Tensor = self.norm(x)
-        return normalised
+        return self.norm(x)

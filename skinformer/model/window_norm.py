@@ -8,8 +8,6 @@ from torch import Tensor, nn
 from skinformer.model.outputs import match_axes
 
 _FLOOR = 1e-5
-#: Deviations of its window beyond which a forecast that is read is not told apart.
-_FARTHEST = 10.0
 
 
 class WindowStatistics(NamedTuple):
@@ -84,7 +82,7 @@ class WindowNorm(nn.Module):
         """
         n = self.n_targets
         distance = future[..., :n].float() - statistics.mean[..., :n]
-        own = (distance / statistics.scale[..., :n]).clamp(-_FARTHEST, _FARTHEST)
+        own = (distance / statistics.scale[..., :n]).clamp(-10, 10)
         return torch.cat([own, future[..., n:].float()], dim=-1)
 
     def _mean(self, values: Tensor) -> Tensor:

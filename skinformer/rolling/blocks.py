@@ -98,7 +98,6 @@ class RecursiveForecaster:
 
     history: what is known beside the rows of X, which win over it.
     sizes: numbers of the columns and lengths; ``seq_len`` are the steps that a forecast looks back.
-    shape: of the outputs of one step and target.
     point: returns the one value of outputs that is fed back.
     forecast: ``forecast(rows, origins)`` returns the outputs for windows whose contexts and known
     columns are complete.
@@ -108,7 +107,6 @@ class RecursiveForecaster:
 
     history: Timeline
     sizes: ModelSizes
-    shape: tuple[int, ...]
     point: Callable[[Any], Any]
     forecast: Forecaster
     closed: Closed | None = None
@@ -116,7 +114,7 @@ class RecursiveForecaster:
     def predict(self, requested: RequestedSteps) -> tuple[Float32Array, HeldValues]:
         """Forecast steps of segments, in any order, each from an origin before its block.
 
-        Outputs have shape (n, n_targets, *shape); beside them stands what had to be held. One pass
+        Outputs have shape (n, n_targets, …); beside them stands what had to be held. One pass
         for a rolling origin, as many as there are blocks for a recursion: unknown targets are
         filled first, those that need no other all together, and so on.
         """
@@ -147,8 +145,7 @@ class RecursiveForecaster:
         steps = observed.steps[lacking]
         buffer = self._build_buffer(observed, after_history(self.history), segment, steps + 1)
         self._hold(buffer, until=buffer.until)
-        runs = self._missing_runs(buffer, LONGEST_CHAIN)
-        self._forecast_all(buffer, runs, np.empty(0, dtype=np.int64))
+        self._fill(buffer, self._missing_runs(buffer, LONGEST_CHAIN))
         rows = buffer.segments.find(segment, steps)
         targets[lacking] = buffer.rows.values[rows, : self.sizes.n_targets]
         return targets
@@ -172,7 +169,7 @@ class RecursiveForecaster:
         rows = rows[is_inside]
         given = observed.values[is_inside]
         stored = self._put_in(segments, place, rows, given)
-        # 2. Find the targets that are known.
+        # 2. Find the targets that are known; forecasts in their place are not.
         targets = values[:, : self.sizes.n_targets]
         missing = np.isnan(targets)
         known = self._has_begun(stored)[:, None] & ~missing
@@ -185,7 +182,8 @@ class RecursiveForecaster:
             known[rows[filled[is_inside]]] = False
         # 3. Hold the others until they are forecast.
         if missing.any():
-            missing &= _after_first(~missing, first_row)
+            has_begun = pd.DataFrame(~missing).groupby(segments.series).cummax()
+            missing &= has_begun.to_numpy(dtype=bool)
             fill_forward(targets, first_row)
         laid_out = Rows(values, segments.series, segments.steps, begin, known)
         return _RowBuffer(segments, laid_out, missing, until)
@@ -240,28 +238,30 @@ class RecursiveForecaster:
     def _forecast_all(
         self, buffer: _RowBuffer, runs: MissingRuns, origins: IntArray
     ) -> Float32Array:
-        """Fill gaps turn by turn, then forecast the origins that are asked for."""
-        pred_len = self.sizes.pred_len
+        """Fill gaps, then forecast the origins that are asked for, some of them in gaps."""
+        made, outputs = self._fill(buffer, runs)
+        rest = np.setdiff1d(origins, made)
+        if len(rest) or not outputs:
+            outputs.append(self.forecast(buffer.rows, rest))
+        made = np.concatenate([made, rest])
+        order = np.argsort(made)
+        place = order[np.searchsorted(made, origins, sorter=order)]
+        return np.concatenate(outputs)[place]
+
+    def _fill(self, buffer: _RowBuffer, runs: MissingRuns) -> tuple[IntArray, list[Float32Array]]:
+        """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""
         runs = runs.take(np.argsort(runs.turn, kind="stable"))
         turn_edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
-        cells, fillers, cell_edges = _cells_to_fill(buffer, runs, turn_edges, pred_len)
+        cells, fillers, cell_edges = _cells_to_fill(buffer, runs, turn_edges, self.sizes.pred_len)
         values = buffer.rows.values.reshape(-1)  # a view
-        # Forecasts that fill a gap may be asked for, too.
-        place = np.searchsorted(origins, runs.origins)
-        is_requested = np.append(origins, -1)[place] == runs.origins
-        shape = (len(origins), pred_len, self.sizes.n_targets, *self.shape)
-        out = np.empty(shape, dtype=np.float32)
+        outputs = []
         for turn in range(len(turn_edges) - 1):
-            some = slice(turn_edges[turn], turn_edges[turn + 1])
-            outputs = self.forecast(buffer.rows, runs.origins[some])
-            out[place[some][is_requested[some]]] = outputs[is_requested[some]]
+            origins = runs.origins[turn_edges[turn] : turn_edges[turn + 1]]
+            forecasts = self.forecast(buffer.rows, origins)
             filled = slice(cell_edges[turn], cell_edges[turn + 1])
-            values[cells[filled]] = self.point(outputs).reshape(-1)[fillers[filled]]
-        rest = np.ones(len(origins), dtype=bool)
-        rest[place[is_requested]] = False
-        if rest.any():
-            out[rest] = self.forecast(buffer.rows, origins[rest])
-        return out
+            values[cells[filled]] = self.point(forecasts).reshape(-1)[fillers[filled]]
+            outputs.append(forecasts)
+        return runs.origins, outputs
 
 
 def block_starts(place: Placement, segment: IntArray, steps: IntArray, pred_len: int) -> IntArray:
@@ -290,14 +290,6 @@ def _extent(
     low = np.where(is_idle, 0, base - sizes.seq_len)
     high = np.where(is_idle, 0, last + sizes.pred_len)
     return low, high, last
-
-
-def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
-    """Return where something was known before, of the same segment."""
-    none = np.zeros_like(known[:1], dtype=np.int64)
-    count = np.cumsum(np.concatenate([none, known]), axis=0)
-    count_before_segment = np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
-    return count[:-1] > count_before_segment
 
 
 def _cells_to_fill(

@@ -194,7 +194,7 @@ class StepForecaster:
         sizes = self.sizes._replace(seq_len=self.look_back)
         # Steps of rows that are their own timeline lie elsewhere in a day.
         closed = Closed.of(self.history) if clock == self.history.clock else None
-        return RecursiveForecaster(self.history, sizes, self.shape, self.point, forecast, closed)
+        return RecursiveForecaster(self.history, sizes, self.point, forecast, closed)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of the segments that are asked for."""
@@ -227,5 +227,4 @@ class StepForecaster:
 
 def _differs(values: Float32Array, stored: Float32Array) -> BoolArray:
     """Whether values are not those that are stored, but for rounding; NaN does not differ."""
-    differs: BoolArray = np.abs(values - stored) > 1e-4 * (1 + np.abs(stored))
-    return differs
+    return np.abs(values - stored) > 1e-4 * (1 + np.abs(stored))

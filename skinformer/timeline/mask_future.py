@@ -21,4 +21,4 @@ def mask_future(values: Values, *, n_future: int, hidden: slice | list[int], fil
     masked = source.clone() if hasattr(source, "clone") else source.copy()
     start = max(0, masked.shape[-2] - n_future)
     masked[..., start:, hidden] = fill
-    return masked  # type: ignore[no-any-return]
+    return masked

@@ -81,8 +81,7 @@ class BareMuon(BareOptimizer, Muon):
         state = self.state[matrix]
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = torch.zeros_like(matrix)
-        buffer: Tensor = state["momentum_buffer"]
-        return buffer
+        return state["momentum_buffer"]
 
 
 def orthogonalise(

@@ -10,10 +10,6 @@ from torch import Tensor, nn
 from skinformer.training.bare_optimizers import BareAdamW, BareMuon, BareOptimizer
 from skinformer.training.record import TrainerSettings
 
-BETAS = (0.9, 0.95)
-EPS = 1e-8
-MUON_MOMENTUM = 0.95
-NEWTON_SCHULZ_STEPS = 5
 ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
 
 
@@ -72,8 +68,8 @@ def _make_muon(matrices: list[nn.Parameter], settings: TrainerSettings) -> BareM
         matrices,
         lr=rate,
         weight_decay=settings.weight_decay * settings.learning_rate / rate,
-        momentum=MUON_MOMENTUM,
-        ns_steps=NEWTON_SCHULZ_STEPS,
+        momentum=0.95,
+        ns_steps=5,
     )
 
 
@@ -93,8 +89,8 @@ def _make_adamw(
     return BareAdamW(
         [group for group in groups if group["params"]],
         lr=settings.learning_rate,
-        betas=BETAS,
-        eps=EPS,
+        betas=(0.9, 0.95),
+        eps=1e-8,
         fused=True,
         capturable=any(parameter.is_cuda for parameter in (*decayed, *plain)),
     )

@@ -20,7 +20,7 @@ class TrainerSettings:
     warmup_fraction: share of the steps with a rising learning rate; 2000 steps at most.
     max_grad_norm: bound of the gradients' global norm; None turns clipping off.
     accumulate: batches that share one optimiser step.
-    precision: "fp32", "bf16", "fp16", see `check_precision`.
+    precision: "fp32", "bf16", "fp16", see `make_scaler`.
     loss: one error per target value, see `losses`.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -21,22 +21,6 @@ N_EAGER = 3
 _RECORDING = threading.Lock()
 #: What is kept for each thread: its streams, by device.
 _OF_THREAD = threading.local()
-
-
-class Recorder(Protocol):
-    """Runs a function on a device, or records what it launches there."""
-
-    def run(self, function: Callable[[], Tensor]) -> Tensor:
-        """Call a function, on the stream that is recorded on."""
-
-    def record(self, function: Callable[[], Tensor]) -> Tensor:
-        """Record what a function launches; its result has values once that was replayed."""
-
-    def replay(self) -> None:
-        """Launch what was recorded."""
-
-    def close(self) -> None:
-        """Free what was recorded."""
 
 
 class RecordedStep:
@@ -62,7 +46,7 @@ class RecordedStep:
         network: nn.Module,
         *,
         generator: torch.Generator,
-        recorder: Recorder,
+        recorder: CudaRecorder,
     ) -> None:
         self.take_step, self.network = take_step, network
         self.generator, self.recorder = generator, recorder
@@ -172,8 +156,7 @@ def _recording_stream(device: torch.device) -> torch.cuda.Stream:
         _OF_THREAD.streams = {}
     if device not in _OF_THREAD.streams:
         _OF_THREAD.streams[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-    stream: torch.cuda.Stream = _OF_THREAD.streams[device]
-    return stream
+    return _OF_THREAD.streams[device]
 
 
 def can_record(network: nn.Module, *, device: torch.device) -> bool:

@@ -6,7 +6,6 @@ Both optimisers multiply their own peak by the same number.
 import math
 
 WARMUP_CAP = 2000  # steps
-FLOOR = 0.1  # of the peak, at the end of a decay
 
 
 def warmup_steps(*, total_steps: int, warmup_fraction: float) -> int:
@@ -34,4 +33,4 @@ def learning_rate_multiplier(step: int, *, total_steps: int, warmup: int) -> flo
     if done <= warmup:
         return done / warmup
     progress = min(1.0, (done - warmup) / max(1, total_steps - warmup))
-    return FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2
+    return 0.1 + 0.9 * (1 + math.cos(math.pi * progress)) / 2

@@ -12,10 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
 
 from skinformer.training import checkpoint as checkpoints
-from skinformer.training.bare_optimizers import BareOptimizer
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.optimizers import (
     ParameterGroups,
@@ -23,17 +21,13 @@ from skinformer.training.optimizers import (
     make_optimizers,
     set_learning_rates,
 )
-from skinformer.training.precision import check_precision, make_scaler
+from skinformer.training.precision import make_scaler
 from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.recorded_step import RecordedStep, can_record
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
 from skinformer.training.stopping import BestWeights, copy_state
 
-MAX_SKIPPED_STEPS = 5  # in a row
-#: Steps whose losses are read together.
-_STEPS_BETWEEN_READS = 100
-SCALER_HALVINGS = 16  # from the gradient scaler's first scale, 2**16, to 1
 #: What taking over the state of another network ends in.
 _MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
 
@@ -124,7 +118,6 @@ class _Fit:
         self.training, self.validation = training, validation
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.device = self.parameters[0].device
-        check_precision(settings.precision, device=self.device)
         check_partition(module, groups=groups)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(groups, settings)
@@ -233,24 +226,12 @@ class _Fit:
         state = checkpoints.load(path, fingerprint=fingerprint)
         before = {**self.state_dict(), "module": self.best.weights}
         try:
-            self._check(state)
             self._take(state)
         except BaseException as error:  # Ctrl-C too: a module with weights of two fits is none
             self._take(before)
             if isinstance(error, _MISFITS) and not isinstance(error, torch.OutOfMemoryError):
                 raise checkpoints.refusal(path, "its state does not fit this network") from error
             raise
-
-    def _check(self, state: dict[str, Any]) -> None:
-        """Raise unless this fit could have come to a state."""
-        own = {**self.state_dict(), "module": self.best.weights}
-        for name in ("module", "scaler", "best", "step", "n_skipped", "stopped", "batches"):
-            checkpoints.check_alike(state[name], own[name])
-        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            _check_moments(optimizer, stored["state"])
-        for row in state["rows"]:
-            if not all(isinstance(value, int | float) for value in EpochRow(*row)):
-                raise ValueError("the epochs are not those of a fit")
 
     def _take(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
@@ -266,19 +247,6 @@ class _Fit:
         self.stopped = state["stopped"]
         if self._shuffling is not None:
             self._shuffling.set_state(state["batches"])
-
-
-def _check_moments(optimizer: BareOptimizer, stored: dict[int, dict[str, Tensor]]) -> None:
-    """Raise unless each parameter's moments have its shape."""
-    names = {"exp_avg", "exp_avg_sq"} if isinstance(optimizer, AdamW) else {"momentum_buffer"}
-    parameters: list[Tensor] = []
-    for group in optimizer.param_groups:
-        parameters += group["params"]
-    for number, moments in stored.items():
-        own = dict.fromkeys(names, parameters[number].detach())
-        if "step" in moments:
-            own["step"] = torch.zeros(())
-        checkpoints.check_alike(moments, own)
 
 
 def _write(fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
@@ -332,7 +300,7 @@ def _train_once(fit: _Fit) -> Tensor:
     for group in _groups(fit.training, size=fit.settings.accumulate):
         unread.append(fit.take_step(group))
         fit.step += 1
-        if len(unread) == _STEPS_BETWEEN_READS:
+        if len(unread) == 100:
             read.append(_read_steps(fit, unread))
             unread = []
     if unread:
@@ -360,19 +328,14 @@ def _read_steps(fit: _Fit, steps: list[Tensor]) -> Tensor:
     It is an error if one has a non-finite loss or ends a row of skipped ones.
     """
     numbers = torch.stack(steps).double().cpu()
-    losses, _, norms = numbers.unbind(1)
-    _check_steps(fit, losses.tolist(), norms.tolist())
-    return numbers
-
-
-def _check_steps(fit: _Fit, losses: list[float], norms: list[float]) -> None:
-    """Raise if one of the latest steps has a non-finite loss or ends a row of skipped ones."""
-    allowed = MAX_SKIPPED_STEPS + (0 if fit.scaler is None else SCALER_HALVINGS)
-    first = fit.step - len(losses) + 1
-    for number, (loss, norm) in enumerate(zip(losses, norms, strict=True), start=first):
+    # The gradient scaler halves its first scale, 2**16, 16 times.
+    n_allowed = 5 if fit.scaler is None else 5 + 16
+    first = fit.step - len(steps) + 1
+    for number, (loss, _, norm) in enumerate(numbers.tolist(), start=first):
         fit.n_skipped = 0 if math.isfinite(norm) else fit.n_skipped + 1
-        if not math.isfinite(loss) or fit.n_skipped >= allowed:
+        if not math.isfinite(loss) or fit.n_skipped >= n_allowed:
             raise _diverged(fit, number, loss=loss, norm=norm)
+    return numbers
 
 
 def _diverged(

@@ -171,14 +171,13 @@ def warn_of_outliers(
     """
     more = "" if count == 1 else f" (the first of {count} outliers)"
     done = "taken as missing" if missing else "replaced by an earlier value of the column"
-    usual = f"{outlier.low:g} to {outlier.high:g} is usual "
-    usual += "after the rows before it" if outlier.after_rows else "there"
     transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
     advice = f"; if it is right, fit the logarithms (target_transform={transform})"
     advice = advice if missing and least >= 0 else ""
     warn_user(
-        f"{column!r}={outlier.value:g} at {where}{more} is {done}: {usual}, and one such value "
-        f"would bend all forecasts. Correct it{advice}."
+        f"{column!r}={outlier.value:g} at {where}{more} is {done}: {outlier.low:g} to "
+        f"{outlier.high:g} is usual there, and one such value would bend all forecasts. Correct "
+        f"it{advice}."
     )
 
 

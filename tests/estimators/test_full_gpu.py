@@ -21,7 +21,7 @@ def full_gpu(monkeypatch):
     """Let torch find a GPU whose memory is taken; `error` may be replaced."""
     errors = [FULL]
 
-    def resolve(precision, *, device, d_model):
+    def resolve(precision, *, device):
         if device.type == "cuda":
             raise errors[-1]
         return "fp32"

@@ -127,9 +127,7 @@ def test_a_warning_of_later_rows_says_what_is_usual_after_those_before():
     spoilt.iloc[-1] = 4
     with pytest.warns(UserWarning, match="taken as missing") as caught:
         fitted.forecast(spoilt)
-    low, high = re.search(
-        r": (\S+) to (\S+) is usual after the rows b", str(caught[0].message)
-    ).groups()
+    low, high = re.search(r": (\S+) to (\S+) is usual there", str(caught[0].message)).groups()
     assert 4 < float(low) < float(rows.iloc[1019, 0]) < float(high) <= rows["y"].max() + 1
     assert "target_transform='log'" in str(caught[0].message)
 
