@@ -124,7 +124,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Micro-batches and gradient checkpointing.
     precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
         Of matrix products in training; weights, statistics and losses are float32. "auto" goes
-        by device, see `precision_`.
+        by width and device, see `precision_`.
     early_stopping : bool or "auto", default="auto"
         Watch the loss on the last rows of each series, keep the best epoch's weights, and share
         the forecast by what each forecaster did there. "auto" does so from
@@ -175,7 +175,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 2048; else
         "dense". A token is a patch.
     precision_ : str
-        What "auto" came to: "bf16" on CUDA that computes in it, else "fp32".
+        What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
+        CPU that does; else "fp32".
     base_blend_ : dict of str to float
         Mean weight of what is forecast without the network; empty with ``members=["network"]``.
     ensemble_ : Ensemble

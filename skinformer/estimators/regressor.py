@@ -151,7 +151,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Micro-batches and gradient checkpointing.
     precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
         Of matrix products in training; weights, statistics and losses are float32. "auto" goes
-        by device, see `precision_`.
+        by width and device, see `precision_`.
     early_stopping : bool or "auto", default="auto"
         Watch the loss on the last rows of each series, keep the best epoch's weights, and let the
         Informer correct the linear path only as far as it did better there. "auto" does so from
@@ -203,7 +203,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 2048; else
         "dense". A token is a patch.
     precision_ : str
-        What "auto" came to: "bf16" on CUDA that computes in it, else "fp32".
+        What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
+        CPU that does; else "fp32".
     base_blend_ : dict of str to float
         Mean weight of each ridge, of each classical forecaster that counts, and of the trees, in
         what is forecast without the network; empty with ``members=["network"]``.

@@ -157,7 +157,7 @@ def _trainer(
         warmup_fraction=0.05,
         max_grad_norm=1.0,
         accumulate=estimator.batch_size // micro,
-        precision=resolve_precision(estimator.precision, device=device),
+        precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
         loss=head.error,
     )
 

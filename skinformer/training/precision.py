@@ -8,14 +8,34 @@ from torch.amp import GradScaler
 COMPUTE_TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def resolve_precision(precision: str, *, device: torch.device) -> str:
-    """Turn "auto" into "bf16" on CUDA that computes in it, else "fp32"; leave the others."""
+BF16_MIN_WIDTH = 256  # on a CPU
+
+
+def resolve_precision(precision: str, *, device: torch.device, d_model: int) -> str:
+    """Turn "auto" into a precision by a fixed rule; leave the others as they are.
+
+    "bf16" on CUDA that computes in it, and on a CPU with bfloat16 instructions from width 256 on;
+    else "fp32".
+
+    PERF: forward and backward of three blocks (batch 32, length 96, CPU with AVX512-BF16, 2
+    threads) took 37 ms in float32 and 59 ms in bfloat16 at width 32, 61 and 78 at 64, 116 and 95
+    at 128, 383 and 219 at 256, 1334 and 595 at 512.
+    """
     if precision != "auto":
         return precision
-    if device.type != "cuda":
-        return "fp32"
-    with torch.cuda.device(device):
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    return "bf16" if d_model >= BF16_MIN_WIDTH and _has_bf16_products(device) else "fp32"
+
+
+def _has_bf16_products(device: torch.device) -> bool:
+    """Whether a CPU multiplies bfloat16 matrices by instructions of its own."""
+    if device.type != "cpu":
+        return False
+    # Older releases of torch cannot tell; float32 is then the safe answer.
+    features: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(features.get("avx512_bf16") or features.get("amx_bf16"))
 
 
 def has_cuda() -> bool:

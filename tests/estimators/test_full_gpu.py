@@ -21,7 +21,7 @@ def full_gpu(monkeypatch):
     """Let torch find a GPU whose memory is taken; `error` may be replaced."""
     errors = [FULL]
 
-    def resolve(precision, *, device):
+    def resolve(precision, *, device, d_model):
         if device.type == "cuda":
             raise errors[-1]
         return "fp32"
@@ -138,8 +138,8 @@ def test_a_file_from_a_machine_with_a_gpu_loads_on_one_without(
     model.save(tmp_path / "model.skinformer")
     read = loading.read
 
-    def from_a_gpu(content):
-        found = read(content)
+    def from_a_gpu(content, forecasters):
+        found = read(content, forecasters)
         return {**found, "fitted": {**found["fitted"], "device_": device}}
 
     monkeypatch.setattr(loading, "read", from_a_gpu)

@@ -736,17 +736,17 @@ def test_the_table_holds_every_public_parameter():
     }
 
 
-def test_precision_goes_by_device(build, monkeypatch):
-    """Which "auto" needs, and which no description shows on a processor."""
+def test_precision_goes_by_device_and_width(build, monkeypatch):
+    """Which "auto" needs, and which no description shows on a processor without bf16."""
     seen = []
 
-    def resolve(precision, *, device):
-        seen.append((precision, device.type))
+    def resolve(precision, **given):
+        seen.append((precision, given["device"].type, given["d_model"]))
         return "fp32"
 
     monkeypatch.setattr("skinformer.estimators.settings.resolve_precision", resolve)
-    build(PLAIN)
-    assert seen == [("auto", "cpu")]
+    build(PLAIN | {"d_model": 48})
+    assert seen == [("auto", "cpu", 48)]
 
 
 @pytest.mark.slow

@@ -40,15 +40,37 @@ def test_only_fp16_has_a_scaler():
     assert make_scaler("bf16", device=CPU) is None
 
 
-@pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_auto_off_cuda_is_float32(device):
-    """A forecast does not depend on the instructions of a processor."""
-    assert resolve_precision("auto", device=torch.device(device)) == "fp32"
+@pytest.mark.parametrize(
+    ("features", "width", "expected"),
+    [
+        ({"avx512_bf16": True}, 64, "fp32"),
+        ({"avx512_bf16": True}, 256, "bf16"),
+        ({"amx_bf16": True}, 512, "bf16"),
+        ({}, 512, "fp32"),
+    ],
+)
+def test_auto_on_a_cpu_depends_on_width_and_instructions_alone(
+    monkeypatch, features, width, expected
+):
+    """A rule that times something would choose differently from run to run."""
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features, raising=False)
+    assert resolve_precision("auto", device=CPU, d_model=width) == expected
+
+
+def test_auto_is_float32_where_torch_cannot_name_the_instructions(monkeypatch):
+    """Releases before `torch.cpu.get_capabilities` must not fail."""
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert resolve_precision("auto", device=CPU, d_model=512) == "fp32"
+
+
+def test_auto_elsewhere_is_float32():
+    """Nothing is known about bfloat16 there."""
+    assert resolve_precision("auto", device=torch.device("meta"), d_model=512) == "fp32"
 
 
 def test_what_is_asked_for_is_what_one_gets():
     """Only "auto" is a question."""
-    assert resolve_precision("fp16", device=CPU) == "fp16"
+    assert resolve_precision("fp16", device=CPU, d_model=8) == "fp16"
     assert set(module_under_test.COMPUTE_TYPES) == {"fp32", "bf16", "fp16"}
 
 
@@ -57,4 +79,4 @@ def test_auto_on_cuda_is_bf16_where_the_device_computes_in_it(monkeypatch, suppo
     """Emulated bfloat16 is slower than float32."""
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: supported)
     monkeypatch.setattr(torch.cuda, "device", lambda _: torch.no_grad())
-    assert resolve_precision("auto", device=torch.device("cuda")) == expected
+    assert resolve_precision("auto", device=torch.device("cuda"), d_model=8) == expected
