@@ -40,14 +40,14 @@ class Stopwatch:
         return time.perf_counter() - self._started
 
     def begin(self, part: str) -> str:
-        """End a part, which comes back, and begin one within it."""
+        """End the current part, return its name, and begin one within it."""
         return self.turn(part)
 
     def write(self, line: str) -> None:
-        """Write what there is to tell of a part, if anybody reads it."""
+        """Write a line on a part, where there is somewhere to write."""
 
     def turn(self, part: str) -> str:
-        """End a part, which comes back, and begin another."""
+        """End the current part, return its name, and begin another."""
         ended, now = self.part, _now()
         self._spent[ended] = self._spent.get(ended, 0.0) + now - self._since
         self.part, self._since = part, now

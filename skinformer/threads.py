@@ -65,8 +65,8 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
         return [each.result() for each in begun]
 
 
-def begin(work: Callable[[], _Found]) -> Callable[[], _Found]:
-    """Begin work beside what this thread does next; what comes back waits for what it finds.
+def run_in_background(work: Callable[[], _Found]) -> Callable[[], _Found]:
+    """Start work in another thread, and return a function that waits for its result.
 
     Where this thread may use no other, the work is done when it is asked for.
     """

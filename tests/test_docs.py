@@ -14,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation, serving
-from skinformer.ensemble.classical import for_rows
+from skinformer.ensemble.classical import choose_members
 from skinformer.ensemble.head import PointHead
 from skinformer.estimators.settings import read_settings
 from skinformer.timeline.clock import RowClock
@@ -102,7 +102,7 @@ def members_of(n_rows, n_series=1):
         InformerRegressor(seq_len=20, pred_len=5), PointHead("mse"), requested="cpu"
     )
     series, steps = np.divmod(np.arange(n_rows * n_series), n_rows)
-    found = for_rows(settings, Table([1.0 * steps], 1, series, steps, RowClock()))
+    found = choose_members(settings, Table([1.0 * steps], 1, series, steps, RowClock()))
     given = {
         "classical forecasters": found.classical,
         "ridges": found.linear_path,

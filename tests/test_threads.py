@@ -27,7 +27,7 @@ from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
 from skinformer.ensemble.tabular import Tabular
 from skinformer.evaluation import backtest
 from skinformer.tabular.regressors import ready
-from skinformer.threads import at_once, begin, threads_for
+from skinformer.threads import at_once, run_in_background, threads_for
 
 SMALL, LARGE = 1, 1e15
 
@@ -339,17 +339,17 @@ def test_an_error_of_a_work_is_raised():
 def test_what_has_begun_is_done_beside_what_follows():
     """In another thread, where one is allowed; else when it is asked for, and once."""
     may, own = threading.Event(), threading.get_ident()
-    found = begin(lambda: may.wait(timeout=30) and threading.get_ident())
+    found = run_in_background(lambda: may.wait(timeout=30) and threading.get_ident())
     may.set()
     assert found() == found() not in (own, False)
     with threads_for(SMALL):
         calls: list[int] = []
-        found = begin(lambda: calls.append(1) or threading.get_ident())
+        found = run_in_background(lambda: calls.append(1) or threading.get_ident())
         assert not calls
         assert found() == found() == own
     assert calls == [1]
     with pytest.raises(ZeroDivisionError):
-        begin(lambda: 1 // 0)()
+        run_in_background(lambda: 1 // 0)()
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ TEMPERATURES = _temperatures()
 
 
 def mixture_weights(
-    likelihood: Float64Array, weight: Float64Array, n_truths: float, believed: Float64Array
+    likelihood: Float64Array, weight: Float64Array, n_truths: float, prior_weights: Float64Array
 ) -> Float64Array:
     """Find convex weights of forecasters at each step ahead, (pred_len, n_forecasters).
 
@@ -29,20 +29,20 @@ def mixture_weights(
     likelihood: probability of each of what came, (n_forecasters, n_windows, pred_len).
     weight: of each truth, (n_windows, pred_len); 0 where it is missing.
     n_truths: how many different truths there are: windows overlap.
-    believed: the weights without any truth, of sum 1; they count as two hundred truths.
+    prior_weights: the weights without any truth, of sum 1; they count as two hundred truths.
     """
     n_rounds = 100
-    n_believed = 200.0  # truths
+    n_prior = 200.0  # truths
     pred_len = likelihood.shape[2]
     nearby = nearby_steps(pred_len)
     total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)[:, None]
-    trust = shrinkage(n_truths, n_believed)
-    share = np.tile(believed, (pred_len, 1))
+    trust = shrinkage(n_truths, n_prior)
+    share = np.tile(prior_weights, (pred_len, 1))
     for _ in range(n_rounds):
         responsibility = likelihood * share.T[:, None]
         responsibility /= responsibility.sum(axis=0)
         proved = nearby @ (responsibility * weight).sum(axis=1).T / total
-        share = believed + trust * (proved - believed)
+        share = prior_weights + trust * (proved - prior_weights)
         share /= share.sum(axis=1, keepdims=True)
     return share
 

@@ -96,7 +96,7 @@ class ClassFit:
     pred_len: int
 
     @property
-    def believed(self) -> Float64Array:
+    def prior_weights(self) -> Float64Array:
         """Weights before any truth: less for frequencies and transitions, which the others read."""
         simple = 0.1
         n_others = len(self.names) - 2

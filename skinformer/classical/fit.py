@@ -146,7 +146,7 @@ class ClassicalFit:
     Attributes
     ----------
     candidates : Candidates
-        Who forecasts.
+        The candidates.
     weights : ndarray of shape (n_series, n_candidates)
         Of sum 1.
     panel_weights : ndarray of shape (n_candidates,)

@@ -1,5 +1,5 @@
 """
-Who is believed: errors of every candidate at rolling origins of each series, and weights from them.
+Weights of candidates, by the errors of each at rolling origins of each series.
 
 Errors at an origin are related to those of the others there, so that a wild time decides no more
 than a quiet one. What they say of a series is believed as far as the origins are many; what all
@@ -35,7 +35,7 @@ _OTHERS = 12.0
 _USUAL_MOVES = 2.0
 #: The first part of the horizon, over which a season that was never asked may leap no farther.
 _LEAP = 6
-#: Who forecasts where nobody was judged, beside what repeats a season.
+#: Candidates that forecast where none was judged, beside what repeats a season.
 _PLAIN = "last", "recent mean", "recent median"
 _HOPELESS = 1e3
 _TINY = 1e-12
@@ -78,7 +78,7 @@ class Ledger:
     excess : ndarray of shape (n_series, n_candidates)
         Log of how much farther the final forecast goes than is usual; 0 where it does not.
     seasonal, safe : ndarray of shape (n_candidates,)
-        Which candidates know a season, but for ridges; and who forecasts where nobody was judged.
+        Which candidates know a season, but for ridges; and which forecast where none was judged.
     """
 
     errors: Float64Array

@@ -136,7 +136,7 @@ def _continued(
 
 @np.errstate(all="ignore")
 def find_outliers(table: Table, *, targets: bool) -> tuple[Table, OutlierBounds, list[Outlier]]:
-    """Find the outliers among the rows of a fit, and the bounds for later ones.
+    """Replace the outliers among the rows of a fit, and find the bounds for later ones.
 
     table: sorted by series and step; the same where there are none. Else with other values in their
     place, those of targets without weight: ridges leave out windows with missing values.

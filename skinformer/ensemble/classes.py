@@ -123,7 +123,7 @@ def _without_validation(network: Member, rows: FitRows, settings: FitSettings) -
     if not settings.class_base:
         return _combine([network], {NETWORK: 1.0}, rows)
     fit = fit_class_base(rows, settings, before_split=False)
-    base = Classes(fit, np.tile(fit.believed, (settings.pred_len, 1)))
+    base = Classes(fit, np.tile(fit.prior_weights, (settings.pred_len, 1)))
     return _combine([base, network], {base.name: 1.0}, rows)
 
 
@@ -180,7 +180,7 @@ class _Validation:
         likelihood = np.concatenate(likelihoods, axis=1)  # targets are as good as more windows
         weight = np.concatenate(weights)
         likelihood[:, weight == 0] = 1.0  # what came is not known
-        return mixture_weights(likelihood, weight, self.n_truths, fit.believed)
+        return mixture_weights(likelihood, weight, self.n_truths, fit.prior_weights)
 
     def best(self, candidates: list[Float64Array]) -> int:
         """Choose the logits that help in all periods; 0, the first ones, where there are none."""

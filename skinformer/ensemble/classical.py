@@ -33,7 +33,7 @@ _FORECASTS = 4
 _MOST_ROWS = 1500
 
 
-def for_rows(settings: FitSettings, table: Table) -> FitSettings:
+def choose_members(settings: FitSettings, table: Table) -> FitSettings:
     """Decide by the rows which of classical forecasters, trees, ridges and network take part.
 
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
@@ -83,7 +83,7 @@ class Classical(PerSeriesMember):
     fit: ClassicalFit
 
     name = "classical"
-    judges_itself = True
+    scored_by_rolling_origins = True
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
@@ -114,7 +114,7 @@ class Classical(PerSeriesMember):
         given = Sizes(n_rows, sizes.pred_len, seasons, ridge_rows, period)
         return fit_classical(rows, given, of_mean=series.of_mean)
 
-    def knowing(self, whole: Self) -> Self:
+    def with_shared_fit(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""
         weights = np.broadcast_to(whole.fit.panel_weights, self.fit.weights.shape)
         fit = replace(self.fit, candidates=whole.fit.candidates, weights=weights)

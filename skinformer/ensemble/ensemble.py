@@ -150,9 +150,11 @@ class Ensemble:
         members = {n: m.fitted_again(timeline, sizes, scaler) for n, m in before.items()}
         return replace(self, members=members, weights=self.weights[np.append(chosen, -1)])
 
-    def knowing(self, whole: Ensemble) -> Ensemble:
-        """Return it with what the whole's members share among series, see `Member.knowing`."""
-        members = {n: member.knowing(whole.members[n]) for n, member in self.members.items()}
+    def with_shared_fit(self, whole: Ensemble) -> Ensemble:
+        """Return it with what members of the whole share, see `Member.with_shared_fit`."""
+        members = {
+            n: member.with_shared_fit(whole.members[n]) for n, member in self.members.items()
+        }
         return replace(self, members=members)
 
     def on_device(self, device: torch.device | str) -> Ensemble:

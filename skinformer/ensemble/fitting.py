@@ -54,7 +54,7 @@ def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> I
 def cut_windows(
     timeline: Timeline, sizes: ModelSizes, split: IntArray | None
 ) -> tuple[Origins, Origins]:
-    """Find the windows to train on, and those of the validation split; None for no split.
+    """Return the origins of training windows and of validation windows, none without a split.
 
     The former have targets that end before the split, the latter targets that begin in it.
     """

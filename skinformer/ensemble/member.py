@@ -24,7 +24,7 @@ TREES, OWN_RIDGES = "trees", "own ridges"
 
 
 class Member:
-    """One of those who forecast: a frozen record of fitted values, which files can hold.
+    """A member of the ensemble: a frozen record of fitted values that forecasts and is saved.
 
     A member more is a subclass in a file of its own, a line in the list of `members`, and, if users
     are to choose it, one in `settings`.
@@ -33,7 +33,7 @@ class Member:
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
     #: Whether it was judged by rolling origins of its own rows, so that it can be trusted alone.
-    judges_itself = False
+    scored_by_rolling_origins = False
     #: Whether changes of its forecast are read off a map.
     linear = False
     #: Whether it can be fitted anew, see `fitted_again`, so that nothing is kept of earlier fits.
@@ -103,7 +103,7 @@ class Member:
         """Return the same, fitted to other rows: some of the series, or fewer of their rows."""
         return self
 
-    def knowing(self, whole: Self) -> Self:  # noqa: ARG002
+    def with_shared_fit(self, whole: Self) -> Self:  # noqa: ARG002
         """Return, of one that was fitted again, all that the whole's fit shares among series.
 
         Only what was chosen for each series by its own errors is left out.

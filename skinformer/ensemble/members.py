@@ -30,7 +30,7 @@ from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.selection import MOST_STRETCHES, cut_stretches
 from skinformer.stopwatch import timed
-from skinformer.threads import begin
+from skinformer.threads import run_in_background
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import first_known
@@ -242,7 +242,7 @@ class EnsembleFit:
             return
         for member, weight in self.challengers:
             if weight.any() and isinstance(member, Tabular):
-                self._refits[member.name] = begin(self._refit(member))
+                self._refits[member.name] = run_in_background(self._refit(member))
 
     # --- after the training of the network ----------------------------------------------------
 
@@ -259,7 +259,7 @@ class EnsembleFit:
         self.rows = replace(self.rows, scaler=scaler)
         if self.settings.classifies:
             return self._weigh_classes()
-        if self.ridges is None and not self.settings.judges_itself:
+        if self.ridges is None and not self.settings.needs_no_split:
             return self.start
         if self.ridges is None or not self._is_weighed:
             return self._choose_unweighed()
@@ -329,7 +329,7 @@ class EnsembleFit:
         """Choose without validation: a trained network, else what is judged by its own rows."""
         if self.settings.train_network:
             return self._fit_to_all(self.start)
-        fits = [kind.from_rows for kind in self._kinds if kind.judges_itself]
+        fits = [kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins]
         user_fits = self._user_fits if self.ridges is None else []
         fits += user_fits
         members = [fit(self.rows, self.settings, before_split=False) for fit in fits]

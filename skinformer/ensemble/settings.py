@@ -56,6 +56,6 @@ class FitSettings:
     device: torch.device
 
     @property
-    def judges_itself(self) -> bool:
+    def needs_no_split(self) -> bool:
         """Whether no member needs a validation split: all part the rows of series themselves."""
         return not self.linear_path and (self.classical or len(self.forecasters) > 0)

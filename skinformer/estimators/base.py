@@ -17,7 +17,7 @@ from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
 from skinformer.cleaning.units import UnitChange, in_last_unit
 from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
-from skinformer.ensemble.classical import for_rows
+from skinformer.ensemble.classical import choose_members
 from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
@@ -456,14 +456,14 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             self.reader_.encode_rows(X),
             self.reader_.encode_y(y),
             sample_weight,
-            reading_settings(self, whole=not (settings.classical or settings.judges_itself)),
+            reading_settings(self, whole=not (settings.classical or settings.needs_no_split)),
         )
         table = self._clean(self.reader_.one_hot(table), settings)
-        settings = for_rows(settings, table)
+        settings = choose_members(settings, table)
         if self.max_iter is None:
             settings = limit_epochs(settings, table.first_row)
         split = None
-        if not settings.judges_itself:
+        if not settings.needs_no_split:
             split = find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)
         self.scaler_ = self.reader_.adapt_scaler(rescale_by_volatility(scaler, table, split))

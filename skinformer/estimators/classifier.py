@@ -67,7 +67,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     z_loss : float, default=1e-4
         Weight of ``logsumexp(logits)**2`` in its loss, which keeps logits from drifting.
     members : "auto", list or tuple, default="auto"
-        Who may take part in the forecast, each by the log loss that it proves on validation rows:
+        The members of the ensemble, weighted by their log losses on validation rows:
         "classes" are how often each class is, at each phase of the season and after each class, by
         step ahead, and a multinomial logistic map of lags, calendar and columns known ahead;
         "trees", from 1500 truths on, boosted ones (`HistGradientBoostingClassifier`) on the same
@@ -180,8 +180,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     base_blend_ : dict of str to float
         Mean weight of what is forecast without the network; empty with ``members=["network"]``.
     ensemble_ : Ensemble
-        Who forecasts ("classes", a blend of forecasters of classes, and the "network"), and with
-        what weights.
+        The members of the forecast ("classes", a blend of forecasters of classes, and the
+        "network"), and their weights.
     trust_ : float
         Share of the Informer in the logits that proved itself, 0 to 1; 1 where it is alone.
     temperature_ : float

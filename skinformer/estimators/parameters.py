@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Parameters:
-    """The constructor's parameters, valid in a fit; `InformerRegressor` tells each.
+    """The constructor's parameters, valid in a fit; `InformerRegressor` describes each.
 
     What has no default here is a parameter of one estimator alone, which declares it with one; its
     place is that in the constructor.

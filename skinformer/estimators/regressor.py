@@ -216,7 +216,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Columns known ahead that told the trees nothing on later training rows: of these they see
         the value at the step alone, not its changes, neighbours and means.
     ensemble_ : Ensemble
-        Who forecasts (``ensemble_.members``, by name), and with what ``weights``.
+        The members of the forecast, ``ensemble_.members`` by name, and their ``weights``.
     intervals_ : Intervals or None
         How far forecasts are off, found when it is first asked for; None where rows are too few.
     trust_ : float

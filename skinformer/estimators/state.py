@@ -18,7 +18,7 @@ from skinformer.timeline.timeline import Timeline
 
 
 class FittedState(Parameters):
-    """Parameters, and what `fit` found; `InformerRegressor` tells each."""
+    """Parameters, and what `fit` found; `InformerRegressor` describes each."""
 
     sizes_: ModelSizes
     roles_: Roles

@@ -134,7 +134,7 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut 
     held_out = HeldOut(earlier, origins, origins + moved[place])
     if not fits_again or timeline.n_series < runs.FEWEST:
         return held_out
-    shared = replace(earlier, ensemble=ensemble.knowing(forecaster.ensemble))
+    shared = replace(earlier, ensemble=ensemble.with_shared_fit(forecaster.ensemble))
     return min(held_out, held_out._replace(forecaster=shared), key=_mean_error)
 
 

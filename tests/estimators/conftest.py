@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble.classical import for_rows
+from skinformer.ensemble.classical import choose_members
 from skinformer.estimators import base, serialisation
 from skinformer.estimators.serialisation import FILES
 from skinformer.tabular.regressors import default_regressors
@@ -243,8 +243,8 @@ def long_tables():
 
     def chosen(settings, table):
         alone = settings.classical and not settings.linear_path
-        return for_rows(settings if alone else replace(settings, classical=False), table)
+        return choose_members(settings if alone else replace(settings, classical=False), table)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "for_rows", chosen)
+        patch.setattr(base, "choose_members", chosen)
         yield
