@@ -147,26 +147,6 @@ def test_operations_of_probsparse_grow_as_l_ln_l(causal):
     assert allocated[1] / allocated[0] < expected * 1.03
 
 
-def test_a_step_of_a_recursion_by_the_path_alone_is_one_product(wave):
-    """10,000 single steps take half a second; they took seven, nearly all of it around torch."""
-    model = InformerRegressor(
-        seq_len=24,
-        pred_len=1,
-        d_model=8,
-        n_heads=1,
-        max_iter=1,
-        members=["classical", "ridges", "network"],
-        random_state=0,
-    ).fit(wave)
-    model.ensemble_ = model.ensemble_.trusting(0.0)
-    operations = []
-    for horizon in (10, 60):
-        with Count() as counter:
-            model.forecast(horizon=horizon)
-        operations.append(counter.operations)
-    assert operations[1] - operations[0] <= 50 * 2, operations  # and one that cleans its window
-
-
 @pytest.mark.slow
 def test_a_fit_leaves_the_compiler_of_torch_alone():
     """Its import takes longer than a small fit; torch's own optimisers import it."""

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing
 
 from skinformer.evaluation.ahead import (
     ForecastingModel,
@@ -188,10 +187,14 @@ def _refit_folds(
         stop = min(begin + (every - 1) * step + horizon, len(moments))
         before = np.asarray(time < moments[begin])
         later = ~before & np.asarray(time <= moments[stop - 1])
-        yield [
-            (X.iloc[order[part]], None if y is None else _safe_indexing(y, order[part]))
-            for part in (before, later)
-        ]
+        yield [(X.iloc[order[part]], _rows_of(y, order[part])) for part in (before, later)]
+
+
+def _rows_of(y: Any, rows: IntArray) -> Any:
+    """Choose rows of a frame, a series, an array or a list; None stays None."""
+    if y is None:
+        return None
+    return y.iloc[rows] if hasattr(y, "iloc") else np.asarray(y)[rows]
 
 
 def _fit_and_forecast(

@@ -96,7 +96,8 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     # 1. The rows of each window; missing ones are missing values.
     steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
     n_windows, length = steps.shape
-    wanted = pd.MultiIndex.from_arrays([np.repeat(owner, length), steps.ravel()])
+    places = pd.DataFrame({0: np.repeat(owner, length), 1: steps.ravel()})
+    wanted = places.set_index([0, 1]).index
     values = rows.values.reindex(wanted).to_numpy().reshape(n_windows, length, -1)
     past = values[:, : signature.seq_len]
     future = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]

@@ -20,7 +20,7 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     if places:
         _check_days(index)
     first = wall_times(index)
-    last = index.to_timestamp(how="end") if isinstance(index, pd.PeriodIndex) else first
+    last = index.to_timestamp(how="end") if hasattr(index, "to_timestamp") else first
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
     years = range(first.min().year - 1, last.max().year + 2)  # with the days beside

@@ -270,7 +270,7 @@ def replaced(place, column, value):
             (),
             "the test rows hold no value to measure by.",
         ),
-        (as_text, ("--parameters", '{"seq_len": 300}'), "n_samples=240 is too few: seq_len=300 + "),
+        (as_text, ("--parameters", '{"seq_len": 300}'), "needed, seq_len=300 + pred"),
         (
             as_text,
             ("--parameters", '{"d_model": 0}'),

@@ -524,7 +524,17 @@ CHANGES = [
         WHOLE,
     ),
     ("label_len", 20, {"label_len": 20}),
-    ("pred_len", 36, {"horizon": (36, 1), "validation windows": 1, "linear path": (96, 36)}, WHOLE),
+    (
+        "pred_len",
+        36,
+        {
+            "horizon": (36, 1),
+            "validation windows": 1,
+            "linear path": (96, 36),
+            "linear path fitted again": False,
+        },
+        WHOLE,
+    ),
     ("target_transform", PowerTransformer(), {"transformed": ["PowerTransformer"]}),
     (
         "members",
