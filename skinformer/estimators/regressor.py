@@ -88,7 +88,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         - a regressor of scikit-learn in place of "trees", which is cloned; a search names its
           parameters by its class in lower case, such as ``members__ridge__alpha``;
         - a forecaster of the user's: a function of `history` and `horizon`, or an object with such
-          a `predict`, of any library (:doc:`forecasters`); any number of them;
+          a `predict`, of any library ("Bring your own forecaster"); any number;
         - "classical": levels, trends, Theta, profiles of one and two seasons, and small ridges in
           panels, judged at rolling origins: where the median series of a panel holds fewer rows
           than 20 windows (``seq_len + pred_len``), or one series fewer than 8, where a tenth of the
