@@ -47,7 +47,7 @@ def load(
     ------
     ModelFileError
         A ValueError: the file is damaged, cut off, forged, or of a format that this version does
-        not read.
+        not read; or it holds a forecaster whose class is not among `forecasters`.
     OSError
         If it cannot be read.
 

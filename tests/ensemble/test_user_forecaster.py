@@ -12,7 +12,6 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 import skinformer
 from skinformer import InformerRegressor
-from skinformer.ensemble import members as fitting
 from skinformer.evaluation import backtest, explain
 
 QUICK = {"max_iter": 1, "d_model": 8, "n_heads": 2, "random_state": 0}
@@ -379,6 +378,22 @@ def test_what_is_no_forecaster_is_refused(months, members, match):
         InformerRegressor("y", members=members, **MONTHS).fit(months)
 
 
+def test_alone_it_is_not_judged_and_yet_refused_where_it_is_slow(months):
+    """There is nothing to weigh; a forecast of each series costs its seconds all the same."""
+    forecaster = Recorded()
+    InformerRegressor("y", members=[forecaster], **MONTHS).fit(panel_of(months, 20))
+    assert sum(len(histories) for histories, _ in forecaster.asked) <= 9
+
+    def slow(history, horizon):
+        time.sleep(0.05 * len(history))
+        return repeat_season(history, horizon)
+
+    slow.max_seconds = 0.2
+    short = panel_of(months[:14], 8)
+    with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
+        InformerRegressor("y", members=["classical", slow], **MONTHS).fit(short)
+
+
 def test_names_are_unlike_those_of_other_members(months):
     level = Level()
     level.name = "ridges"
@@ -402,9 +417,8 @@ def test_nothing_is_warned_of_where_all_is_well(months):
         model.forecast(coverage=0.8)
 
 
-def test_a_share_says_what_it_is_of(months):
-    """Weights of members add up to 1 in each series and step."""
+def test_weights_of_members_add_up_to_one(months):
+    """In each series and step."""
     model = InformerRegressor("y", members=["classical", repeat_season, Level(24)], **MONTHS)
     model.fit(panel_of(months))
     np.testing.assert_allclose(model.ensemble_.weights.sum(axis=-1), 1)
-    assert fitting.ALL_KINDS  # the kind of this member is one that files hold
