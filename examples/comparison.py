@@ -29,20 +29,26 @@ OUTPUT = Path(__file__).resolve().parent / "output"  # git ignores it
 
 def picture_path(output: Path, name: str) -> Path:
     """Give the file of a picture: `output` if it names a picture, else `name` in that folder."""
-    is_picture = output.suffix.lower() in {".png", ".pdf", ".svg"} and not output.is_dir()
+    is_picture = (
+        output.suffix.lower() in {".png", ".pdf", ".svg"} and not output.is_dir()
+    )
     path = (output if is_picture else output / name).resolve()
     try:  # now, not after the training
         path.parent.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=path.parent).close()
     except OSError as error:
-        raise OSError(f"--output {output}: cannot be written: {error.strerror}.") from None
+        raise OSError(
+            f"--output {output}: cannot be written: {error.strerror}."
+        ) from None
     return path
 
 
 def arguments(description: str, name: str) -> argparse.Namespace:
     """Read the command line of an example that saves one picture, called `name` by default."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder or file of the picture")
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, help="folder or file of the picture"
+    )
     parser.add_argument("--epochs", type=int, help="of training, at most")
     args = parser.parse_args()
     try:
@@ -54,7 +60,9 @@ def arguments(description: str, name: str) -> argparse.Namespace:
 
 def shown(path: Path) -> str:
     """Name a file from where the reader stands, if it lies below."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return str(
+        path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    )
 
 
 def make_rivals(
@@ -76,7 +84,10 @@ def make_rivals(
             (lags, targets), (FunctionTransformer(by_hour), list(known_future))
         )
     rivals["ridge on lags"] = make_pipeline(
-        lags, StandardScaler(), SimpleImputer(keep_empty_features=True), Ridge(alpha=1000.0)
+        lags,
+        StandardScaler(),
+        SimpleImputer(keep_empty_features=True),
+        Ridge(alpha=1000.0),
     )
     if known_future:
         rivals["boosting on lags"] = BoostedLags(known_future)
@@ -123,7 +134,9 @@ class BoostedLags(RegressorMixin, BaseEstimator):
 
     def _features(self, X: pd.DataFrame, n_targets: int) -> Iterator[np.ndarray]:
         """Make the features of each target: its lags, and all that is known."""
-        lags, ahead = np.split(self.features_.transform(X), [len(self._LAGS) * n_targets], axis=1)
+        lags, ahead = np.split(
+            self.features_.transform(X), [len(self._LAGS) * n_targets], axis=1
+        )
         return (np.hstack([lags[:, j::n_targets], ahead]) for j in range(n_targets))
 
 
@@ -147,7 +160,9 @@ def fit_by_one_thread(
 def clock(known: pd.DataFrame) -> pd.DataFrame:
     """Put hour, weekday and day of the year beside what is known."""
     index = known.index
-    return known.assign(hour=index.hour, weekday=index.day_of_week, day=index.day_of_year)
+    return known.assign(
+        hour=index.hour, weekday=index.day_of_week, day=index.day_of_year
+    )
 
 
 def compare(
@@ -186,7 +201,9 @@ def as_believed(informer: InformerRegressor, train: pd.DataFrame) -> pd.DataFram
     return train
 
 
-def error_table(results: Mapping[str, pd.DataFrame], by: str = "target") -> pd.DataFrame:
+def error_table(
+    results: Mapping[str, pd.DataFrame], by: str = "target"
+) -> pd.DataFrame:
     """Tabulate the mean absolute error of each model, for every target or series and for all."""
     table, error = pd.DataFrame(index=list(results)), skip_missing(mean_absolute_error)
     for name, result in results.items():
@@ -203,7 +220,9 @@ def save_picture(result: pd.DataFrame, path: str | Path, **options: str) -> None
     plt.close(figure)
 
 
-def draw_picture(result: pd.DataFrame, *, target: str, title: str, ylabel: str) -> Figure:
+def draw_picture(
+    result: pd.DataFrame, *, target: str, title: str, ylabel: str
+) -> Figure:
     """Draw the forecasts of one target against the actual values, 14 origins to a panel."""
     rows = result[result["target"] == target].set_index("time")
     n_origins = rows["origin"].nunique()
@@ -212,7 +231,11 @@ def draw_picture(result: pd.DataFrame, *, target: str, title: str, ylabel: str) 
     bounds = [name for name in rows if name.startswith("q")]
     levels = [float(name[1:]) for name in bounds] or None
     figure, axes = plt.subplots(
-        n_panels, squeeze=False, sharey=True, figsize=(10, 1 + 3 * n_panels), layout="constrained"
+        n_panels,
+        squeeze=False,
+        sharey=True,
+        figsize=(10, 1 + 3 * n_panels),
+        layout="constrained",
     )
     for i, ax in enumerate(axes[:, 0]):
         part = rows[panel == i]
@@ -230,7 +253,10 @@ def draw_picture(result: pd.DataFrame, *, target: str, title: str, ylabel: str) 
         if i < n_panels - 1:
             ax.set_xlabel("")
     axes[0, 0].set_title(title, loc="left")
-    low, high = rows[["actual", "forecast"]].min().min(), rows[["actual", "forecast"]].max().max()
+    low, high = (
+        rows[["actual", "forecast"]].min().min(),
+        rows[["actual", "forecast"]].max().max(),
+    )
     if 0 <= low < 0.2 * high:  # counts and their like start at zero
         axes[0, 0].set_ylim(bottom=0)
     return figure

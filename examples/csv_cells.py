@@ -21,8 +21,35 @@ import numpy as np
 import pandas as pd
 
 SEPARATORS = "\t;|,"  # the comma comes last: it parts decimals, too
-EMPTY = ["", "-", "--", "?", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None"]
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+EMPTY = [
+    "",
+    "-",
+    "--",
+    "?",
+    "NA",
+    "N/A",
+    "#N/A",
+    "n/a",
+    "NaN",
+    "nan",
+    "NULL",
+    "null",
+    "None",
+]
+MONTHS = [
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+]
 MOMENT = re.compile(
     r"(?P<date>.+?)(?:(?:T|[ ,]+)(?P<hour>\d{1,2}):(?P<rest>\d\d(?::\d\d(?:\.\d+)?)?)"
     r"(?: ?(?P<half>[AP])M)?\s*(?P<zone>Z|UTC|GMT|CES?T|DST|[-+]\d\d(?::?\d\d)?)?)?",
@@ -47,7 +74,13 @@ DATES = [
     )
 ]
 #: What the signs of time zones stand for. DST, beside times without it, is an hour ahead of them.
-OFFSETS = {"Z": "+00:00", "UTC": "+00:00", "GMT": "+00:00", "CET": "+01:00", "CEST": "+02:00"}
+OFFSETS = {
+    "Z": "+00:00",
+    "UTC": "+00:00",
+    "GMT": "+00:00",
+    "CET": "+01:00",
+    "CEST": "+02:00",
+}
 OFFSETS |= {"DST": "+01:00"}
 #: Numbers that count time: whole years, and seconds or parts of them since 1970.
 COUNTS = {
@@ -58,7 +91,16 @@ COUNTS = {
     "ns": r"1[0-8]\d{17}(\.0)?",
 }
 #: How dates and times of day are written, as strftime has it.
-WRITTEN_DATES = ["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%Y-%m", "%Y%m", "%m/%Y", "%m-%Y"]
+WRITTEN_DATES = [
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%Y%m%d",
+    "%Y-%m",
+    "%Y%m",
+    "%m/%Y",
+    "%m-%Y",
+]
 WRITTEN_DATES += [
     f"{one}{sign}{two}{sign}{year}"
     for one, two in (("%d", "%m"), ("%m", "%d"))
@@ -102,7 +144,9 @@ def read_cells(path: Path, sep: str | None) -> tuple[pd.DataFrame, str, str]:
         del rows[line]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise InputError(f"line {line} calls two columns {twice[0]!r}; rename one of them.")
+        raise InputError(
+            f"line {line} calls two columns {twice[0]!r}; rename one of them."
+        )
     if not rows:
         raise InputError("the file has a header but no rows.")
     for number, row in rows.items():
@@ -176,7 +220,9 @@ def _split(text: str, sep: str) -> dict[int, list[str]]:
                 rows[reader.line_num] = cells
     except csv.Error:
         place = f"after line {max(rows)}" if rows else "in line 1"
-        raise InputError(f'a quotation mark (") {place} is not closed at the separator.') from None
+        raise InputError(
+            f'a quotation mark (") {place} is not closed at the separator.'
+        ) from None
     if not rows:
         raise InputError("the file holds separators only.")
     return rows
@@ -194,7 +240,9 @@ def _without_title(rows: dict[int, list[str]]) -> dict[int, list[str]]:
 
 def find_decimal(cells: pd.DataFrame, sep: str) -> str:
     """Tell the decimal sign of a file: 1,5 and 1.234,5 have one reading only, 1.234 has two."""
-    every = pd.concat([cells[name].dropna() for name in cells]).sort_index(kind="stable")
+    every = pd.concat([cells[name].dropna() for name in cells]).sort_index(
+        kind="stable"
+    )
     comma, point = is_number(every, ","), is_number(every, ".")
     with_comma, with_point = every[comma & ~point], every[point & ~comma]
     unclear = every[comma & point & every.str.contains("[.,]")]
@@ -205,7 +253,11 @@ def find_decimal(cells: pd.DataFrame, sep: str) -> str:
         )
     if len(with_comma):
         return ","
-    if len(with_point) or not len(unclear) or (sep == "," and not unclear.str.contains(",").any()):
+    if (
+        len(with_point)
+        or not len(unclear)
+        or (sep == "," and not unclear.str.contains(",").any())
+    ):
         return "."
     raise InputError(
         f"{first_cell(unclear)} may have decimals or thousands; say by --decimal , or --decimal . "
@@ -217,20 +269,27 @@ def is_number(cells: pd.Series, decimal: str) -> pd.Series:
     """Tell which cells are numbers, their thousands parted or not."""
     point, other = re.escape(decimal), {".": ",", ",": "."}[decimal]
     thousands = (
-        rf"[1-9]\d{{0,2}}(?P<part>[{other}'\u2019 \u00a0\u202f])\d{{3}}(?:(?P=part)\d{{3}})*"
+        rf"[1-9]\d{{0,2}}(?P<part>[{other}'\u2019 \u00a0\u202f])"
+        rf"\d{{3}}(?:(?P=part)\d{{3}})*"
     )
     pattern = rf"[-+−]?(?=.*\d)(?:{thousands}|\d*)(?:{point}\d*)?(?:[eE][-+]?\d+)?"
     match = re.compile(pattern).fullmatch
-    found = [isinstance(cell, str) and match(cell) is not None for cell in cells.tolist()]
+    found = [
+        isinstance(cell, str) and match(cell) is not None for cell in cells.tolist()
+    ]
     return pd.Series(found, index=cells.index, dtype=bool)
 
 
 def read_numbers(cells: pd.Series, decimal: str) -> pd.Series:
     """Read the cells that are numbers; the others are NaN."""
     text = cells[is_number(cells, decimal)].str.replace("−", "-")
-    text = text.str.replace(rf"[^-+0-9eE{decimal}]", "", regex=True).str.replace(decimal, ".")
+    text = text.str.replace(rf"[^-+0-9eE{decimal}]", "", regex=True).str.replace(
+        decimal, "."
+    )
     numbers = text.astype(np.float64)
-    return numbers[numbers.abs() < 1e100].reindex(cells.index)  # larger ones have no square
+    return numbers[numbers.abs() < 1e100].reindex(
+        cells.index
+    )  # larger ones have no square
 
 
 def split_date(cell: str) -> dict[str, str | None] | None:
@@ -255,7 +314,9 @@ def find_count(cells: pd.Series) -> str | None:
 def read_dates(cells: pd.Series, dayfirst: bool | None) -> pd.DatetimeIndex:
     """Read cells as dates, each of which must be one."""
     unit = find_count(cells)
-    dates = _read_written(cells, dayfirst) if unit is None else _read_counts(cells, unit)
+    dates = (
+        _read_written(cells, dayfirst) if unit is None else _read_counts(cells, unit)
+    )
     bad = cells[dates.isna()]
     if len(bad):
         value = "an empty cell" if pd.isna(bad.iloc[0]) else repr(bad.iloc[0])
@@ -294,9 +355,13 @@ def _read_written(cells: pd.Series, dayfirst: bool | None) -> pd.Series:
     dates = pd.to_datetime(iso, format="ISO8601", errors="coerce", utc=len(zones) > 1)
     if len(zones) > 1 and dates.notna().all():
         latest = dates.idxmax()
-        print(f"times differ in their offset from UTC; written is that of {cells[latest]!r}")
+        print(
+            f"times differ in their offset from UTC; written is that of {cells[latest]!r}"
+        )
         dates = dates.dt.tz_convert(pd.Timestamp(iso[latest]).tz)
-    return dates.dt.tz_localize(None) if "DST" in zones else dates  # which zone, no one says
+    return (
+        dates.dt.tz_localize(None) if "DST" in zones else dates
+    )  # which zone, no one says
 
 
 class DateForm(NamedTuple):
@@ -309,7 +374,9 @@ class DateForm(NamedTuple):
     def write(self, times: pd.DatetimeIndex) -> pd.Index:
         """Write times as the cells of the column are."""
         text = times.strftime(self.written)
-        text = text.str.replace(self.left_out, "", regex=True) if self.left_out else text
+        text = (
+            text.str.replace(self.left_out, "", regex=True) if self.left_out else text
+        )
         return text + self.zone
 
 
@@ -335,7 +402,9 @@ def find_form(cells: pd.Series, dates: pd.Series) -> DateForm | CountForm | None
     times = pd.DatetimeIndex(dates[cells.index])
     for day, time, left_out in product(WRITTEN_DATES, WRITTEN_TIMES, LEFT_OUT):
         form = DateForm((day + time).strip(), left_out, zone)
-        if (form.write(times[:1]) == cells[:1]).all() and (form.write(times) == cells).all():
+        if (form.write(times[:1]) == cells[:1]).all() and (
+            form.write(times) == cells
+        ).all():
             return form
     return None
 
@@ -357,7 +426,9 @@ def _iso(part: dict[str, str], *, dayfirst: bool | None) -> str:
     month, day = part.get("month"), part.get("day") or 1
     if "week" in part:
         try:
-            start = date.fromisocalendar(year, int(part["week"]), int(part["weekday"] or 1))
+            start = date.fromisocalendar(
+                year, int(part["week"]), int(part["weekday"] or 1)
+            )
         except ValueError:
             return ""
         year, month, day = start.year, start.month, start.day
@@ -396,7 +467,9 @@ def _check_years(cells: pd.Series, parts: pd.Series) -> None:
     """Raise if Jan-16 is a day of a year that is not named: most follow one of the same month."""
     short = parts[parts.map(lambda part: "short" in part)]
     months = short.map(lambda part: part["name"].lower())
-    follows = (months == months.shift()) & (cells[months.index] != cells[months.index].shift())
+    follows = (months == months.shift()) & (
+        cells[months.index] != cells[months.index].shift()
+    )
     has_hour = short.map(lambda part: part["hour"] is not None).any()
     if has_hour or (len(months.unique()) > 1 and 2 * follows.sum() > len(months)):
         raise InputError(

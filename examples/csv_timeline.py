@@ -27,7 +27,9 @@ from csv_cells import (
     split_date,
 )
 
-NAMES_OF_TIME = re.compile(r"year|jahr|ann[eé]e|año|time|date|stamp|epoch|unix", re.IGNORECASE)
+NAMES_OF_TIME = re.compile(
+    r"year|jahr|ann[eé]e|año|time|date|stamp|epoch|unix", re.IGNORECASE
+)
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 STEPS_OF_THE_CALENDAR = ["MS", "ME", "QS", "QE", "YS", "YE"]
 STEPS_OF_THE_CALENDAR += [pd.DateOffset(months=n) for n in (1, 3, 12)]  # each 15th
@@ -42,7 +44,9 @@ class Timeline(NamedTuple):
     sep: str
     encoding: str
     decimal: str
-    forms: dict[str, DateForm | CountForm | None]  # of columns of dates; None: an unusual one
+    forms: dict[
+        str, DateForm | CountForm | None
+    ]  # of columns of dates; None: an unusual one
 
     def written(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Put the times of rows into columns, in the form that the file has."""
@@ -70,14 +74,20 @@ def read_timeline(options: argparse.Namespace) -> Timeline:
     time = options.time or [_find_dates(other)]
     when = _without_remarks(cells[time[0]].str.cat(cells[time[1:]], sep=" "))
     when.name, cells = " ".join(time), cells.loc[when.index]
-    dates = pd.Series(read_dates(when, options.dayfirst), index=cells.index, name=when.name)
+    dates = pd.Series(
+        read_dates(when, options.dayfirst), index=cells.index, name=when.name
+    )
     forms = {name: find_form(cells[name], dates) for name in time}
     others = cells.drop(columns=time + series)
-    values, decimal = _read_values(others, options.target, options.decimal, sep, options.known)
+    values, decimal = _read_values(
+        others, options.target, options.decimal, sep, options.known
+    )
     parts, numbers = {}, {}
     for name, lines in _lines_of_series(cells, options.series).items():
         advice = _tell_apart(others.loc[lines], dates[lines])
-        parts[name] = _one_row_a_step(values.loc[lines], dates[lines], options.duplicates, advice)
+        parts[name] = _one_row_a_step(
+            values.loc[lines], dates[lines], options.duplicates, advice
+        )
         numbers[name] = pd.Series(lines, dates[lines]).groupby(level=0).first()
     longest = max(parts.values(), key=len).index
     step = _find_step(longest) if options.freq is None else _named_step(options.freq)
@@ -96,7 +106,9 @@ def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
     uses: dict[str, str] = {}
     for option, name in named:
         if name is not None and name not in cells:
-            raise InputError(f"{option} {name}: no such column; there are {_names(cells)}.")
+            raise InputError(
+                f"{option} {name}: no such column; there are {_names(cells)}."
+            )
         if name is not None and uses.setdefault(name, option) != option:
             raise InputError(f"{option} {name}: the same column as {uses[name]}.")
 
@@ -113,7 +125,9 @@ def _find_dates(cells: pd.DataFrame) -> str:
         is_date = present.map(split_date).notna()
         if 2 * is_date.sum() > len(present):
             return name
-        failed += [f"{name!r} has {first_cell(present[~is_date])}"] if len(present) else []
+        failed += (
+            [f"{name!r} has {first_cell(present[~is_date])}"] if len(present) else []
+        )
     for name in cells:
         if _counts_time(cells[name].dropna()):
             return name
@@ -130,7 +144,9 @@ def _counts_time(cells: pd.Series) -> bool:
         return False
     steps = read_numbers(cells, ".").diff().dropna()
     usual = steps.mode()
-    even = len(usual) > 0 and usual[0] != 0 and 2 * (steps == usual[0]).sum() > len(steps)
+    even = (
+        len(usual) > 0 and usual[0] != 0 and 2 * (steps == usual[0]).sum() > len(steps)
+    )
     return even or NAMES_OF_TIME.search(cells.name) is not None
 
 
@@ -139,12 +155,18 @@ def _without_remarks(when: pd.Series) -> pd.Series:
     dated = when.index[when.str.contains(r"\d").fillna(False).astype(bool)]
     kept = when.loc[dated[0] : dated[-1]] if len(dated) else when
     if len(kept) < len(when):
-        print(f"left out, without a date: {list_lines(when.index.difference(kept.index))}")
+        print(
+            f"left out, without a date: {list_lines(when.index.difference(kept.index))}"
+        )
     return kept
 
 
 def _read_values(
-    cells: pd.DataFrame, target: str | None, decimal: str | None, sep: str, needed: list[str]
+    cells: pd.DataFrame,
+    target: str | None,
+    decimal: str | None,
+    sep: str,
+    needed: list[str],
 ) -> tuple[pd.DataFrame, str]:
     """Read the columns of numbers, the target last, which must hold nothing else.
 
@@ -152,9 +174,19 @@ def _read_values(
     """
     numeric = [name for name in cells if _looks_numeric(cells[name].dropna()[:1000])]
     if target is None and set(numeric) <= set(needed):
-        raise InputError(f"no column of numbers to forecast; there are {_names(cells)}.")
-    target = [name for name in numeric if name not in needed][-1] if target is None else target
-    decimal = find_decimal(cells[numeric], sep) if decimal is None and numeric else decimal or "."
+        raise InputError(
+            f"no column of numbers to forecast; there are {_names(cells)}."
+        )
+    target = (
+        [name for name in numeric if name not in needed][-1]
+        if target is None
+        else target
+    )
+    decimal = (
+        find_decimal(cells[numeric], sep)
+        if decimal is None and numeric
+        else decimal or "."
+    )
     kept = {}
     for name in [*cells.columns.drop(target), target]:
         numbers = read_numbers(cells[name], decimal)
@@ -162,7 +194,9 @@ def _read_values(
         if not len(bad) and numbers.notna().any():
             kept[name] = numbers
         elif name == target or name in needed:
-            _raise_no_numbers(bad, f"--{'target' if name == target else 'known'} {name}")
+            _raise_no_numbers(
+                bad, f"--{'target' if name == target else 'known'} {name}"
+            )
         else:
             reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
             print(f"left out, column {name!r}: {reason}")
@@ -203,7 +237,9 @@ def _tell_apart(cells: pd.DataFrame, dates: pd.Series) -> str:
         rows = pd.concat([cells[name], dates], axis=1)
         months = cells[name].str.fullmatch("0?[1-9]|1[0-2]").fillna(False)
         if of_years and months.all() and not rows.duplicated().any():
-            return f"if {name!r} is the month, add --time {dates.name!r} --time {name!r}"
+            return (
+                f"if {name!r} is the month, add --time {dates.name!r} --time {name!r}"
+            )
         if cells[name].nunique() < len(cells) / 2 and not rows.duplicated().any():
             return f"if {name!r} names several series, add --series {name!r}"
     return "say which to keep by --duplicates mean, first or last"
@@ -258,7 +294,10 @@ def _find_step(index: pd.DatetimeIndex) -> pd.offsets.BaseOffset:
     advice = "name the step by --freq, such as h or MS, or mend the dates"
     if not len(odd):
         odd = gaps[gaps != usual]
-        advice = "if these are closed hours, make one row of each open hour; if not, " + advice
+        advice = (
+            "if these are closed hours, make one row of each open hour; if not, "
+            + advice
+        )
     raise InputError(
         f"rows are mostly {_span(usual)} apart, but {_span(odd.iloc[0])} before {odd.index[0]}"
         f"{and_more(len(odd))}; {advice}."
@@ -275,12 +314,20 @@ def _steps_of_open_days(
     weekmask = " ".join(open_days)
     if usual == pd.Timedelta(days=1) and len(open_days) < 7:
         weekend = open_days == DAYS[:5]
-        step = pd.offsets.BDay() if weekend else pd.offsets.CustomBusinessDay(weekmask=weekmask)
+        step = (
+            pd.offsets.BDay()
+            if weekend
+            else pd.offsets.CustomBusinessDay(weekmask=weekmask)
+        )
         return [step]
     clock = index - index.normalize()
     first, end = clock.min(), clock.max() + usual
     is_closed = end - first < pd.Timedelta(days=1)
-    if usual == pd.Timedelta(hours=1) and is_closed and not (index.second | index.nanosecond).any():
+    if (
+        usual == pd.Timedelta(hours=1)
+        and is_closed
+        and not (index.second | index.nanosecond).any()
+    ):
         start, end = (f"{pd.Timestamp(0) + time:%H:%M}" for time in (first, end))
         return [pd.offsets.CustomBusinessHour(start=start, end=end, weekmask=weekmask)]
     return []
@@ -290,7 +337,9 @@ def _span(gap: pd.Timedelta) -> str:
     return str(gap).removeprefix("0 days ").removesuffix(" 00:00:00")
 
 
-def _without_gaps(rows: pd.DataFrame, step: pd.offsets.BaseOffset, name: str) -> pd.DataFrame:
+def _without_gaps(
+    rows: pd.DataFrame, step: pd.offsets.BaseOffset, name: str
+) -> pd.DataFrame:
     """Put an empty row where a step has none."""
     where = f"series {name!r}: " if name else ""
     grid = pd.date_range(rows.index[0], rows.index[-1], freq=step, name=rows.index.name)
@@ -307,5 +356,7 @@ def _without_gaps(rows: pd.DataFrame, step: pd.offsets.BaseOffset, name: str) ->
             f"first {missing[0]}; name a longer step by --freq, or add the rows."
         )
     if len(missing):
-        print(f"{where}empty rows put where steps had none: {len(missing)}, first {missing[0]}")
+        print(
+            f"{where}empty rows put where steps had none: {len(missing)}, first {missing[0]}"
+        )
     return rows.reindex(grid)

@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from comparison import OUTPUT, compare, error_table, make_rivals, picture_path, save_picture
+from comparison import (
+    OUTPUT,
+    compare,
+    error_table,
+    make_rivals,
+    picture_path,
+    save_picture,
+)
 from csv_cells import InputError, and_more
 from csv_timeline import Timeline, read_timeline
 
@@ -28,10 +35,16 @@ from skinformer import InformerRegressor
 
 
 def parse_options(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Forecast a column of a CSV with an Informer.")
+    parser = argparse.ArgumentParser(
+        description="Forecast a column of a CSV with an Informer."
+    )
     parser.add_argument("path", type=Path, help="the CSV")
-    parser.add_argument("--target", help="column to forecast (default: the last of numbers)")
-    parser.add_argument("--series", help="column that tells apart several series in one file")
+    parser.add_argument(
+        "--target", help="column to forecast (default: the last of numbers)"
+    )
+    parser.add_argument(
+        "--series", help="column that tells apart several series in one file"
+    )
     parser.add_argument(
         "--known",
         action="extend",
@@ -41,16 +54,22 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
         help="columns known ahead, such as a promotion",
     )
     parser.add_argument(
-        "--coverage", type=float, help="add an interval that holds this share of cases, such as .8"
+        "--coverage",
+        type=float,
+        help="add an interval that holds this share of cases, such as .8",
     )
     sizes = parser.add_argument_group("sizes")
     sizes.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
     sizes.add_argument("--pred-len", type=int, default=24, help="rows forecast at once")
     sizes.add_argument(
-        "--test", type=int, help="rows to test on (default: 4 forecasts, of short files a quarter)"
+        "--test",
+        type=int,
+        help="rows to test on (default: 4 forecasts, of short files a quarter)",
     )
     sizes.add_argument("--epochs", type=int, help="of training, at most")
-    form = parser.add_argument_group("form of the file, where it does not show by itself")
+    form = parser.add_argument_group(
+        "form of the file, where it does not show by itself"
+    )
     form.add_argument("--sep", type=separator, help="between columns, such as ; or tab")
     form.add_argument("--decimal", choices=[".", ","], help="sign before decimals")
     form.add_argument(
@@ -63,7 +82,9 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     )
     form.add_argument("--freq", help="step between rows, such as h, D or MS")
     form.add_argument(
-        "--duplicates", choices=["mean", "first", "last"], help="what to keep of rows of one time"
+        "--duplicates",
+        choices=["mean", "first", "last"],
+        help="what to keep of rows of one time",
     )
     parser.add_argument(
         "--output", type=Path, default=OUTPUT, help="folder, or file, of the picture"
@@ -85,7 +106,9 @@ def check_sizes(options: argparse.Namespace) -> None:
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be at least 1.")
     if options.coverage is not None and not 0 < options.coverage < 1:
-        raise InputError(f"--coverage {options.coverage:g}: must lie between 0 and 1, such as 0.8.")
+        raise InputError(
+            f"--coverage {options.coverage:g}: must lie between 0 and 1, such as 0.8."
+        )
 
 
 def by_series(frame: pd.DataFrame) -> dict[str, Any]:
@@ -102,7 +125,9 @@ def split(
     frame, to_come = frame[past], frame[~past]
     n_rows = frame.groupby(**by_series(frame)).size()
     longest = n_rows.max()
-    n_test = options.test or min(4, longest // (4 * options.pred_len)) * options.pred_len
+    n_test = (
+        options.test or min(4, longest // (4 * options.pred_len)) * options.pred_len
+    )
     n_test = n_test or -(-longest // 4)
     needed = n_test + 2  # one row to forecast from, one to forecast
     if longest < needed:
@@ -125,13 +150,17 @@ def check_values(train: pd.DataFrame) -> None:
     """Raise where a column has nothing to learn from."""
     for name in train:
         if train[name].isna().all():
-            raise InputError(f"column {name!r} is empty in all rows to train on; lower --test.")
+            raise InputError(
+                f"column {name!r} is empty in all rows to train on; lower --test."
+            )
 
 
 def rows_ahead(to_come: pd.DataFrame) -> pd.DataFrame:
     """Leave out rows to come that the shortest series has not: all are forecast equally far."""
     by = by_series(to_come)
-    return to_come.groupby(**by).head(to_come.groupby(**by).size().min() if len(to_come) else 0)
+    return to_come.groupby(**by).head(
+        to_come.groupby(**by).size().min() if len(to_come) else 0
+    )
 
 
 def check_known(rows: pd.DataFrame, timeline: Timeline, known: list[str]) -> None:
@@ -141,7 +170,9 @@ def check_known(rows: pd.DataFrame, timeline: Timeline, known: list[str]) -> Non
         if not len(missing):
             continue
         row = missing[0]
-        time, series = (row[1], f" of {row[0]!r}") if rows.index.nlevels > 1 else (row, "")
+        time, series = (
+            (row[1], f" of {row[0]!r}") if rows.index.nlevels > 1 else (row, "")
+        )
         fault = f"no line is of {time}{series}"
         if row in timeline.lines.index:
             fault = f"line {timeline.lines[row]}: {name!r} is empty"
@@ -174,7 +205,9 @@ def run(options: argparse.Namespace) -> None:
     print(f"{len(train)} rows to train on, {len(test)} to test on, target {target!r}")
     unused = [name for name in frame.columns[:-1] if to_come[name].notna().any()]
     if unused and not options.known:
-        print(f"columns with values in rows to come are used by --known {' '.join(unused)}")
+        print(
+            f"columns with values in rows to come are used by --known {' '.join(unused)}"
+        )
     seen = pd.concat([train, test]).drop(columns=target)
     sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
     informer = InformerRegressor(
@@ -187,7 +220,9 @@ def run(options: argparse.Namespace) -> None:
         verbose=1,
         **sizes,
     ).fit(train)
-    rivals = make_rivals([target], season=rows_of_a_week(step, options.pred_len), **sizes)
+    rivals = make_rivals(
+        [target], season=rows_of_a_week(step, options.pred_len), **sizes
+    )
     results = compare(informer, rivals, train, test, coverage=options.coverage)
     show(results, target, options, picture)
     ahead = forecast(informer, test, to_come, options)
@@ -200,7 +235,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def show(
-    results: dict[str, pd.DataFrame], target: str, options: argparse.Namespace, picture: Path
+    results: dict[str, pd.DataFrame],
+    target: str,
+    options: argparse.Namespace,
+    picture: Path,
 ) -> None:
     """Print the errors over the test rows, and save a picture of one series."""
     result, title = results["InformerRegressor"], target
@@ -216,7 +254,9 @@ def show(
         known = result.dropna(subset="actual")
         low, high = (known[name] for name in known if name.startswith("q"))
         inside = known["actual"].between(low, high).mean()
-        print(f"\n{inside:.0%} of these rows lie within their {options.coverage:.0%} interval.")
+        print(
+            f"\n{inside:.0%} of these rows lie within their {options.coverage:.0%} interval."
+        )
     if options.series is not None:  # one of them shows what a forecast looks like
         result = result[result["series"] == result["series"].iloc[0]]
         title = f"{target} of {result['series'].iloc[0]}"
@@ -237,7 +277,9 @@ def forecast(
     if options.known:
         if not len(n_known):
             names = ", ".join(options.known)
-            print(f"\nNo rows to come: for their forecast, add rows with {names} and no target.")
+            print(
+                f"\nNo rows to come: for their forecast, add rows with {names} and no target."
+            )
             return None
         horizon = n_known.min()  # of each series
         if options.series is not None:
@@ -258,7 +300,10 @@ def main(argv: list[str] | None = None) -> int:
             warnings.showwarning = lambda message, *_: print(f"note: {message}")
             run(options)
     except (InputError, OSError, ValueError, ArithmeticError) as error:
-        print(f"forecast_csv: {options.path}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(
+            f"forecast_csv: {options.path}: {' '.join(str(error).split())}",
+            file=sys.stderr,
+        )
         return 2
     return 0
 

@@ -70,14 +70,18 @@ def forecast_partition(table: pd.DataFrame, path: str) -> pd.DataFrame:
     return ahead.rename(columns={"sold": "forecast"}).reset_index()
 
 
-def fit_on_sample(sales: dd.DataFrame, path: str, *, n_series: int) -> InformerRegressor:
+def fit_on_sample(
+    sales: dd.DataFrame, path: str, *, n_series: int
+) -> InformerRegressor:
     """Fit the shops of as many partitions as hold so many series, and save what was learnt."""
     n_partitions = max(1, n_series * MONTHS // len(sales.partitions[0]))
     spread = np.linspace(0, sales.npartitions - 1, n_partitions).astype(int)
     sample = dd.concat([sales.partitions[int(i)] for i in spread]).compute()
     sample = sample.set_index(["shop", "month"]).sort_index()
     model = InformerRegressor("sold", seq_len=36, pred_len=HORIZON, random_state=0)
-    with warnings.catch_warnings():  # five years are few for a network; classical forecasters speak
+    with (
+        warnings.catch_warnings()
+    ):  # five years are few for a network; classical forecasters speak
         warnings.filterwarnings("ignore", "parameters of the network", UserWarning)
         model.fit(sample)
     model.save(path, history="context")
@@ -90,7 +94,11 @@ def fit_on_sample(sales: dd.DataFrame, path: str, *, n_series: int) -> InformerR
 
 def run(folder: Path, *, n_series: int, n_partitions: int, n_sample: int) -> float:
     """Do it all in a folder, and give the seconds that forecasts took."""
-    source, target, path = folder / "sales", folder / "forecasts", str(folder / "sales.skinformer")
+    source, target, path = (
+        folder / "sales",
+        folder / "forecasts",
+        str(folder / "sales.skinformer"),
+    )
     write_sales(source, n_series=n_series, n_partitions=n_partitions)
     sales = dd.read_parquet(source)
 
@@ -98,16 +106,22 @@ def run(folder: Path, *, n_series: int, n_partitions: int, n_sample: int) -> flo
     model = fit_on_sample(sales, path, n_series=n_sample)
     n_fitted = len(model.series_)
     size = Path(path).stat().st_size / 1e6
-    print(f"fit on {n_fitted} series: {time.perf_counter() - begin:.0f} s, {size:.1f} MB")
+    print(
+        f"fit on {n_fitted} series: {time.perf_counter() - begin:.0f} s, {size:.1f} MB"
+    )
 
     begin = time.perf_counter()
     meta = {"shop": "str", "month": "datetime64[us]", "forecast": "float64"}
-    sales.map_partitions(forecast_partition, path, meta=meta).to_parquet(target, write_index=False)
+    sales.map_partitions(forecast_partition, path, meta=meta).to_parquet(
+        target, write_index=False
+    )
     seconds = time.perf_counter() - begin
 
     forecasts = pd.read_parquet(target)
     n = forecasts["shop"].nunique()
-    print(f"forecasts of {n} series, {HORIZON} months: {seconds:.0f} s, {n / seconds:.0f} a second")
+    print(
+        f"forecasts of {n} series, {HORIZON} months: {seconds:.0f} s, {n / seconds:.0f} a second"
+    )
     print(forecasts.head(HORIZON).to_string(index=False, float_format="{:.1f}".format))
 
     last = sales.npartitions - 1
@@ -121,7 +135,9 @@ def run(folder: Path, *, n_series: int, n_partitions: int, n_sample: int) -> flo
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Forecast many series with Dask.")
     parser.add_argument("--series", type=int, default=20_000, help="how many")
-    parser.add_argument("--partitions", type=int, default=40, help="files that hold them")
+    parser.add_argument(
+        "--partitions", type=int, default=40, help="files that hold them"
+    )
     parser.add_argument("--sample", type=int, default=500, help="series to fit to")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     options = parser.parse_args(argv)

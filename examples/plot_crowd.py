@@ -58,7 +58,9 @@ forecasts = {"InformerClassifier": model.predict_proba(test)}
 
 classes, y_train = model.classes_, train["level"].astype(str)
 hours_ahead = np.arange(TEST_ROWS) % DAY + 1
-last = df["level"].astype(str).to_numpy()[len(train) + np.arange(TEST_ROWS) - hours_ahead]
+last = (
+    df["level"].astype(str).to_numpy()[len(train) + np.arange(TEST_ROWS) - hours_ahead]
+)
 stays = float(np.mean(y_train.to_numpy()[DAY:] == y_train.to_numpy()[:-DAY]))
 forecasts["last level"] = np.where(classes == last[:, None], stays, (1 - stays) / 2)
 
@@ -74,7 +76,11 @@ forecasts["hour and weekday"] = often.loc[hour_of_week[-TEST_ROWS:]].to_numpy()
 # Boosted trees on the counts of the week that ends a day before.
 
 lags = {f"lag {k}": people.shift(k) for k in range(DAY, DAY + WEEK)}
-calendar = {"hour": df.index.hour, "weekday": df.index.day_of_week, "month": df.index.month}
+calendar = {
+    "hour": df.index.hour,
+    "weekday": df.index.day_of_week,
+    "month": df.index.month,
+}
 table = pd.DataFrame({**lags, **calendar}, index=df.index)
 boosting = HistGradientBoostingClassifier(random_state=0)
 boosting.fit(table[DAY + WEEK : -TEST_ROWS], y_train[DAY + WEEK :])
@@ -88,15 +94,25 @@ truth = test["level"].astype(str)
 
 
 def calibration_error(forecast: np.ndarray) -> float:
-    sure, right = forecast.max(axis=1), classes[forecast.argmax(axis=1)] == truth.to_numpy()
-    gaps = pd.Series(sure - right).groupby(np.minimum((sure * 10).astype(int), 9)).sum().abs()
+    sure, right = (
+        forecast.max(axis=1),
+        classes[forecast.argmax(axis=1)] == truth.to_numpy(),
+    )
+    gaps = (
+        pd.Series(sure - right)
+        .groupby(np.minimum((sure * 10).astype(int), 9))
+        .sum()
+        .abs()
+    )
     return float(gaps.sum() / len(truth))
 
 
 scores = {
     name: {
         "log loss": log_loss(truth, each, labels=classes),
-        "balanced accuracy": balanced_accuracy_score(truth, classes[each.argmax(axis=1)]),
+        "balanced accuracy": balanced_accuracy_score(
+            truth, classes[each.argmax(axis=1)]
+        ),
         "calibration error": calibration_error(each),
     }
     for name, each in forecasts.items()
@@ -108,7 +124,9 @@ print(f"\nEnsemble weights: {model.base_blend_}, network {model.trust_:g}")
 # %%
 # How often each level came, beside how likely it was called: on the diagonal forecasts are true.
 
-figure, panels = plt.subplots(1, len(LEVELS), figsize=(10, 3.6), sharey=True, layout="constrained")
+figure, panels = plt.subplots(
+    1, len(LEVELS), figsize=(10, 3.6), sharey=True, layout="constrained"
+)
 for panel, label in zip(panels, LEVELS, strict=True):
     k = list(classes).index(label)
     for name in ("InformerClassifier", "boosting on 168 lags"):

@@ -62,13 +62,17 @@ forecasts = []
 for stretch in stretches:
     forecasts.append(informer.predict(stretch))
     informer.update(stretch)
-predictions = {"InformerRegressor": pd.DataFrame(np.concatenate(forecasts), test.index, streets)}
+predictions = {
+    "InformerRegressor": pd.DataFrame(np.concatenate(forecasts), test.index, streets)
+}
 
 # %%
 # Rivals know the holidays, too. What they see of the counts is a day old at least, so that one call
 # forecasts each hour from what was known at the midnight before it.
 
-rivals = make_rivals(streets, seq_len=WEEK, pred_len=DAY, season=WEEK, known_future=known)
+rivals = make_rivals(
+    streets, seq_len=WEEK, pred_len=DAY, season=WEEK, known_future=known
+)
 del rivals["last value"]  # of the evening, for all hours of a day
 for name, rival in rivals.items():
     with one_thread():

@@ -33,7 +33,9 @@ def export(model_file: Path, rows_file: Path) -> None:
 
     # %%
     # What a graph can hold: ridges, and a network if it promises a gain.
-    model = InformerRegressor(STREET, members=["ridges", "network"], random_state=0).fit(counts)
+    model = InformerRegressor(
+        STREET, members=["ridges", "network"], random_state=0
+    ).fit(counts)
     model.export_onnx(model_file)
     print(f"{model_file.name}: {model_file.stat().st_size / 1e3:.0f} kB")
 
@@ -52,7 +54,9 @@ def serve(model_file: Path, rows_file: Path) -> None:
 
     # %%
     # The file says by itself which columns it takes, and how many rows of them.
-    session = onnxruntime.InferenceSession(model_file, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model_file, providers=["CPUExecutionProvider"]
+    )
     signature = Signature.of_metadata(session.get_modelmeta().custom_metadata_map)
 
     # %%
@@ -81,7 +85,9 @@ def serve(model_file: Path, rows_file: Path) -> None:
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Forecast without torch.")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output")
-    parser.add_argument("--serve", action="store_true", help="forecast from files that are there")
+    parser.add_argument(
+        "--serve", action="store_true", help="forecast from files that are there"
+    )
     args = parser.parse_args(argv)
     files = args.output / "street.onnx", args.output / "rows.csv"
     if args.serve:

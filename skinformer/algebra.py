@@ -32,7 +32,9 @@ def tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
     return torch.from_numpy(array if array.flags.writeable else array.copy("K"))
 
 
-def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
+def product(
+    left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]
+) -> npt.NDArray[Any]:
     """Multiply matrices, (…, n, m), by others, (…, m, k), as ``left @ right`` does.
 
     >>> product(np.ones((1, 2)), np.ones((2, 1)))
@@ -67,7 +69,9 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     return _robustly(solve, symmetric).numpy()
 
 
-def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:
+def _robustly(
+    work: Callable[[torch.Tensor], _Found], symmetric: Float64Array
+) -> _Found:
     """Let LAPACK work; where it gives up, as MKL does on constants, on a matrix next to it."""
     n = symmetric.shape[-1]
     largest = float(np.abs(symmetric).max(initial=0.0)) or 1.0

@@ -37,7 +37,9 @@ def softmax(scores: Float64Array) -> Float64Array:
 
 def standard_error(values: Float64Array) -> Float64Array:
     """Return the standard error of the mean over the first axis; 0 of one value."""
-    error: Float64Array = values.std(axis=0, ddof=len(values) > 1) / np.sqrt(len(values))
+    error: Float64Array = values.std(axis=0, ddof=len(values) > 1) / np.sqrt(
+        len(values)
+    )
     return error
 
 
@@ -69,7 +71,9 @@ def mean_errors(
     total_weight = np.zeros_like(total)
     np.add.at(total, series, errors.sum(axis=1))
     np.add.at(total_weight, series, weight.sum(axis=1))
-    return np.divide(total, total_weight, out=np.full_like(total, np.nan), where=total_weight > 0)
+    return np.divide(
+        total, total_weight, out=np.full_like(total, np.nan), where=total_weight > 0
+    )
 
 
 def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
@@ -77,7 +81,9 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
 
     They cannot where one is unknown, or all are next to none.
     """
-    judged = np.asarray(np.isfinite(errors).all(axis=-1) & (errors > _SMALL).any(axis=-1))
+    judged = np.asarray(
+        np.isfinite(errors).all(axis=-1) & (errors > _SMALL).any(axis=-1)
+    )
     logs = np.log(np.where(judged[..., None], np.maximum(errors, _SMALL), 1.0))
     logs -= logs.mean(axis=-1, keepdims=True)
     return np.clip(logs, -_FARTHEST, _FARTHEST), judged
@@ -90,7 +96,9 @@ def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
     return total
 
 
-def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES) -> IntArray | None:
+def cut_stretches(
+    steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES
+) -> IntArray | None:
     """Assign held-out windows to stretches of time, numbered from 0.
 
     Each holds a whole forecast at least; None where there would be one alone.

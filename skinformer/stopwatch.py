@@ -61,8 +61,12 @@ class Stopwatch:
         """
         self.turn(self.part)
         parts = sorted(self._spent, key=lambda part: part == _OTHER)
-        seconds, processors = np.reshape([self._spent[part] for part in parts], (-1, 2)).T
-        return pd.DataFrame({"part": parts, "seconds": seconds, "cpu_seconds": processors})
+        seconds, processors = np.reshape(
+            [self._spent[part] for part in parts], (-1, 2)
+        ).T
+        return pd.DataFrame(
+            {"part": parts, "seconds": seconds, "cpu_seconds": processors}
+        )
 
 
 _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
@@ -94,7 +98,9 @@ def running() -> Stopwatch:
 def _of_this_thread() -> Stopwatch | None:
     """Return the watch, unless this is work of another thread that goes on beside its own."""
     watch = _running.get()
-    return watch if watch is not None and watch.thread == threading.get_ident() else None
+    return (
+        watch if watch is not None and watch.thread == threading.get_ident() else None
+    )
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib

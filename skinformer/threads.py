@@ -22,7 +22,10 @@ from typing import TypeVar
 
 import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to be there to be found
 import torch
-from threadpoolctl import LibController, ThreadpoolController  # scikit-learn requires it
+from threadpoolctl import (
+    LibController,
+    ThreadpoolController,
+)  # scikit-learn requires it
 
 _Found = TypeVar("_Found")
 #: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on

@@ -19,7 +19,11 @@ from skinformer.estimators.base import BaseInformer
 #: One fit in so many is saved and loaded, in a full run each.
 _EVERY = 1 if os.environ.get("SKINFORMER_SAVE_EVERY_FIT") == "1" else 50
 #: What `save` says of what numbers and text cannot stand for, and of subclasses.
-_NOT_SAVED = ("save cannot write params.", "save cannot write fitted.", "save writes Informer")
+_NOT_SAVED = (
+    "save cannot write params.",
+    "save cannot write fitted.",
+    "save writes Informer",
+)
 
 # In CI the same examples on every run: a rare counterexample belongs to the change that is
 # being written, not to the next one. On a developer's machine each run tries new ones.
@@ -104,7 +108,9 @@ def check_saved(model):
             raise
         members = [] if isinstance(model.members, str) else model.members
         # A file does not say how a forecaster of sktime is made, see its adapter.
-        given = [each if hasattr(each, "forecaster") else type(each) for each in members]
+        given = [
+            each if hasattr(each, "forecaster") else type(each) for each in members
+        ]
         loaded = skinformer.load(path, forecasters=given)
         future = model.make_future_frame()
         future[list(model.roles_.known)] = 0.0

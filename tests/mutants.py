@@ -57,7 +57,9 @@ class Mutant(NamedTuple):
         for part in self.function.split("."):
             found = [node for node in body.body if getattr(node, "name", None) == part]
             if not found:
-                raise self._error(f"has no {self.function}(): name the function that does it now")
+                raise self._error(
+                    f"has no {self.function}(): name the function that does it now"
+                )
             body = found[-1]
         change = _Change(*_parsed(self.old, self.new))
         change.visit(body)
@@ -112,7 +114,9 @@ CAUSALITY = [
         "TimedOrigins.ending_before",
         "split - pred_len",
         "split - 1",
-        ("ridge/test_fit.py::test_no_window_is_learnt_whose_targets_reach_into_a_stretch",),
+        (
+            "ridge/test_fit.py::test_no_window_is_learnt_whose_targets_reach_into_a_stretch",
+        ),
     ),
     Mutant(
         "the calendar is learnt from the split that judges it",
@@ -120,7 +124,9 @@ CAUSALITY = [
         "fit_linear_path",
         "effect.find(bare, training.origins)",
         "effect.find(bare, windows.origins)",
-        ("ridge/test_fit.py::test_the_tail_does_not_reach_the_effect_that_is_found_before_it",),
+        (
+            "ridge/test_fit.py::test_the_tail_does_not_reach_the_effect_that_is_found_before_it",
+        ),
     ),
     Mutant(
         "the time of the year is learnt from the rows that judge it",
@@ -136,7 +142,9 @@ CAUSALITY = [
         "find_phases",
         "Sums.leave_one_out(sums)",
         "[whole, whole, whole]",
-        ("ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",),
+        (
+            "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
+        ),
     ),
     Mutant(
         "phase maps correct a blend that has learnt their windows",
@@ -144,7 +152,9 @@ CAUSALITY = [
         "find_phases",
         "_Period(fit, training.take(number == i))",
         "_Period(fits.before, training.take(number == i))",
-        ("ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",),
+        (
+            "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
+        ),
     ),
     Mutant(
         "the network corrects maps that have learnt its windows",
@@ -152,7 +162,9 @@ CAUSALITY = [
         "_with_phases",
         "learnt.solve(strength)",
         "equations[-1].solve(strength)",
-        ("ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",),
+        (
+            "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
+        ),
     ),
     Mutant(
         "classical ridges have learnt what they forecast",
@@ -160,7 +172,9 @@ CAUSALITY = [
         "fit_classical",
         "candidates(origin)",
         "candidates(end)",
-        ("classical/test_fit.py::test_what_learns_is_judged_on_rows_that_it_has_not_seen",),
+        (
+            "classical/test_fit.py::test_what_learns_is_judged_on_rows_that_it_has_not_seen",
+        ),
     ),
     Mutant(
         "trees see the first row ahead",
@@ -178,7 +192,9 @@ CAUSALITY = [
         "without_later",
         "observed.steps >= place.anchor[observed.segment]",
         "observed.steps > place.anchor[observed.segment]",
-        ("estimators/test_forecast.py::test_past_only_values_from_the_origin_on_are_not_read",),
+        (
+            "estimators/test_forecast.py::test_past_only_values_from_the_origin_on_are_not_read",
+        ),
     ),
     Mutant(
         "origins see their own truth",
@@ -220,7 +236,9 @@ CAUSALITY = [
         "SortedRows.shown",
         "frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan",
         "pass",
-        ("evaluation/test_backtest.py::test_the_future_is_hidden_but_for_what_is_known_ahead",),
+        (
+            "evaluation/test_backtest.py::test_the_future_is_hidden_but_for_what_is_known_ahead",
+        ),
     ),
 ]
 
@@ -279,7 +297,9 @@ UNITS = [
         "Informer._forecast",
         "self.window_norm.normalise_forecast(future, statistics)",
         "future",
-        ("model/test_linear_path.py::test_a_correction_goes_with_its_window_level_and_all",),
+        (
+            "model/test_linear_path.py::test_a_correction_goes_with_its_window_level_and_all",
+        ),
     ),
     Mutant(
         "a user's forecaster is given standardised values",
@@ -311,7 +331,9 @@ UNITS = [
         "Units.restore",
         "plain + self.row(self.smear, series)[:, None]",
         "plain",
-        ("estimators/test_exporting.py::test_an_exported_model_forecasts_what_forecast_does",),
+        (
+            "estimators/test_exporting.py::test_an_exported_model_forecasts_what_forecast_does",
+        ),
     ),
 ]
 
@@ -331,7 +353,9 @@ TIMESTAMPS = [
         "_residuals",
         "problem.cycle.of_row[origins[part]]",
         "problem.cycle.of_row[origins[part] - 1]",
-        ("ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",),
+        (
+            "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
+        ),
     ),
     Mutant(
         "maps turn by the last hour ahead",
@@ -339,7 +363,9 @@ TIMESTAMPS = [
         "LinearPath.forward",
         "future_calendar[:, 0]",
         "future_calendar[:, -1]",
-        ("model/test_phase_maps.py::test_what_is_added_is_that_of_the_first_hour_ahead",),
+        (
+            "model/test_phase_maps.py::test_what_is_added_is_that_of_the_first_hour_ahead",
+        ),
     ),
     Mutant(
         "of a repeated hour the second is meant",
@@ -402,7 +428,9 @@ INTERVALS = [
         "Residuals.quantiles",
         "(out[:-1] - median) * self._widening(levels)[:, None, None]",
         "out[:-1] - median",
-        ("intervals/test_residuals.py::test_few_forecasts_make_wider_ranges_by_students_law",),
+        (
+            "intervals/test_residuals.py::test_few_forecasts_make_wider_ranges_by_students_law",
+        ),
     ),
     Mutant(
         "errors on rows that were learnt count as they are",
@@ -410,7 +438,9 @@ INTERVALS = [
         "calibrate",
         "errors *= optimism",
         "pass",
-        ("estimators/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",),
+        (
+            "estimators/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",
+        ),
     ),
     Mutant(
         "levels are turned round by a transformer that falls",
@@ -418,7 +448,9 @@ INTERVALS = [
         "Intervals.quantiles",
         "np.where(targets.is_decreasing, self.residuals.quantiles(1 - levels), table)",
         "table",
-        ("estimators/test_ranges.py::test_a_transformer_that_falls_turns_no_level_round",),
+        (
+            "estimators/test_ranges.py::test_a_transformer_that_falls_turns_no_level_round",
+        ),
     ),
 ]
 
@@ -446,7 +478,9 @@ FILES = [
         "replacing",
         "temporary.unlink(missing_ok=True)",
         "pass",
-        ("training/test_damage.py::test_a_failed_write_keeps_the_old_state_and_leaves_no_file",),
+        (
+            "training/test_damage.py::test_a_failed_write_keeps_the_old_state_and_leaves_no_file",
+        ),
     ),
     Mutant(
         "a checkpoint of another fit goes on",
@@ -505,7 +539,9 @@ def run_case(case):
 
 def survivors(mutants, jobs):
     """Return the mutants that the tests let pass."""
-    for name in HEAVY:  # forked processes have them, and of this package nothing but their copy
+    for name in (
+        HEAVY
+    ):  # forked processes have them, and of this package nothing but their copy
         importlib.import_module(name)
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
         tests = sorted({test for mutant in mutants for test in mutant.tests})
@@ -521,12 +557,18 @@ def survivors(mutants, jobs):
 
 def main():
     """Apply the chosen mutants and return whether any survived."""
-    parser = argparse.ArgumentParser(description="Break rules one at a time; tests must notice.")
-    parser.add_argument("words", nargs="*", help="part of a mutant's name; none for all mutants")
+    parser = argparse.ArgumentParser(
+        description="Break rules one at a time; tests must notice."
+    )
+    parser.add_argument(
+        "words", nargs="*", help="part of a mutant's name; none for all mutants"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     given = parser.parse_args()
     words = given.words or [""]
-    chosen = [mutant for mutant in MUTANTS if any(word in mutant.name for word in words)]
+    chosen = [
+        mutant for mutant in MUTANTS if any(word in mutant.name for word in words)
+    ]
     if not chosen:
         raise LookupError(f"no mutant's name holds one of {given.words}")
     for mutant in chosen:

@@ -48,10 +48,17 @@ class Count(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        seen = {x.untyped_storage().data_ptr() for x in tree_leaves(args) if torch.is_tensor(x)}
+        seen = {
+            x.untyped_storage().data_ptr()
+            for x in tree_leaves(args)
+            if torch.is_tensor(x)
+        }
         self.operations += 1
         for result in tree_leaves(out):
-            if torch.is_tensor(result) and result.untyped_storage().data_ptr() not in seen:
+            if (
+                torch.is_tensor(result)
+                and result.untyped_storage().data_ptr() not in seen
+            ):
                 self.bytes += result.untyped_storage().nbytes()
         return out
 
@@ -63,7 +70,9 @@ def wave():
 
 @pytest.fixture(scope="module")
 def fitted(wave):
-    model = InformerRegressor(max_iter=1, max_windows=32, early_stopping=False, **SIZE_A)
+    model = InformerRegressor(
+        max_iter=1, max_windows=32, early_stopping=False, **SIZE_A
+    )
     return model.set_params(random_state=0).fit(wave)
 
 
@@ -77,16 +86,25 @@ def training_batches(fitted):
 @pytest.fixture
 def training_step(fitted):
     """Give one training step of size A: gathering, forward, backward, clipping, optimiser."""
-    settings, module = read_settings(fitted, fitted.head_, requested="cpu"), fitted.module_
+    settings, module = (
+        read_settings(fitted, fitted.head_, requested="cpu"),
+        fitted.module_,
+    )
     batches = training_batches(fitted)
     optimizers = make_optimizers(parameter_groups(module), settings.trainer)
     parameters = list(module.parameters())
 
     def once():
         module.train()
-        how = {"loss": settings.trainer.loss, "precision": "fp32", "device": torch.device("cpu")}
+        how = {
+            "loss": settings.trainer.loss,
+            "precision": "fp32",
+            "device": torch.device("cpu"),
+        }
         steps.accumulate_gradients(module, [next(iter(batches))], scaler=None, **how)
-        steps.clip_and_step(optimizers, parameters=parameters, max_norm=1.0, scaler=None)
+        steps.clip_and_step(
+            optimizers, parameters=parameters, max_norm=1.0, scaler=None
+        )
 
     with torch.random.fork_rng():
         once()  # optimisers make their state in the first step
@@ -159,4 +177,7 @@ InformerRegressor(**small).fit(np.sin(np.arange(60.0))[:, None]).forecast()
 print("torch._dynamo" in sys.modules)
 """
     run = [sys.executable, "-W", "ignore", "-c", script]
-    assert subprocess.run(run, capture_output=True, check=True, text=True).stdout == "False\n"
+    assert (
+        subprocess.run(run, capture_output=True, check=True, text=True).stdout
+        == "False\n"
+    )

@@ -23,9 +23,13 @@ from skinformer.timeline.timeline import Table
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("laboratory/*.md"))]
-TEXTS = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
+TEXTS = {
+    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    for path in PAGES
+}
 CODE = {
-    name: re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) for name, text in TEXTS.items()
+    name: re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    for name, text in TEXTS.items()
 }
 
 
@@ -69,7 +73,9 @@ def test_outputs_are_compared_within_a_tolerance(shown, same):
 def test_outputs_are_written_anew(tmp_path, monkeypatch):
     """One command, after a change that moves numbers."""
     outputs = script_of("outputs")
-    page = "# A\n\n```python\nx = 3\n```\n\n```python\nprint(x)\n```\n\n```text\n{}```\n"
+    page = (
+        "# A\n\n```python\nx = 3\n```\n\n```python\nprint(x)\n```\n\n```text\n{}```\n"
+    )
     (tmp_path / "a.md").write_text(page.format("1\n2\n"), encoding="utf-8")
     (tmp_path / "b.md").write_text("```python\nraise\n```\n", encoding="utf-8")
     monkeypatch.setattr(outputs, "DOCS", tmp_path)
@@ -85,14 +91,18 @@ def test_a_table_of_an_example_is_written_anew(tmp_path, monkeypatch):
     (tmp_path / "a.md").write_text(page.format("ours   1"), encoding="utf-8")
     monkeypatch.setattr(outputs, "DOCS", tmp_path)
     monkeypatch.setattr(outputs, "TABLES", {"a.md": "example"})
-    monkeypatch.setattr(outputs, "printed_by", "1 epoch\nErrors:\n\n{}  2\nsaved\n".format)
+    monkeypatch.setattr(
+        outputs, "printed_by", "1 epoch\nErrors:\n\n{}  2\nsaved\n".format
+    )
     assert outputs.anew("a.md") == page.format("example  2")
 
 
 def test_pages_that_fit_for_long_show_how_far_the_fit_is():
     """A reader who waits without a word thinks that it hangs; the guide says so first."""
     for name in ("cookbook_drivers.md", "cookbook_sales.md"):
-        assert all("verbose=1" in code for code in CODE[name] if "InformerRegressor(" in code), name
+        assert all(
+            "verbose=1" in code for code in CODE[name] if "InformerRegressor(" in code
+        ), name
     assert "verbose=1" in TEXTS["user_guide.md"].partition("\n## ")[0]
 
 
@@ -116,7 +126,12 @@ def members_of(n_rows, n_series=1):
     ("row", "n_rows", "n_series", "grows"),
     [
         ("| classical forecasters | fewer than {} windows | fewer than", 25, 1, False),
-        ("| classical forecasters | fewer than 8 windows | fewer than {} windows", 25, 9, False),
+        (
+            "| classical forecasters | fewer than 8 windows | fewer than {} windows",
+            25,
+            9,
+            False,
+        ),
         ("| ridges | {} window |", 25, 1, True),
         ("| ridges | 1 window | {} windows |", 25, 9, True),
         ("| network | `seq_len + {} pred_len` rows |", 5, 1, True),
@@ -124,12 +139,16 @@ def members_of(n_rows, n_series=1):
         ("| trees | {} observed targets;", 1, 1, True),
     ],
 )
-def test_the_rows_that_members_need_are_those_of_the_guide(row, n_rows, n_series, grows):
+def test_the_rows_that_members_need_are_those_of_the_guide(
+    row, n_rows, n_series, grows
+):
     """A user who counts rows by the guide must get the members that it promises."""
     pattern = re.escape(row).replace(r"\{\}", r"([\d,.]+)")
     [number] = re.findall(pattern, TEXTS["user_guide.md"])
     name = row.split(" | ")[0].removeprefix("| ")
-    needed = math.ceil(n_rows * float(number.replace(",", "")) + 20 * ("seq_len + {}" in row))
+    needed = math.ceil(
+        n_rows * float(number.replace(",", "")) + 20 * ("seq_len + {}" in row)
+    )
     takes_part = [name in members_of(n, n_series) for n in (needed - 1, needed)]
     assert takes_part == [not grows, grows]
 
@@ -171,17 +190,24 @@ def test_the_diagnosis_can_be_measured_and_drawn_again(tmp_path, monkeypatch):
     """Its script looks into the trainer, which may change under it."""
     diagnosis = script_of("diagnosis")
     table = pd.DataFrame({"load": np.sin(np.arange(1200.0) / 4) ** 3}).astype("float32")
-    monkeypatch.setattr(diagnosis, "read_table", lambda name, folder: (table, 900, 1100))
+    monkeypatch.setattr(
+        diagnosis, "read_table", lambda name, folder: (table, 900, 1100)
+    )
     monkeypatch.setattr(diagnosis, "N_EPOCHS", 2)
     file = tmp_path / "bundled_6_0.npz"
     run = ["diagnosis", "measure", "bundled", "6", "0", str(file)]
     monkeypatch.setattr("sys.argv", run)
     diagnosis.main()
     measured = np.load(file)
-    assert measured["later_correction"].shape[:2] == (2, 2)  # epochs; last weights and their mean
+    assert measured["later_correction"].shape[:2] == (
+        2,
+        2,
+    )  # epochs; last weights and their mean
     last, mean = measured["later_correction"][1].astype(float)
     assert np.abs(last - mean).max() > 0
-    monkeypatch.setattr("sys.argv", ["diagnosis", "draw", str(file), "--into", str(tmp_path)])
+    monkeypatch.setattr(
+        "sys.argv", ["diagnosis", "draw", str(file), "--into", str(tmp_path)]
+    )
     diagnosis.main()
     drawn = {path.name for path in tmp_path.glob("*.png")}
     assert drawn == {"diagnosis_epochs.png", "diagnosis_shares.png"}
@@ -191,7 +217,10 @@ def test_the_diagnosis_can_be_measured_and_drawn_again(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.parametrize(
     ("script", "page", "names"),
-    [("pictures", "user_guide.md", "user_guide_*"), ("gallery", "displays.md", "gallery_*")],
+    [
+        ("pictures", "user_guide.md", "user_guide_*"),
+        ("gallery", "displays.md", "gallery_*"),
+    ],
 )
 def test_the_pictures_of_a_page_are_those_that_its_script_draws(
     script, page, names, tmp_path, monkeypatch
@@ -200,7 +229,9 @@ def test_the_pictures_of_a_page_are_those_that_its_script_draws(
     from matplotlib import image
 
     pictures = script_of(script)
-    if hasattr(pictures, "NUMBERS"):  # no fit of this machine: other processors round differently
+    if hasattr(
+        pictures, "NUMBERS"
+    ):  # no fit of this machine: other processors round differently
         monkeypatch.setattr(pictures, "InformerRegressor", None)
     drawn = {path.name: path for path in pictures.draw(tmp_path)}
     shown = re.findall(r"^!\[[^\]]{100,}\]\(images/([^)]+)\)$", TEXTS[page], re.M)
@@ -225,13 +256,21 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
     def quick(*args, **options):
         quick = {"max_iter": 1, "max_windows": 64}
         if len(options.get("members", "auto")) > 1:
-            quick["members"] = ["ridges", HistGradientBoostingRegressor(max_iter=1), "network"]
+            quick["members"] = [
+                "ridges",
+                HistGradientBoostingRegressor(max_iter=1),
+                "network",
+            ]
         return InformerRegressor(*args, **options | quick)
 
     monkeypatch.setattr(gallery, "InformerRegressor", quick)
     measured, kept = gallery.measure(), gallery.numbers()
     # Who has a share is up to the fit.
-    needed = [name for name in kept if not name.startswith("shares/") or name == "shares/ahead"]
+    needed = [
+        name
+        for name in kept
+        if not name.startswith("shares/") or name == "shares/ahead"
+    ]
     assert set(needed) <= set(measured)
     for name in needed:
         assert measured[name].dtype.kind == kept[name].dtype.kind, name
@@ -243,7 +282,9 @@ def test_every_page_is_in_the_index():
     listed = ["index.md"]
     for folder in ("", "laboratory/"):
         lists = TEXTS[f"{folder}index.md"].partition("\n## ")[2]
-        listed += [f"{folder}{page}" for page in re.findall(r"\]\(([\w/]+\.md)\)", lists)]
+        listed += [
+            f"{folder}{page}" for page in re.findall(r"\]\(([\w/]+\.md)\)", lists)
+        ]
     assert sorted(listed) == sorted(TEXTS)
 
 
@@ -261,7 +302,9 @@ def test_every_difference_is_listed():
     for path in package.rglob("*.py"):
         count = path.read_text(encoding="utf-8").count("NOTE[DIFF]")
         marked[path.relative_to(package).as_posix()] += count
-    listed = Counter(re.findall(r"^\| `([\w/]+\.py)` \|", TEXTS["differences.md"], re.M))
+    listed = Counter(
+        re.findall(r"^\| `([\w/]+\.py)` \|", TEXTS["differences.md"], re.M)
+    )
     assert listed == +marked
 
 
@@ -273,7 +316,9 @@ def test_every_trap_names_its_code_and_tests_that_exist():
         _trap, _harm, places, tests = row.split(" | ")
         paths = re.findall(r"`([\w/]+\.py)`", places)
         assert paths
-        assert [path for path in paths if not (ROOT / "skinformer" / path).exists()] == []
+        assert [
+            path for path in paths if not (ROOT / "skinformer" / path).exists()
+        ] == []
         named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", tests)
         assert named
         assert len(named) == tests.count("::")
@@ -295,6 +340,7 @@ def test_the_api_page_lists_every_public_name_with_its_first_line():
         names |= {f"{part}.{n}": getattr(module, n) for n in module.__all__}
     listed = dict(re.findall(r"^### (\S+)\n\n(.+)$", TEXTS["api.md"], re.M))
     first_lines = {
-        n: " ".join(inspect.getdoc(value).split("\n\n")[0].split()) for n, value in names.items()
+        n: " ".join(inspect.getdoc(value).split("\n\n")[0].split())
+        for n, value in names.items()
     }
     assert listed == first_lines

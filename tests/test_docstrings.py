@@ -16,7 +16,9 @@ from torch import nn
 import skinformer
 
 ROOT = Path(__file__).parents[1]
-LINT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
+LINT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
+    "numpydoc_validation"
+]
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(skinformer.__path__, prefix="skinformer.")
@@ -45,10 +47,19 @@ PUBLIC = reached(skinformer)
 def sources(value):
     """Name the modules that define an object and the public methods that it has or inherits."""
     kinds = inspect.getmro(value) if isinstance(value, type) else []
-    members = ((kind, name) for kind in kinds for name in vars(kind) if not name.startswith("_"))
-    fields = getattr(value, "__dataclass_fields__", {})  # the docstring of their class tells them
+    members = (
+        (kind, name)
+        for kind in kinds
+        for name in vars(kind)
+        if not name.startswith("_")
+    )
+    fields = getattr(
+        value, "__dataclass_fields__", {}
+    )  # the docstring of their class tells them
     methods = {kind.__module__ for kind, name in members if name not in fields}
-    return {name for name in {value.__module__, *methods} if name.startswith("skinformer.")}
+    return {
+        name for name in {value.__module__, *methods} if name.startswith("skinformer.")
+    }
 
 
 def public_objects(module):
@@ -75,9 +86,15 @@ def with_methods(objects):
 
 def documented_parameters(value):
     """Read the names that the Parameters section explains, or lines of ``name: what it is``."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", doc(value), re.M | re.S)
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", doc(value), re.M | re.S
+    )
     lines = re.findall(r"^(\S.*?) ?(?::.*)?$", section[1] if section else "", re.M)
-    lines += [] if section else re.findall(r"^([a-z_]\w*(?:, [a-z_]\w*)*): ", doc(value), re.M)
+    lines += (
+        []
+        if section
+        else re.findall(r"^([a-z_]\w*(?:, [a-z_]\w*)*): ", doc(value), re.M)
+    )
     return {name.strip(" *") for line in lines for name in line.split(",")}
 
 
@@ -86,7 +103,9 @@ def doc(value):
 
 
 def stale_parameters(value):
-    documented = documented_parameters(value)  # an error without an __init__ has no signature
+    documented = documented_parameters(
+        value
+    )  # an error without an __init__ has no signature
     return documented and documented - set(inspect.signature(value).parameters)
 
 
@@ -116,20 +135,28 @@ def test_public_names_and_layers_show_an_example(objects):
 def test_numpydoc_lint_sees_public_names_and_their_methods():
     """A class or a method that moves to another module must not slip out of the lint."""
     files = {
-        f"{module.replace('.', '/')}.py" for value in PUBLIC.values() for module in sources(value)
+        f"{module.replace('.', '/')}.py"
+        for value in PUBLIC.values()
+        for module in sources(value)
     }
     assert len(files) > 30
-    assert [file for file in files for each in LINT["exclude_files"] if re.match(each, file)] == []
+    assert [
+        file for file in files for each in LINT["exclude_files"] if re.match(each, file)
+    ] == []
 
 
 def test_numpydoc_lint_skips_internals():
     """A pattern that matches nothing would ask internal functions for every section."""
-    assert any(re.match(each, "skinformer/model/stack.py") for each in LINT["exclude_files"])
+    assert any(
+        re.match(each, "skinformer/model/stack.py") for each in LINT["exclude_files"]
+    )
 
 
 def test_documented_parameters_exist(objects):
     """A parameter that was removed or renamed must leave the docstring, too."""
-    stale = {name: stale_parameters(value) for name, value in with_methods(objects).items()}
+    stale = {
+        name: stale_parameters(value) for name, value in with_methods(objects).items()
+    }
     assert len(stale) > 500
     assert {name: names for name, names in stale.items() if names} == {}
 

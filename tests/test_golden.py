@@ -39,7 +39,12 @@ def make_frame():
     hours = pd.date_range("2024-01-01", periods=28 * 24, freq="h")
     rng = np.random.default_rng(0)
     price = np.repeat(rng.normal(size=28), 24)
-    load = 50 + 9 * np.sin(hours.hour * np.pi / 12) - 3 * price + rng.normal(size=len(hours))
+    load = (
+        50
+        + 9 * np.sin(hours.hour * np.pi / 12)
+        - 3 * price
+        + rng.normal(size=len(hours))
+    )
     temp = rng.normal(size=len(hours)).cumsum()
     return pd.DataFrame({"price": price, "temp": temp, "load": load}, index=hours)
 

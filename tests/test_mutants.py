@@ -29,7 +29,9 @@ def mutant(function, old, new):
 def is_there(test):
     """Whether a file holds a test, if one is named."""
     name, _, function = test.partition("::")
-    return f"def {function}(" * bool(function) in (SCRIPT.parent / name).read_text("utf-8")
+    return f"def {function}(" * bool(function) in (SCRIPT.parent / name).read_text(
+        "utf-8"
+    )
 
 
 def test_every_mutant_finds_its_rule_and_its_tests():
@@ -60,14 +62,24 @@ def test_a_mutant_changes_one_place_of_its_function(old, new, expected):
 @pytest.mark.parametrize(
     ("function", "old", "said"),
     [
-        ("Clock.days", "n + 1", r"has no Clock.days\(\): name the function that does it now"),
-        ("rows", "n + 2", r"holds 'n \+ 2' 0 times in rows\(\), and has to hold it once: copy"),
+        (
+            "Clock.days",
+            "n + 1",
+            r"has no Clock.days\(\): name the function that does it now",
+        ),
+        (
+            "rows",
+            "n + 2",
+            r"holds 'n \+ 2' 0 times in rows\(\), and has to hold it once: copy",
+        ),
         ("Clock.rows", "n + 1", r"holds 'n \+ 1' 2 times in Clock.rows\(\)"),
     ],
 )
 def test_a_mutant_without_its_one_place_is_an_error_that_names_it(function, old, said):
     """Otherwise it would count as killed, or as alive."""
-    with pytest.raises(LookupError, match=rf"^mutant 'one more': skinformer/clock.py {said}"):
+    with pytest.raises(
+        LookupError, match=rf"^mutant 'one more': skinformer/clock.py {said}"
+    ):
         mutant(function, old, "n").apply(SOURCE)
 
 

@@ -24,7 +24,9 @@ RUNTIME = {"numpy", "pandas", "scikit-learn", "torch", "joblib"}
 
 
 def run_python(*args):
-    return subprocess.run([sys.executable, *args], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, check=False
+    )
 
 
 def readme_command(name):
@@ -58,7 +60,13 @@ def private_sklearn_imports(source):
     ]
 
 
-INDEX_TYPES = {"DatetimeIndex", "PeriodIndex", "MultiIndex", "RangeIndex", "TimedeltaIndex"}
+INDEX_TYPES = {
+    "DatetimeIndex",
+    "PeriodIndex",
+    "MultiIndex",
+    "RangeIndex",
+    "TimedeltaIndex",
+}
 
 
 def index_types(source):
@@ -79,7 +87,9 @@ def test_ci_runs_the_tests_by_the_readme_command_alone():
     """A pytest call of CI's own would let the README's command rot unseen."""
     assert "$(python3 .ci/readme_command test)" in CI_RUN
     assert 'bash -euo pipefail -c "$command --cov --cov-fail-under=0"' in CI_RUN
-    assert 'bash -euo pipefail -c "${command/not slow/slow} --cov --cov-append"' in CI_RUN
+    assert (
+        'bash -euo pipefail -c "${command/not slow/slow} --cov --cov-append"' in CI_RUN
+    )
     assert "pytest" not in CI_RUN
     assert re.search(r" -m pytest\b", readme_command("test"))
 
@@ -106,7 +116,9 @@ def test_readme_command_pins_torch_before_all_else(name):
 def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     """A bound that nobody runs is a guess: pandas 3.0 was promised, and no index was read there."""
     lowest = run_python(str(ROOT / ".ci" / "lowest")).stdout.split()
-    assert [pin.replace("==", ">=") for pin in lowest] == PROJECT["project"]["dependencies"]
+    assert [pin.replace("==", ">=") for pin in lowest] == PROJECT["project"][
+        "dependencies"
+    ]
     assert 'python3 .ci/lowest > "$lowest"' in CI_RUN
     assert 'PIP_CONSTRAINT="$lowest"' in CI_RUN
     assert 'command="${command//.venv-test/.venv-lowest}"' in CI_RUN
@@ -128,7 +140,9 @@ def test_ci_runs_what_stands_beside_by_the_readme_command_too():
 def asked_packages(paths):
     """Read which packages tests skip without."""
     texts = [path.read_text(encoding="utf-8") for path in paths]
-    return {name for text in texts for name in re.findall(r'importorskip\("(\w+)"\)', text)}
+    return {
+        name for text in texts for name in re.findall(r'importorskip\("(\w+)"\)', text)
+    }
 
 
 def test_ci_installs_what_tests_skip_without():
@@ -136,7 +150,8 @@ def test_ci_installs_what_tests_skip_without():
     beside = set((ROOT / "tests/beside").glob("test_*.py"))
     extras = PROJECT["project"]["optional-dependencies"]
     needs = {
-        name: {re.match(r"[\w-]+", need)[0] for need in extra} for name, extra in extras.items()
+        name: {re.match(r"[\w-]+", need)[0] for need in extra}
+        for name, extra in extras.items()
     }
     ordinary = set((ROOT / "tests").rglob("test_*.py")) - beside
     assert asked_packages(ordinary) <= needs["plot"] | needs["progress"] | needs["test"]
@@ -224,7 +239,9 @@ def test_runtime_dependencies_have_no_upper_pins():
 def undeclared_imports(path, source):
     optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
-    optional |= {path.stem.split("_")[0]} if path.parent.name == "beside" else set()  # an adapter
+    optional |= (
+        {path.stem.split("_")[0]} if path.parent.name == "beside" else set()
+    )  # an adapter
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional
     roots = {name.split(".")[0] for name in imported_names(source)}
     return sorted(roots - declared - set(sys.stdlib_module_names))
@@ -244,7 +261,9 @@ def test_python_floor_is_the_same_everywhere():
     """The linter must not let through syntax that the oldest supported Python cannot read."""
     floor = PROJECT["project"]["requires-python"].removeprefix(">=")
     assert PROJECT["tool"]["ruff"]["target-version"] == "py" + floor.replace(".", "")
-    assert f"Python {floor} or newer" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"Python {floor} or newer" in (ROOT / "README.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_package_is_typed():
@@ -256,7 +275,12 @@ def test_every_file_beside_the_code_is_packed():
     """What is not listed is missing in a wheel, such as the report's style sheet."""
     listed = PROJECT["tool"]["setuptools"]["package-data"].items()
     folders = [(ROOT.joinpath(*package.split(".")), globs) for package, globs in listed]
-    packed = {path for folder, globs in folders for each in globs for path in folder.glob(each)}
+    packed = {
+        path
+        for folder, globs in folders
+        for each in globs
+        for path in folder.glob(each)
+    }
     there = {path for path in (ROOT / "skinformer").rglob("*") if path.is_file()}
     others = {path for path in there if path.suffix not in {".py", ".pyc"}}
     assert ROOT / "skinformer/display/report/page.html" in others
@@ -292,7 +316,9 @@ def test_dir_lists_the_public_names():
 
 def test_unknown_name_is_an_attribute_error():
     """Otherwise hasattr, pickle and copy break in odd ways."""
-    with pytest.raises(AttributeError, match="module 'skinformer' has no attribute 'Informer'"):
+    with pytest.raises(
+        AttributeError, match="module 'skinformer' has no attribute 'Informer'"
+    ):
         skinformer.Informer  # noqa: B018
 
 
@@ -326,7 +352,9 @@ def test_private_sklearn_imports_are_recognised(source, private):
 @pytest.mark.slow
 def test_the_input_checks_load_no_torch():
     """The transformers need them, and a frame with wrong columns need not wait for seconds."""
-    modules = ", ".join(f"skinformer.validation.{path.stem}" for path in VALIDATION.glob("*.py"))
+    modules = ", ".join(
+        f"skinformer.validation.{path.stem}" for path in VALIDATION.glob("*.py")
+    )
     code = (
         f"import sys, {modules.replace('.__init__', '')}; "
         "sys.exit('loaded torch' if 'torch' in sys.modules else 0)"

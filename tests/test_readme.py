@@ -11,7 +11,9 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 @pytest.mark.slow
 def test_readme_examples_run():
     """It is the first code a user copies; the blocks share one namespace, top to bottom."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.M | re.S)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.M | re.S
+    )
     assert blocks
     namespace = {}
     for block in blocks:
@@ -35,13 +37,21 @@ def test_what_the_readme_says_of_its_table_follows_from_it():
         )
     )
     first = (
-        "mean absolute | **{}** | boosting on lags {}, ridge on lags {}, last week repeated {} |"
+        "mean absolute | **{}** | boosting on lags {}, "
+        "ridge on lags {}, last week repeated {} |"
     )
     for page in (readme, index):
         assert first.format(ours, *others) in page
-    boosting, ridge, week = (round(100 * (float(ours) / float(other) - 1)) for other in others)
+    boosting, ridge, week = (
+        round(100 * (float(ours) / float(other) - 1)) for other in others
+    )
     assert f"is {-week} % below that of last week repeated, {-ridge} % below" in readme
     assert "level with that of boosted trees" in readme
     assert abs(boosting) <= 1
-    ours, other = (float(christmas[name]) for name in ("InformerRegressor", "boosting on lags"))
-    assert f"it is {round(100 * (ours / other - 1))} % **above** that of boosting" in readme
+    ours, other = (
+        float(christmas[name]) for name in ("InformerRegressor", "boosting on lags")
+    )
+    assert (
+        f"it is {round(100 * (ours / other - 1))} % **above** that of boosting"
+        in readme
+    )

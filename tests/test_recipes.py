@@ -11,11 +11,24 @@ from skinformer.estimators.settings import read_settings
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.
 OPEN = {
     *("target", "known_future", "freq", "seq_len", "label_len", "pred_len"),
-    *("max_iter", "max_windows", "early_stopping", "validation_fraction", "n_iter_no_change"),
+    *(
+        "max_iter",
+        "max_windows",
+        "early_stopping",
+        "validation_fraction",
+        "n_iter_no_change",
+    ),
     *("memory_saving", "checkpoint", "warm_start"),
     *("device", "random_state", "verbose"),
 }
-SMALL = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+SMALL = {
+    "seq_len": 8,
+    "pred_len": 2,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 NAMES = ["NOTE", "BF16"]
 
 
@@ -62,7 +75,9 @@ def test_the_calendar_of_a_recipe_works_on_any_clock(recipe, index):
     df = frame(index)
     estimator = InformerRegressor(**SMALL | recipe).fit(df[:50])
     dated = not isinstance(index, pd.RangeIndex)
-    assert estimator.sizes_.calendar_fields == (("hour", "weekday", "month") if dated else ())
+    assert estimator.sizes_.calendar_fields == (
+        ("hour", "weekday", "month") if dated else ()
+    )
     assert np.isfinite(estimator.predict(df)).all()
     assert np.isfinite(estimator.forecast().to_numpy()).all()
 
@@ -98,7 +113,9 @@ def test_the_recipes_are_what_the_documents_say():
         "embeddings": ("mask",),  # mask_emb
     }
     assert modern.items() <= recipes.BF16.items()
-    settings = read_settings(InformerRegressor(**recipes.BF16), PointHead("mse"), requested="cpu")
+    settings = read_settings(
+        InformerRegressor(**recipes.BF16), PointHead("mse"), requested="cpu"
+    )
     assert settings.trainer.muon_learning_rate == pytest.approx(0.02)
 
 
@@ -154,7 +171,14 @@ def test_the_recipe_of_classes_trains_as_it_says():
     """Smoothing and z-loss have to reach the loss, and the loss has to fall."""
     hours = pd.date_range("2024-01-01", periods=200, freq="h")
     df = pd.DataFrame({"state": np.where(hours.hour < 8, "night", "day")}, index=hours)
-    short = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "d_ff": 32, "max_iter": 4}
+    short = {
+        "seq_len": 8,
+        "pred_len": 2,
+        "d_model": 8,
+        "n_heads": 2,
+        "d_ff": 32,
+        "max_iter": 4,
+    }
     model = InformerClassifier(**recipes.BF16_CLASSES | short, random_state=0).fit(df)
     assert model.head_ == ClassHead((2,), label_smoothing=0.1, z_loss=1e-4)
     assert model.precision_ == "bf16"

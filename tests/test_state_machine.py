@@ -47,11 +47,17 @@ N_ROWS, N_LATER = 40, 24
 
 
 def wave(n, level, seed):
-    return level + np.sin(np.arange(n) / 2) + np.random.default_rng(seed).normal(size=n) / 9
+    return (
+        level
+        + np.sin(np.arange(n) / 2)
+        + np.random.default_rng(seed).normal(size=n) / 9
+    )
 
 
 def dated(n=N_ROWS + N_LATER):
-    return pd.DataFrame({"load": wave(n, 5, 0)}, pd.date_range("2024", periods=n, freq="h"))
+    return pd.DataFrame(
+        {"load": wave(n, 5, 0)}, pd.date_range("2024", periods=n, freq="h")
+    )
 
 
 def with_covariates():
@@ -84,7 +90,9 @@ FRAMES = {
     "short": dated(),
     "shortest": dated(),
     "constant": dated() * 0 + 5,
-    "panel with a constant": panel().mul(np.repeat([0.0, 1.0, 1.0], N_ROWS + N_LATER), axis=0),
+    "panel with a constant": panel().mul(
+        np.repeat([0.0, 1.0, 1.0], N_ROWS + N_LATER), axis=0
+    ),
     "gaps": holed(),
     "wild": outliers(),
     "dated": dated(),
@@ -116,8 +124,16 @@ SPOILED = {
     "gaps": lambda X: X.drop(X.index[[2]]),
     "no columns": lambda X: X[[]],
 }
-BAD_PARAMETERS = [{"n_heads": 3}, {"label_len": 99}, {"target": "no such"}, {"seq_len": 0}]
-BAD_PARAMETERS += [{"learning_rate": 1e38, "members": ["network"]}, {"early_stopping": "always"}]
+BAD_PARAMETERS = [
+    {"n_heads": 3},
+    {"label_len": 99},
+    {"target": "no such"},
+    {"seq_len": 0},
+]
+BAD_PARAMETERS += [
+    {"learning_rate": 1e38, "members": ["network"]},
+    {"early_stopping": "always"},
+]
 LEVELS = [0.1, 0.5, 0.9]
 
 
@@ -153,12 +169,16 @@ class Machine(RuleBasedStateMachine):
             later = rows(frame, self.end, self.end + 5)
             answers = {
                 "predict": self.model.predict(before),
-                "quantiles": self.quantiles(lambda: self.model.predict_quantiles(before, LEVELS)),
+                "quantiles": self.quantiles(
+                    lambda: self.model.predict_quantiles(before, LEVELS)
+                ),
                 "later quantiles": self.quantiles(
                     lambda: self.model.predict_quantiles(later, LEVELS)
                 ),
                 "later": self.model.predict(later),
-                "forecast": None if "price" in frame else self.model.forecast(horizon=4),
+                "forecast": None
+                if "price" in frame
+                else self.model.forecast(horizon=4),
                 "future": future,
                 "trust": self.model.trust_,
                 "losses": self.model.loss_curve_,
@@ -172,7 +192,9 @@ class Machine(RuleBasedStateMachine):
         """Ask for quantiles, which the fewest rows cannot tell of."""
         if self.model.intervals_ is not None:
             return ask()
-        with pytest.raises(ValueError, match=r"^ranges need errors of earlier forecasts"):
+        with pytest.raises(
+            ValueError, match=r"^ranges need errors of earlier forecasts"
+        ):
             ask()
         return np.zeros(0)
 
@@ -193,7 +215,10 @@ class Machine(RuleBasedStateMachine):
     def begin(self, warm):
         self.model.set_params(warm_start=warm)
 
-    @rule(name=st.sampled_from(sorted(FRAMES)), weight=st.sampled_from([None, 1e-300, 1e300]))
+    @rule(
+        name=st.sampled_from(sorted(FRAMES)),
+        weight=st.sampled_from([None, 1e-300, 1e300]),
+    )
     def fit(self, name, weight):
         known = ["price"] if name == "covariates" else None
         X = rows(FRAMES[name], FIRST.get(name, 0), N_ROWS)
@@ -202,12 +227,18 @@ class Machine(RuleBasedStateMachine):
         self.model.set_params(known_future=known)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # too few rows, a wild value
+                warnings.simplefilter(
+                    "ignore", UserWarning
+                )  # too few rows, a wild value
                 assert self.model.fit(X, sample_weight=weight) is self.model
         except ValueError as error:
-            if not str(error).startswith("warm_start=True cannot go on from weights of another"):
+            if not str(error).startswith(
+                "warm_start=True cannot go on from weights of another"
+            ):
                 raise
-            self.model.set_params(known_future=["price"] if self.name == "covariates" else None)
+            self.model.set_params(
+                known_future=["price"] if self.name == "covariates" else None
+            )
             self.check()
             return
         self.name, self.end, self.weight, self.cloned = name, N_ROWS, weight, False
@@ -230,11 +261,15 @@ class Machine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(FRAMES)), place=st.sampled_from(PLACES))
     def interrupted_fit(self, name, place):
-        model = self.model.set_params(known_future=["price"] if name == "covariates" else None)
+        model = self.model.set_params(
+            known_future=["price"] if name == "covariates" else None
+        )
         X = rows(FRAMES[name], 0, N_ROWS) * 1000
         before = vars(model).copy()
         with (
-            mock.patch(f"skinformer.estimators.base.{place}", side_effect=KeyboardInterrupt),
+            mock.patch(
+                f"skinformer.estimators.base.{place}", side_effect=KeyboardInterrupt
+            ),
             pytest.raises((KeyboardInterrupt, ValueError)),
         ):
             model.fit(X)
@@ -253,7 +288,10 @@ class Machine(RuleBasedStateMachine):
         self.expected = self.answers()
 
     @precondition(lambda self: self.fitted and self.end + 9 < N_ROWS + N_LATER)
-    @rule(spoil=st.sampled_from(["infinite", "twice", "text", "no columns"]), late=st.booleans())
+    @rule(
+        spoil=st.sampled_from(["infinite", "twice", "text", "no columns"]),
+        late=st.booleans(),
+    )
     def refused_update(self, spoil, late):
         X = rows(FRAMES[self.name], self.end + late, self.end + 4)
         with pytest.raises((ValueError, TypeError)):
@@ -272,7 +310,9 @@ class Machine(RuleBasedStateMachine):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             in_order = pd.Series(self.model.predict(X), X.index)
-            np.testing.assert_array_equal(self.model.predict(shuffled), in_order[shuffled.index])
+            np.testing.assert_array_equal(
+                self.model.predict(shuffled), in_order[shuffled.index]
+            )
         self.check()
 
     @precondition(lambda self: self.fitted)
@@ -298,20 +338,26 @@ class Machine(RuleBasedStateMachine):
         load[place == generator.integers(12)] *= factor
         load[generator.random(len(X)) < missing] = np.nan
         since = int(generator.integers(12))
-        other = np.where(place >= since, generator.choice([np.nan, 7.0], size=len(X)), load)
+        other = np.where(
+            place >= since, generator.choice([np.nan, 7.0], size=len(X)), load
+        )
         levels = LEVELS if self.model.intervals_ is not None else None
         ask = partial(backtest, self.model, horizon=horizon, step=step, levels=levels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found, changed = ask(X.assign(load=load)), ask(X.assign(load=other))
-            with mock.patch.object(sys.modules[backtest.__module__], "after_updates", slowly):
+            with mock.patch.object(
+                sys.modules[backtest.__module__], "after_updates", slowly
+            ):
                 one_by_one = ask(X.assign(load=load))
         pd.testing.assert_frame_equal(found, one_by_one, check_exact=True)
         told = found.columns[found.columns.get_loc("forecast") :]
         assert np.isfinite(found[told]).all(axis=None)
         first = X.index.get_level_values(-1).unique()[since]
         early = found["origin"] <= first
-        pd.testing.assert_frame_equal(found[told][early], changed[told][early], check_exact=True)
+        pd.testing.assert_frame_equal(
+            found[told][early], changed[told][early], check_exact=True
+        )
         self.check()
 
     @precondition(lambda self: self.fitted)
@@ -331,7 +377,13 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.fitted)
     @rule(
         change=st.sampled_from(
-            [{"dropout": 0.5}, {"max_iter": 2}, {"loss": "mae"}, {"seq_len": 12}, {"pred_len": 5}]
+            [
+                {"dropout": 0.5},
+                {"max_iter": 2},
+                {"loss": "mae"},
+                {"seq_len": 12},
+                {"pred_len": 5},
+            ]
         )
     )
     def parameters_after_fit(self, change):
@@ -341,7 +393,9 @@ class Machine(RuleBasedStateMachine):
         self.model.set_params(**before)
 
     # Once a fit: a second clone would learn what the first did, and take most of the steps' time.
-    @precondition(lambda self: not (self.cloned or self.end > N_ROWS or self.model.warm_start))
+    @precondition(
+        lambda self: not (self.cloned or self.end > N_ROWS or self.model.warm_start)
+    )
     @rule()
     def a_clone_learns_the_same(self):
         self.cloned = True
@@ -366,7 +420,9 @@ def test_no_order_of_calls_surprises():
             deadline=None,
             derandomize=N_STEPS == 150,
             database=None,
-            phases=[Phase.generate],  # shrinking takes minutes, and the steps are printed anyway
+            phases=[
+                Phase.generate
+            ],  # shrinking takes minutes, and the steps are printed anyway
             suppress_health_check=list(HealthCheck),
         ),
     )

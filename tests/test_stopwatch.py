@@ -13,7 +13,14 @@ import skinformer
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.stopwatch import running, stopwatch, timed
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 class FakeClock:
@@ -108,15 +115,22 @@ def test_of_classes_and_of_short_series_too(wave):
     times = InformerClassifier("y", **P).fit(states).fit_times_
     assert {"reading", "classes", "network", "weights"} <= set(times["part"])
     months = pd.date_range("2020-01-01", periods=30, freq="MS")
-    short = pd.concat({s: pd.DataFrame({"y": np.arange(30.0)}, index=months) for s in "ab"})
-    assert "classical" in InformerRegressor("y", **P).fit(short).fit_times_["part"].tolist()
+    short = pd.concat(
+        {s: pd.DataFrame({"y": np.arange(30.0)}, index=months) for s in "ab"}
+    )
+    assert (
+        "classical"
+        in InformerRegressor("y", **P).fit(short).fit_times_["part"].tolist()
+    )
 
 
 def test_times_come_back_from_files_and_older_files_load_without(fitted, tmp_path):
     """They are of the fit, wherever it is read."""
     model = fitted[0]
     model.save(tmp_path / "model")
-    pd.testing.assert_frame_equal(skinformer.load(tmp_path / "model").fit_times_, model.fit_times_)
+    pd.testing.assert_frame_equal(
+        skinformer.load(tmp_path / "model").fit_times_, model.fit_times_
+    )
     older = pickle.loads(pickle.dumps(model))
     pd.testing.assert_frame_equal(older.fit_times_, model.fit_times_)
     del older.fit_times_

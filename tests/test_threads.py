@@ -33,7 +33,10 @@ SMALL, LARGE = 1, 1e15
 
 
 def openmp():
-    return [pool["num_threads"] for pool in ThreadpoolController().select(user_api="openmp").info()]
+    return [
+        pool["num_threads"]
+        for pool in ThreadpoolController().select(user_api="openmp").info()
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +187,9 @@ def test_trees_are_fitted_and_asked_by_one_thread():
     trees = ready(HistGradientBoostingRegressor(max_iter=5), 0)
     for name in ("fit", "predict"):
         method = getattr(trees.regressor, name)
-        setattr(trees.regressor, name, lambda *a, m=method: counts.append(openmp()) or m(*a))
+        setattr(
+            trees.regressor, name, lambda *a, m=method: counts.append(openmp()) or m(*a)
+        )
     trees.fit(features, features[:, 0], None).predict(features)
     assert len(counts) == 2
     assert {count for pools in counts for count in pools} == {1}
@@ -210,7 +215,9 @@ def test_backtest_fits_and_asks_rivals_by_one_thread(monkeypatch, options):
     """Beside a busy process boosted trees took a hundred times as long by two."""
     monkeypatch.setattr(CountsThreads, "seen", seen := [])
     df = pd.DataFrame({"load": np.arange(40.0)})
-    rival = CountsThreads() if options else CountsThreads().fit(df[:30], df["load"][:30])
+    rival = (
+        CountsThreads() if options else CountsThreads().fit(df[:30], df["load"][:30])
+    )
     seen.clear()
     rows = df if options else df[30:]
     backtest(rival, rows, rows["load"], horizon=5, **options)
@@ -245,7 +252,9 @@ def fit_and_forecast(seed):
     from skinformer import InformerRegressor
 
     trees = HistGradientBoostingRegressor(max_iter=4, max_features=0.5)
-    y = np.sin(np.arange(400.0) / 4)[:, None] + np.random.default_rng(seed).normal(size=(400, 1))
+    y = np.sin(np.arange(400.0) / 4)[:, None] + np.random.default_rng(seed).normal(
+        size=(400, 1)
+    )
     model = InformerRegressor(
         seq_len=24,
         pred_len=6,
@@ -280,7 +289,9 @@ def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
     """Three learning rates, two cuts; what a search finds must not depend on who ran it."""
     from skinformer import InformerRegressor
 
-    y = np.sin(np.arange(200.0) / 4)[:, None] + np.random.default_rng(0).normal(size=(200, 1))
+    y = np.sin(np.arange(200.0) / 4)[:, None] + np.random.default_rng(0).normal(
+        size=(200, 1)
+    )
     small = InformerRegressor(
         seq_len=12,
         pred_len=4,
@@ -293,7 +304,9 @@ def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
     rates = {"learning_rate": [1e-4, 1e-3, 1e-2]}
 
     def search(**how):
-        found = GridSearchCV(small, rates, cv=TimeSeriesSplit(2, test_size=20), **how).fit(y)
+        found = GridSearchCV(
+            small, rates, cv=TimeSeriesSplit(2, test_size=20), **how
+        ).fit(y)
         scores = [found.cv_results_[f"split{i}_test_score"] for i in range(2)]
         return np.array(scores), found.best_estimator_.forecast().to_numpy()
 
@@ -358,7 +371,9 @@ def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch)
     rng = np.random.default_rng(0)
     hours = pd.date_range("2024-01-01", periods=1500, freq="h")
     drive = rng.normal(size=1500)
-    df = pd.DataFrame({"y": np.where(drive > 0, drive, 0) + 0.1 * rng.normal(size=1500)}, hours)
+    df = pd.DataFrame(
+        {"y": np.where(drive > 0, drive, 0) + 0.1 * rng.normal(size=1500)}, hours
+    )
     df["drive"] = drive
     last, fit = [], Tabular.from_rows.__func__
 
@@ -378,5 +393,7 @@ def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch)
     own = threading.get_ident()
     assert [each == own for each in last] == [False, True, True]
     ahead = df[["drive"]].set_index(hours + pd.Timedelta(hours=1500))[:6]
-    pd.testing.assert_frame_equal(beside.forecast(ahead), after.forecast(ahead), check_exact=True)
+    pd.testing.assert_frame_equal(
+        beside.forecast(ahead), after.forecast(ahead), check_exact=True
+    )
     assert "trees" in set(beside.fit_times_["part"])

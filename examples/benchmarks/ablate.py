@@ -109,24 +109,51 @@ def _all_steps_alike(n_steps: int) -> np.ndarray:
 
 RULES = (
     Rule("a season that was seen once counts more", "classical.judging", "_PRIOR", 0.0),
-    Rule("final forecasts move as far as usual", "classical.judging", "_USUAL_MOVES", 1e9),
+    Rule(
+        "final forecasts move as far as usual", "classical.judging", "_USUAL_MOVES", 1e9
+    ),
     Rule("own errors beside the panel's", "classical.judging", "_OTHERS", 1e9),
     Rule("typical errors beside own ones", "classical.judging", "_TYPICAL", 1e-6),
     Rule("a season never asked does not leap", "classical.judging", "_LEAP", 1),
-    Rule("rows before a step are moved", "classical.candidates", "without_step", _as_it_is),
+    Rule(
+        "rows before a step are moved",
+        "classical.candidates",
+        "without_step",
+        _as_it_is,
+    ),
     Rule("profiles follow their time", "classical.candidates", "_AROUND", 1.0),
     Rule("a series begins at its launch", "classical.fit", "begun", _first_known),
-    Rule("ridges shared by a panel", "classical.fit", "_shared_ridges", _without_ridges),
+    Rule(
+        "ridges shared by a panel", "classical.fit", "_shared_ridges", _without_ridges
+    ),
     Rule("few windows count less", "ensemble.weighing", "prior_of_windows", _no_effect),
-    Rule("maps that turn with the day", "ridge.fit", "find_phases", _without_phases, "ridges"),
+    Rule(
+        "maps that turn with the day",
+        "ridge.fit",
+        "find_phases",
+        _without_phases,
+        "ridges",
+    ),
     Rule("these, and thirds that judge", "ridge.fit", "_fold_ends", _no_ends, "ridges"),
     Rule("the time of the year", "ridge.fit", "with_year", _without_year, "ridges"),
     Rule("maps of all columns", "ridge.candidates", "_MIXED_ROWS", 0, "ridges"),
     Rule("half look-backs", "ridge.candidates", "_HALVINGS", 1, "ridges"),
     Rule("columns at each time of day", "ridge.calendar", "_MOST_TIMED", 0, "ridges"),
-    Rule("screening of columns", "tabular.fit", "unhelpful_columns", _all_columns, "trees"),
+    Rule(
+        "screening of columns",
+        "tabular.fit",
+        "unhelpful_columns",
+        _all_columns,
+        "trees",
+    ),
     Rule("weights by step", "selection", "nearby_steps", _all_steps_alike, "trees"),
-    Rule("joint errors of members", "ensemble.weighing", "_JOINT_PRIOR", 1e9, "long panels"),
+    Rule(
+        "joint errors of members",
+        "ensemble.weighing",
+        "_JOINT_PRIOR",
+        1e9,
+        "long panels",
+    ),
     Rule("own errors of a series", "ensemble.weighing", "_OWN", 0.0, "long panels"),
 )
 
@@ -150,7 +177,9 @@ def one_by_one(read: list[panels.Panel]) -> list[panels.Panel]:
         rng = np.random.default_rng(3)
         for i in rng.choice(len(panel.series), N_ALONE, replace=False):
             parts = (panel.train[i : i + 1], panel.truth[i : i + 1], panel.period)
-            one = panels.Panel(panel.name, panel.series[i : i + 1], *parts, panel.times[i : i + 1])
+            one = panels.Panel(
+                panel.name, panel.series[i : i + 1], *parts, panel.times[i : i + 1]
+            )
             if len(panel.train[i]) > panel.period + 1:
                 alone.append(one)
     return alone
@@ -161,14 +190,18 @@ def measure_alone(alone: list[panels.Panel]) -> float:
     rows = []
     for panel in alone:
         forecast = panels.forecast_by_estimator(panel, {"random_state": 0})[..., 0]
-        rows.append({"panel": panel.name, "mase": panels._errors(panel, forecast)["MASE"]})
+        rows.append(
+            {"panel": panel.name, "mase": panels._errors(panel, forecast)["MASE"]}
+        )
     means = pd.DataFrame(rows).groupby("panel").mase.mean()
     return float(np.exp(np.log(means).mean()))
 
 
 def measure_ordinary() -> float:
     """Return the geometric mean of a random part of the map of ordinary data."""
-    cells = [cell for cell in ordinary.make_cells(["table"]) if cell.n_rows <= MOST_ROWS]
+    cells = [
+        cell for cell in ordinary.make_cells(["table"]) if cell.n_rows <= MOST_ROWS
+    ]
     taken = np.random.default_rng(5).random(len(cells)) < CELLS
     some = [cell for cell, is_taken in zip(cells, taken, strict=True) if is_taken]
     return ordinary.geometric_mean(ordinary.measure(some, SEEDS).ratio)
@@ -176,7 +209,9 @@ def measure_ordinary() -> float:
 
 def measure_long(table: tables.Table, members: list[str]) -> float:
     """Return the mean over targets of the mean absolute error in standard deviations."""
-    model = InformerRegressor(random_state=0, members=members, **table.columns).fit(table.train)
+    model = InformerRegressor(random_state=0, members=members, **table.columns).fit(
+        table.train
+    )
     horizon = table.columns["pred_len"]
     step = max(horizon // 4, (len(table.later) - horizon) // N_ORIGINS, 1)
     rows = backtest(model, table.later, horizon=horizon, step=step)
@@ -186,7 +221,9 @@ def measure_long(table: tables.Table, members: list[str]) -> float:
     return float((off / rows["actual"].groupby(target).std()).mean())
 
 
-def measures_of_long(members: list[str], names: dict[str, tables.Table]) -> dict[str, Measure]:
+def measures_of_long(
+    members: list[str], names: dict[str, tables.Table]
+) -> dict[str, Measure]:
     """Make a measure of each long table."""
     return {
         name: lambda table=table: measure_long(table, members)  # type: ignore[misc]
@@ -196,14 +233,18 @@ def measures_of_long(members: list[str], names: dict[str, tables.Table]) -> dict
 
 def etth2() -> tables.Table:
     """Return another transformer than the first, up to the benchmark's test rows."""
-    rows = pd.read_csv(tables.DATA / "ETTh2.csv", index_col=0, parse_dates=True)[:11_520]
+    rows = pd.read_csv(tables.DATA / "ETTh2.csv", index_col=0, parse_dates=True)[
+        :11_520
+    ]
     columns = {"target": list(rows), "seq_len": 336, "pred_len": 96}
     return tables.Table(rows[:-2880], rows[-2880:], columns)
 
 
 def ettm1() -> tables.Table:
     """Return the first one by quarters of an hour, ten months of them."""
-    rows = pd.read_csv(tables.DATA / "ETTm1.csv.gz", index_col=0, parse_dates=True)[16_080:46_080]
+    rows = pd.read_csv(tables.DATA / "ETTm1.csv.gz", index_col=0, parse_dates=True)[
+        16_080:46_080
+    ]
     columns = {"target": list(rows), "seq_len": 336, "pred_len": 96}
     return tables.Table(rows[:-6000], rows[-6000:], columns)
 
@@ -220,7 +261,10 @@ def weather(rule: str = "h") -> tables.Table:
 def measures_for(data: str) -> dict[str, Measure]:
     """Make the measures of one kind of data."""
     if data == "ridges":
-        found = {name: tables.TABLES[name]() for name in ("street", "streets", "oil", "bikes")}
+        found = {
+            name: tables.TABLES[name]()
+            for name in ("street", "streets", "oil", "bikes")
+        }
         found |= {"ETTh1": tables.etth1(), "ETTh2": etth2(), "ETTm1": ettm1()}
         found |= {"WTH": weather(), "WTH by days": weather("D")}
         return measures_of_long(["ridges"], found)
@@ -229,7 +273,10 @@ def measures_for(data: str) -> dict[str, Measure]:
         return measures_of_long(["ridges", "trees"], found)
     if data == "long panels":
         members = ["classical", "own ridges", "ridges"]
-        read = {name: panels.load_panel(name, FOLDER, development=True) for name in LONG_PANELS}
+        read = {
+            name: panels.load_panel(name, FOLDER, development=True)
+            for name in LONG_PANELS
+        }
         return {
             name: lambda panel=panel: measure_panels([panel], members)  # type: ignore[misc]
             for name, panel in read.items()
@@ -245,9 +292,13 @@ def measures_for(data: str) -> dict[str, Measure]:
 
 def main() -> None:
     """Measure with all rules, then without each."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n", maxsplit=1)[0]
+    )
     parser.add_argument("rules", nargs="*", help="names; all by default")
-    parser.add_argument("--list", action="store_true", help="print the names of the rules")
+    parser.add_argument(
+        "--list", action="store_true", help="print the names of the rules"
+    )
     options = parser.parse_args()
     if options.list:
         print("\n".join(rule.name for rule in RULES))
@@ -257,13 +308,21 @@ def main() -> None:
     for data in dict.fromkeys(rule.data for rule in chosen):
         measures = measures_for(data)
         before = {name: measure() for name, measure in measures.items()}
-        print("all rules:", {name: round(error, 4) for name, error in before.items()}, flush=True)
-        print(f"| without the rule that … | {' | '.join(f'{name}, %' for name in measures)} |")
+        print(
+            "all rules:",
+            {name: round(error, 4) for name, error in before.items()},
+            flush=True,
+        )
+        print(
+            f"| without the rule that … | {' | '.join(f'{name}, %' for name in measures)} |"
+        )
         print("|---" * (1 + len(measures)) + "|")
         for rule in (rule for rule in chosen if rule.data == data):
             with rule.off():
                 after = {name: measure() for name, measure in measures.items()}
-            changes = (f"{100 * (after[name] / before[name] - 1):+.1f}" for name in measures)
+            changes = (
+                f"{100 * (after[name] / before[name] - 1):+.1f}" for name in measures
+            )
             print(f"| {rule.name} | {' | '.join(changes)} |", flush=True)
 
 

@@ -54,7 +54,9 @@ def crowd(street: str = "45 Queen Street") -> Problem:
     """How crowded is each hour of tomorrow?"""
     n_test = 8 * 7 * DAY
     people = load_auckland_pedestrians()[street]
-    frame = pd.DataFrame({"people": people, "level": levels(people, len(people) - 2 * n_test)})
+    frame = pd.DataFrame(
+        {"people": people, "level": levels(people, len(people) - 2 * n_test)}
+    )
     return Problem("crowd", frame, "level", DAY, 168, n_test, 168)
 
 
@@ -73,13 +75,21 @@ def weather() -> Problem:
     df = pd.read_csv(DATA / "drivers/bike_sharing.csv.gz", parse_dates=["date_time"])
     df = df.set_index("date_time").asfreq("h")
     return Problem(
-        "weather", df[["temp", "hum", "windspeed", "weather"]], "weather", DAY, 168, 60 * DAY, 72
+        "weather",
+        df[["temp", "hum", "windspeed", "weather"]],
+        "weather",
+        DAY,
+        168,
+        60 * DAY,
+        72,
     )
 
 
 def rain() -> Problem:
     """Tell whether it rains on each of the next seven days."""
-    df = pd.read_csv(DATA / "seattle-weather.csv", parse_dates=["date"]).set_index("date")
+    df = pd.read_csv(DATA / "seattle-weather.csv", parse_dates=["date"]).set_index(
+        "date"
+    )
     df = df.asfreq("D")
     frame = df[["temp_max", "temp_min", "wind"]].assign(
         rain=np.where(df["precipitation"] > 0, "rain", "dry")
@@ -97,7 +107,11 @@ def price() -> Problem:
 
 def transformer() -> Problem:
     """Is the oil cool, warm or hot in each hour of tomorrow?"""
-    df = pd.read_csv(DATA / "ETTh1.csv", parse_dates=["date"]).set_index("date").asfreq("h")
+    df = (
+        pd.read_csv(DATA / "ETTh1.csv", parse_dates=["date"])
+        .set_index("date")
+        .asfreq("h")
+    )
     n_test = 120 * DAY
     frame = df.assign(level=levels(df["OT"], len(df) - 2 * n_test))
     return Problem("oil", frame, "level", DAY, 168, n_test, 168)
@@ -120,7 +134,9 @@ PROBLEMS = {
 def frequencies(train: pd.Series, rows: pd.Index, cells) -> pd.DataFrame:
     """Count classes in each cell; one truth more of each class by its share."""
     share = train.value_counts(normalize=True).sort_index()
-    counts = pd.crosstab(cells(train.index), train.to_numpy()).reindex(columns=share.index)
+    counts = pd.crosstab(cells(train.index), train.to_numpy()).reindex(
+        columns=share.index
+    )
     table = counts.add(1.0 * share, axis=1)
     table = table.div(table.sum(axis=1), axis=0)
     wanted = table.reindex(cells(rows))
@@ -167,7 +183,9 @@ def lag_table(problem: Problem, *, numbers: bool, one_hot: bool) -> np.ndarray:
     _, codes = codes_of(problem)
     n_classes = codes.max() + 1
     columns = [np.eye(n_classes)[codes]] if one_hot else [codes[:, None]]
-    others = [c for c in problem.df.columns if c != problem.target and c not in problem.known]
+    others = [
+        c for c in problem.df.columns if c != problem.target and c not in problem.known
+    ]
     if numbers and others:
         columns.append(problem.df[others].to_numpy(dtype=float))
     values = np.hstack(columns).astype(float)
@@ -182,8 +200,16 @@ def lag_table(problem: Problem, *, numbers: bool, one_hot: bool) -> np.ndarray:
     if isinstance(index, pd.DatetimeIndex):
         fields = [index.hour, index.day_of_week, index.month]
         if one_hot:
-            out.append(pd.get_dummies(pd.DataFrame(dict(enumerate(fields))).astype(str)).to_numpy())
-            out.append(pd.get_dummies((index.day_of_week * 24 + index.hour).astype(str)).to_numpy())
+            out.append(
+                pd.get_dummies(
+                    pd.DataFrame(dict(enumerate(fields))).astype(str)
+                ).to_numpy()
+            )
+            out.append(
+                pd.get_dummies(
+                    (index.day_of_week * 24 + index.hour).astype(str)
+                ).to_numpy()
+            )
         else:
             out.append(np.stack(fields, axis=1))
     return np.hstack([np.asarray(part, dtype=float) for part in out])
@@ -203,14 +229,18 @@ def learnt(problem: Problem, n_train: int, rows: np.ndarray, kind: str) -> np.nd
     return model.predict_proba(table[rows])
 
 
-def references(problem: Problem, n_train: int, rows: np.ndarray) -> dict[str, np.ndarray]:
+def references(
+    problem: Problem, n_train: int, rows: np.ndarray
+) -> dict[str, np.ndarray]:
     labels = problem.df[problem.target].astype(object)
     train, index = labels[:n_train], problem.df.index[rows]
     _, codes = codes_of(problem)
     n_classes = codes.max() + 1
     naive = np.empty((len(rows), n_classes))
     lag = (rows - rows[0]) % problem.pred_len + 1
-    stays = np.mean(codes[problem.pred_len : n_train] == codes[: n_train - problem.pred_len])
+    stays = np.mean(
+        codes[problem.pred_len : n_train] == codes[: n_train - problem.pred_len]
+    )
     naive[:] = (1 - stays) / (n_classes - 1)
     naive[np.arange(len(rows)), codes[rows - lag]] = stays
     transition.table = {}
@@ -238,7 +268,9 @@ def balanced_accuracy(codes: np.ndarray, probabilities: np.ndarray) -> float:
     return float(np.mean([right[codes == k].mean() for k in np.unique(codes)]))
 
 
-def calibration_error(codes: np.ndarray, probabilities: np.ndarray, n_bins: int = 10) -> float:
+def calibration_error(
+    codes: np.ndarray, probabilities: np.ndarray, n_bins: int = 10
+) -> float:
     """Give the expected calibration error of the forecast class, by ten bins of equal width."""
     sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.minimum((sure * n_bins).astype(int), n_bins - 1)
@@ -269,7 +301,9 @@ def main() -> None:
         forecasts = references(problem, len(train), at)
         forecasts["InformerClassifier"] = model.predict_proba(rows)
         scores = (log_loss, balanced_accuracy, calibration_error)
-        table = {n: [score(truth, each) for score in scores] for n, each in forecasts.items()}
+        table = {
+            n: [score(truth, each) for score in scores] for n, each in forecasts.items()
+        }
         print(name, model.base_blend_, model.trust_, model.temperature_)
         columns = ["log loss", "balanced accuracy", "calibration error"]
         print(pd.DataFrame(table, index=columns).T.round(4).to_string())

@@ -162,11 +162,21 @@ def ceilings(sizes: Sizes) -> Iterator[Finding]:
     import torch
 
     n, device = sizes.product, device_type()
-    for precision, dtype in (("fp32", torch.float32), ("tf32", torch.float32), ("bf16", None)):
+    for precision, dtype in (
+        ("fp32", torch.float32),
+        ("tf32", torch.float32),
+        ("bf16", None),
+    ):
         with matrix_precision(precision):
-            a, b = (torch.randn(n, n, device=device, dtype=dtype or torch.bfloat16) for _ in "ab")
+            a, b = (
+                torch.randn(n, n, device=device, dtype=dtype or torch.bfloat16)
+                for _ in "ab"
+            )
             seconds = seconds_of(lambda a=a, b=b: a @ b, 5)
-        yield {"row": f"product of {n} x {n}, {precision}", "TFLOP/s": 2 * n**3 / seconds / 1e12}
+        yield {
+            "row": f"product of {n} x {n}, {precision}",
+            "TFLOP/s": 2 * n**3 / seconds / 1e12,
+        }
     block = torch.empty(n * n * 8, dtype=torch.uint8, device=device)
     seconds = seconds_of(block.clone, 5)
     yield {"row": "copy, read and written", "GB/s": 2 * block.numel() / seconds / 1e9}
@@ -177,7 +187,16 @@ def ceilings(sizes: Sizes) -> Iterator[Finding]:
 
 def checks(sizes: Sizes) -> Iterator[Finding]:
     """Check that fits on the device are causal, repeat, travel, and fall back."""
-    each = causality, both_devices, elsewhere, resumed, recorded, waits, memory_kept, full_device
+    each = (
+        causality,
+        both_devices,
+        elsewhere,
+        resumed,
+        recorded,
+        waits,
+        memory_kept,
+        full_device,
+    )
     for check in each:
         try:
             yield {"row": check.__name__, **check(sizes)}
@@ -189,7 +208,13 @@ def _small(sizes: Sizes, **changes: Any) -> Any:
     """Make an estimator whose network alone forecasts, on the device."""
     from skinformer import InformerRegressor
 
-    parameters = {"seq_len": 48, "pred_len": 12, "d_model": 32, "max_iter": 4, "random_state": 0}
+    parameters = {
+        "seq_len": 48,
+        "pred_len": 12,
+        "d_model": 32,
+        "max_iter": 4,
+        "random_state": 0,
+    }
     parameters |= {"members": ["network"], "patch_len": 1, "device": device_type()}
     parameters |= {"d_model": 8, "seq_len": 24, "batch_size": 32} if sizes.tiny else {}
     return InformerRegressor(**(parameters | changes))
@@ -200,7 +225,10 @@ def causality(sizes: Sizes) -> dict[str, Any]:
     import numpy as np
 
     rows = wave(sizes.rows_of_checks)
-    end, later = len(rows) * 2 // 3, len(rows) * 2 // 3 + 4 * 12  # four blocks behind the fit
+    end, later = (
+        len(rows) * 2 // 3,
+        len(rows) * 2 // 3 + 4 * 12,
+    )  # four blocks behind the fit
     model = _small(sizes).fit(rows[:end])
     changed = rows.copy()
     changed[later:] += 100
@@ -242,7 +270,11 @@ def elsewhere(sizes: Sizes) -> dict[str, Any]:
         )
         done = subprocess.run(
             [sys.executable, "-c", code, folder],
-            env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": _python_path()},
+            env={
+                **os.environ,
+                "CUDA_VISIBLE_DEVICES": "",
+                "PYTHONPATH": _python_path(),
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -287,7 +319,12 @@ def resumed(sizes: Sizes) -> dict[str, Any]:
         again.fit(rows)
     off = float(np.abs(whole.predict(rows) - again.predict(rows)).max())
     losses = [float(model.history_["loss"].iloc[-1]) for model in (whole, again)]
-    return {"off by": off, "losses": losses, "epochs": len(again.history_), "right": off == 0}
+    return {
+        "off by": off,
+        "losses": losses,
+        "epochs": len(again.history_),
+        "right": off == 0,
+    }
 
 
 def recorded(sizes: Sizes) -> dict[str, Any]:
@@ -308,20 +345,30 @@ def recorded(sizes: Sizes) -> dict[str, Any]:
         losses = {}
         for optimizer in ("adamw", "muon"):
             for attention in ("dense", "probsparse"):
-                model = _small(sizes, optimizer=optimizer, attention=attention, dropout=0.0).fit(
-                    rows
-                )
-                losses[f"{optimizer}, {attention}"] = [round(x, 5) for x in model.history_["loss"]]
+                model = _small(
+                    sizes, optimizer=optimizer, attention=attention, dropout=0.0
+                ).fit(rows)
+                losses[f"{optimizer}, {attention}"] = [
+                    round(x, 5) for x in model.history_["loss"]
+                ]
         with plain_steps():
             plain = (
-                _small(sizes, attention="dense", dropout=0.0).fit(rows).history_["loss"].to_numpy()
+                _small(sizes, attention="dense", dropout=0.0)
+                .fit(rows)
+                .history_["loss"]
+                .to_numpy()
             )
     finally:
         trainer.RecordedStep.on_cuda = make
     off = float(np.abs(plain - losses["adamw, dense"]).max())
     replayed = [step.n_replayed for step in used]
     right = off < 0.02 and (device_type() == "cpu" or min(replayed, default=0) > 0)
-    return {"replayed": replayed, "losses": losses, "plain losses off by": off, "right": right}
+    return {
+        "replayed": replayed,
+        "losses": losses,
+        "plain losses off by": off,
+        "right": right,
+    }
 
 
 @contextmanager
@@ -351,7 +398,9 @@ def waits(sizes: Sizes) -> dict[str, Any]:
             warnings.simplefilter("always")
             torch.cuda.set_sync_debug_mode("warn")
             try:
-                _small(sizes, max_iter=2, batch_size=16, max_windows=16 * n_steps).fit(wave(1000))
+                _small(sizes, max_iter=2, batch_size=16, max_windows=16 * n_steps).fit(
+                    wave(1000)
+                )
             finally:
                 torch.cuda.set_sync_debug_mode("default")
         found = [each for each in caught if "synchroniz" in str(each.message)]
@@ -414,19 +463,29 @@ def full_device(sizes: Sizes) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------- how fast
 
 
-def timed_fit(length: int, width: int, sizes: Sizes, **changes: Any) -> dict[str, float]:
+def timed_fit(
+    length: int, width: int, sizes: Sizes, **changes: Any
+) -> dict[str, float]:
     """Time training steps of a whole fit: ms a step, windows a second, GB at most."""
     from skinformer import InformerRegressor
 
-    parameters = step_parameters(length, width, sizes) | {"device": device_type()} | changes
+    parameters = (
+        step_parameters(length, width, sizes) | {"device": device_type()} | changes
+    )
     n_steps = sizes.n_steps(length)
     n_windows = parameters["batch_size"] * n_steps
     rows = wave(length + parameters["pred_len"] + n_windows)
     found: dict[str, float] = {}
     with peak_memory(found):
-        model = InformerRegressor(**parameters, max_iter=4, max_windows=n_windows).fit(rows)
+        model = InformerRegressor(**parameters, max_iter=4, max_windows=n_windows).fit(
+            rows
+        )
     seconds = sorted(model.history_["seconds"].iloc[1:])[1] / n_steps
-    return {"ms": 1e3 * seconds, "windows/s": parameters["batch_size"] / seconds, **found}
+    return {
+        "ms": 1e3 * seconds,
+        "windows/s": parameters["batch_size"] / seconds,
+        **found,
+    }
 
 
 def busy_share(length: int, width: int, sizes: Sizes, **changes: Any) -> float:
@@ -443,7 +502,9 @@ def busy_share(length: int, width: int, sizes: Sizes, **changes: Any) -> float:
         for event in profiled.profiler.kineto_results.events()
         if event.device_type() == torch.autograd.DeviceType.CUDA
     )
-    spans = spans[len(spans) // 2 : len(spans) * 19 // 20]  # behind the first epoch, and recorded
+    spans = spans[
+        len(spans) // 2 : len(spans) * 19 // 20
+    ]  # behind the first epoch, and recorded
     busy, end = 0, spans[0][0]
     for start, stop in spans:
         busy += max(0, stop - max(start, end))
@@ -539,14 +600,19 @@ def published(sizes: Sizes) -> Iterator[Finding]:
                     row = f"length {length}, width {width}: {name}, {precision}"
                     found: dict[str, float] = {}
                     try:
-                        step = peers.training_step(make, common, device_type(), precision)
+                        step = peers.training_step(
+                            make, common, device_type(), precision
+                        )
                         with peak_memory(found):
                             seconds = seconds_of(partial(_repeat, step, 5), 3) / 5
                     except ImportError as error:
                         yield {"row": row, "absent": str(error)}
                         continue
                     except Exception as error:  # memory may not suffice
-                        yield {"row": row, "fault": f"{type(error).__name__}: {error}"[:300]}
+                        yield {
+                            "row": row,
+                            "fault": f"{type(error).__name__}: {error}"[:300],
+                        }
                         continue
                     yield {"row": row, "ms": 1e3 * seconds, **found}
 
@@ -559,12 +625,26 @@ def _repeat(work: Callable[[], Any], n: int) -> None:
 
 def marked_tests(sizes: Sizes) -> Iterator[Finding]:
     """Run the tests that are marked `cuda`."""
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "cuda",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += ["-x"] if sizes.tiny else []
     files = ["tests/estimators/test_cuda.py", "tests/training/test_trainer.py"]
     env = {**os.environ, "PYTHONPATH": _python_path()}
     done = subprocess.run(
-        [*command, *files], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        [*command, *files],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     lines = done.stdout.strip().splitlines()
     faults = [line for line in lines if line.startswith(("FAILED", "ERROR", "E  "))]
@@ -588,7 +668,10 @@ def fits(sizes: Sizes) -> Iterator[Finding]:
     yield {"row": "first fit of a process, small", "s": time.perf_counter() - started}
     for name, (make, changes) in cases.items():
         for device in dict.fromkeys((device_type(), "cpu")):
-            yield {"row": f"{name}, {device}", **_whole_fit(*make(sizes), device=device, **changes)}
+            yield {
+                "row": f"{name}, {device}",
+                **_whole_fit(*make(sizes), device=device, **changes),
+            }
 
 
 def _whole_fit(rows: Any, later: Any, **parameters: Any) -> dict[str, Any]:
@@ -612,7 +695,8 @@ def _whole_fit(rows: Any, later: Any, **parameters: Any) -> dict[str, Any]:
         "predict, s": done - forecast,
         "error": float(errors.mean()),
         "parts": {
-            name: round(float(s), 2) for name, s in model.fit_times_[["part", "seconds"]].to_numpy()
+            name: round(float(s), 2)
+            for name, s in model.fit_times_[["part", "seconds"]].to_numpy()
         },
         "n_forecast": len(found),
     }
@@ -640,7 +724,9 @@ def _panel(sizes: Sizes) -> tuple[Any, Any]:
     n_days = 228
     days = pd.date_range("2024-01-01", periods=n_days, freq="D")
     rng = np.random.default_rng(0)
-    week = np.sin(np.arange(n_days)[:, None] * 2 * np.pi / 7 + rng.uniform(0, 6, sizes.series))
+    week = np.sin(
+        np.arange(n_days)[:, None] * 2 * np.pi / 7 + rng.uniform(0, 6, sizes.series)
+    )
     level = rng.uniform(5, 50, sizes.series)
     values = level * (1 + 0.3 * week + rng.normal(0, 0.1, (n_days, sizes.series)))
     names = [f"s{i}" for i in range(sizes.series)]
@@ -664,7 +750,9 @@ PARTS: dict[str, tuple[Callable[[Sizes], Iterator[Finding]], float]] = {
 
 
 def _python_path() -> str:
-    return os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(
+        os.pathsep
+    )
 
 
 # ---------------------------------------------------------------------------------- one call
@@ -684,7 +772,9 @@ def run_parts(names: list[str], sizes: Sizes) -> None:
             for finding in PARTS[name][0](sizes):
                 _print({"part": name, **finding})
         except Exception:  # the next part may do
-            _print({"part": name, "row": "fault", "fault": traceback.format_exc()[-2000:]})
+            _print(
+                {"part": name, "row": "fault", "fault": traceback.format_exc()[-2000:]}
+            )
         _print({"part": "seconds", "row": name, "s": time.perf_counter() - started})
 
 
@@ -727,17 +817,28 @@ class Report:
 def _sentence(finding: Finding) -> str:
     """Write a finding as a line: its part, its row, and what was found."""
     values = {k: v for k, v in finding.items() if k not in ("part", "row")}
-    cells = [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()]
+    cells = [
+        f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}"
+        for k, v in values.items()
+    ]
     return f"{finding['part']} | {finding['row']} | " + "; ".join(cells)
 
 
 def main(arguments: list[str]) -> int:
     """Run all parts, each under its share of the minutes, and write what they find."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--minutes", type=float, default=8.0, help="of all parts together")
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=8.0, help="of all parts together"
+    )
     parser.add_argument("--out", type=Path, help="JSON file")
-    parser.add_argument("--tiny", action="store_true", help="a minute's worth, on a CPU, too")
+    parser.add_argument(
+        "--tiny", action="store_true", help="a minute's worth, on a CPU, too"
+    )
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
@@ -749,7 +850,10 @@ def main(arguments: list[str]) -> int:
     for name in waiting:
         report.add({"part": name, "row": "not run", "fault": "no time was left"})
     return int(
-        any("fault" in finding or finding.get("right") is False for finding in report.findings)
+        any(
+            "fault" in finding or finding.get("right") is False
+            for finding in report.findings
+        )
     )
 
 
@@ -757,7 +861,13 @@ def _run_until_late(
     names: list[str], report: Report, *, ends: float, options: argparse.Namespace
 ) -> list[str]:
     """Run parts in a process; stop it where one exceeds its limit, and return those that wait."""
-    command = [sys.executable, __file__, "--child", *names, *(["--tiny"] if options.tiny else [])]
+    command = [
+        sys.executable,
+        __file__,
+        "--child",
+        *names,
+        *(["--tiny"] if options.tiny else []),
+    ]
     env = {**os.environ, "PYTHONPATH": _python_path(), "PYTHONUNBUFFERED": "1"}
     if options.tiny:
         env |= {"CUDA_VISIBLE_DEVICES": ""}
@@ -773,7 +883,11 @@ def _run_until_late(
         except queue.Empty:
             os.killpg(child.pid, signal.SIGKILL)  # with what it has started
             report.add(
-                {"part": running or waiting[0], "row": "stopped", "fault": "it took too long"}
+                {
+                    "part": running or waiting[0],
+                    "row": "stopped",
+                    "fault": "it took too long",
+                }
             )
             return waiting if running else waiting[1:]
         if not line:
@@ -787,7 +901,9 @@ def _run_until_late(
         else:
             report.add(finding)
     if child.wait():
-        report.add({"part": running or waiting[0], "row": "ended", "fault": "its process died"})
+        report.add(
+            {"part": running or waiting[0], "row": "ended", "fault": "its process died"}
+        )
         return waiting if running else waiting[1:]
     return waiting
 

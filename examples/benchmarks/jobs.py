@@ -61,9 +61,15 @@ def step(size: str, precision: str) -> dict[str, float]:
     before = _warm_up()
     n_steps = STEPS[size] // 4
     model = InformerRegressor(
-        **COMMON, **SIZES[size], precision=precision, max_iter=6, max_windows=32 * n_steps
+        **COMMON,
+        **SIZES[size],
+        precision=precision,
+        max_iter=6,
+        max_windows=32 * n_steps,
     ).fit(make_wave(8640))
-    seconds = model.history_["seconds"].iloc[1:].median()  # of five epochs, after a first one
+    seconds = (
+        model.history_["seconds"].iloc[1:].median()
+    )  # of five epochs, after a first one
     return {"ms": 1e3 * seconds / n_steps, "mb": peak_mb() - before}
 
 
@@ -75,7 +81,9 @@ def predict(size: str) -> dict[str, float]:
     from skinformer import InformerRegressor
 
     wave = make_wave(4096)
-    model = InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(wave)
+    model = InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(
+        wave
+    )
     origins = np.arange(96, 96 + 3200)
     seconds = _faster_half(lambda: forecast_windows(model, wave, origins), 4)
     return {"per_s": len(origins) / seconds}
@@ -110,11 +118,17 @@ def attention(kind: str, length: str, mask: str) -> dict[str, float]:
 def import_(what: str) -> dict[str, float]:
     """Time imports; torch and matplotlib must not come along."""
     seconds = 0.0
-    for name in ("pandas", "sklearn.base", *(["skinformer"] if what == "skinformer" else [])):
+    for name in (
+        "pandas",
+        "sklearn.base",
+        *(["skinformer"] if what == "skinformer" else []),
+    ):
         started = time.perf_counter()
         importlib.import_module(name)
         # Of skinformer only what it adds: the rest varies more than that from run to run.
-        seconds = time.perf_counter() - started + (0 if name == "skinformer" else seconds)
+        seconds = (
+            time.perf_counter() - started + (0 if name == "skinformer" else seconds)
+        )
     heavy = {"torch", "matplotlib"} & set(sys.modules)
     return {"s": seconds, "modules": len(sys.modules), "heavy": len(heavy)}
 
@@ -138,7 +152,9 @@ def save(path: str) -> dict[str, float]:
     from skinformer.datasets import load_auckland_pedestrians
 
     counts = load_auckland_pedestrians()[["45 Queen Street"]][:2016]
-    model = InformerRegressor("45 Queen Street", seq_len=168, pred_len=24, random_state=0)
+    model = InformerRegressor(
+        "45 Queen Street", seq_len=168, pred_len=24, random_state=0
+    )
     model.fit(counts).save(path)
     return {"mb": Path(path).stat().st_size / 1e6}
 
@@ -200,7 +216,9 @@ def fit(table: str, members: str) -> dict[str, float]:
     out = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - used}
     if table == "levels":
         found = model.predict_proba(rows.later)
-        came = found[np.arange(len(found)), model.classes_.searchsorted(rows.later.iloc[:, 0])]
+        came = found[
+            np.arange(len(found)), model.classes_.searchsorted(rows.later.iloc[:, 0])
+        ]
         return out | {"error": float(-np.log(came).mean())}
     result = backtest(model, rows.later).dropna(subset=["actual", "forecast"])
     return out | {"error": float((result["actual"] - result["forecast"]).abs().mean())}
@@ -219,7 +237,9 @@ def unit() -> dict[str, float]:
     return {"s": time.perf_counter() - started, "cpu_s": time.process_time() - used}
 
 
-def parts(rows: str, columns: str, series: str, seq_len: str, pred_len: str) -> dict[str, float]:
+def parts(
+    rows: str, columns: str, series: str, seq_len: str, pred_len: str
+) -> dict[str, float]:
     """Fit defaults but for five epochs to hourly waves, one column the target: CPU-s by part."""
     import pandas as pd
 
@@ -235,7 +255,9 @@ def parts(rows: str, columns: str, series: str, seq_len: str, pred_len: str) -> 
     frame = pd.concat(waves, keys=range(n_series)) if n_series > 1 else waves[0]
     lengths = {"seq_len": int(seq_len), "pred_len": int(pred_len)}
     model = InformerRegressor("y", max_iter=5, random_state=0, **lengths).fit(frame)
-    spent: dict[str, float] = model.fit_times_.set_index("part")["cpu_seconds"].to_dict()
+    spent: dict[str, float] = model.fit_times_.set_index("part")[
+        "cpu_seconds"
+    ].to_dict()
     return {**spent, "all": sum(spent.values()), "mb": peak_mb() - before}
 
 
@@ -285,16 +307,27 @@ def floor(size: str, precision: str) -> dict[str, float]:
     def counting(self: Any, *inputs: Any) -> Any:
         with FlopCounterMode(display=False) as counter:
             out = forward(self, *inputs)
-        counted.append(3 * counter.get_total_flops())  # the backward pass costs twice the forward
+        counted.append(
+            3 * counter.get_total_flops()
+        )  # the backward pass costs twice the forward
         return out
 
     Informer.forward = counting  # type: ignore[method-assign]
-    InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(make_wave(512))
+    InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(
+        make_wave(512)
+    )
     width = SIZES[size]["d_model"]
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    x, w = torch.randn(32 * 96, width, dtype=dtype), torch.randn(width, 4 * width, dtype=dtype)
+    x, w = (
+        torch.randn(32 * 96, width, dtype=dtype),
+        torch.randn(width, 4 * width, dtype=dtype),
+    )
     rate = 2 * x.numel() * 4 * width / _faster_half(lambda: x @ w, 50)
-    return {"gflop": counted[0] / 1e9, "rate": rate / 1e9, "ms": 1e3 * counted[0] / rate}
+    return {
+        "gflop": counted[0] / 1e9,
+        "rate": rate / 1e9,
+        "ms": 1e3 * counted[0] / rate,
+    }
 
 
 def _warm_up() -> float:

@@ -50,7 +50,9 @@ def measure_series(n=2000, months=60):
     model = InformerRegressor("sold", seq_len=36, pred_len=6, random_state=0)
     found = {"fit on 500 series": cpu_seconds(lambda: model.fit(panel.loc[:499]))}
     rest = panel.loc[500:]
-    found["forecast of 1000 series"] = cpu_seconds(lambda: model.forecast(rest, horizon=6)) / 1.5
+    found["forecast of 1000 series"] = (
+        cpu_seconds(lambda: model.forecast(rest, horizon=6)) / 1.5
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "m.skinformer")
         model.save(path, history="context")
@@ -58,12 +60,17 @@ def measure_series(n=2000, months=60):
         file = Path(folder, "rows.parquet")
         table = panel.reset_index(names=["series", "time"])
         found["read and write of 1000 series"] = (
-            cpu_seconds(lambda: (table.to_parquet(file), pd.read_parquet(file))) * 1000 / n
+            cpu_seconds(lambda: (table.to_parquet(file), pd.read_parquet(file)))
+            * 1000
+            / n
         )
     begin = (
-        "import time; from skinformer import InformerRegressor as R; R; print(time.process_time())"
+        "import time; from skinformer import InformerRegressor as R; R; "
+        "print(time.process_time())"
     )
-    done = subprocess.run([sys.executable, "-c", begin], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", begin], capture_output=True, text=True, check=True
+    )
     return {**found, "start of a worker": float(done.stdout)}
 
 
@@ -74,7 +81,10 @@ def main():
         "one street, default": measure_fit(street),
         "monthly series": measure_series(),
     }.items():
-        print(f"{name}: " + "  ".join(f"{key} {value:.4g}" for key, value in found.items()))
+        print(
+            f"{name}: "
+            + "  ".join(f"{key} {value:.4g}" for key, value in found.items())
+        )
 
 
 if __name__ == "__main__":

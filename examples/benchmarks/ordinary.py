@@ -237,7 +237,9 @@ class Cell:
         rng = np.random.default_rng([seed, n_rows, *map(ord, name)])
         steps = np.arange(n_rows + frequency.horizon)
         start = "2018-01-01" if frequency.season < 96 else "2025-01-06"
-        index = pd.date_range(start, periods=len(steps), freq=frequency.name, name="time")
+        index = pd.date_range(
+            start, periods=len(steps), freq=frequency.name, name="time"
+        )
         rows, truths = {}, {}
         for i in range(self.n_series):
             y = SHAPES[self.shape](Draw(steps, n_rows, frequency, rng))
@@ -245,7 +247,9 @@ class Cell:
             if self.n_series > 1:
                 y = y * 10 ** rng.uniform(-1, 2)
                 first = int(rng.integers(0, max(n_rows // 3, 1))) if i % 3 == 2 else 0
-            rows[f"series {i}"] = pd.DataFrame({"y": y[first:n_rows]}, index=index[first:n_rows])
+            rows[f"series {i}"] = pd.DataFrame(
+                {"y": y[first:n_rows]}, index=index[first:n_rows]
+            )
             truths[f"series {i}"] = y[n_rows:]
         if self.n_series == 1:
             return rows["series 0"], truths
@@ -262,7 +266,9 @@ def make_cells(kinds: list[str]) -> list[Cell]:
             too_few = shape in NEED_ROWS and n_rows < 2 * frequency.season + 6
             if too_few or (kind == "panel" and not 8 <= n_rows <= 400):
                 continue
-            cells.append(Cell(frequency, shape, n_rows, N_SERIES if kind == "panel" else 1))
+            cells.append(
+                Cell(frequency, shape, n_rows, N_SERIES if kind == "panel" else 1)
+            )
     return cells
 
 
@@ -332,7 +338,9 @@ def run(cell: Cell, seeds: list[int], settings: dict[str, Any]) -> dict[str, Any
             errors.append(np.abs(at_step - truth)[known].mean() / unit)
             covered.append(((truth >= low) & (truth <= high))[known].mean())
             simple = simple_forecasts(past, season, horizon)
-            rivals.append({k: np.abs(v - truth)[known].mean() / unit for k, v in simple.items()})
+            rivals.append(
+                {k: np.abs(v - truth)[known].mean() / unit for k, v in simple.items()}
+            )
     means = pd.DataFrame(rivals).mean(skipna=False)
     return {
         "frequency": cell.frequency.name,
@@ -356,8 +364,12 @@ def relate(cells: pd.DataFrame) -> pd.DataFrame:
         logs = (rows[names] + NEGLIGIBLE).map(np.log)
         ranked = logs.sub(logs.mean(axis=1), axis=0).mean().sort_values().index
         order = [RIGHT[shape], *ranked] if shape in RIGHT else [*ranked]
-        best = rows[order].bfill(axis=1).iloc[:, 0]  # the first of them that could be had
-        related.loc[rows.index, "ratio"] = (rows["error"] + NEGLIGIBLE) / (best + NEGLIGIBLE)
+        best = (
+            rows[order].bfill(axis=1).iloc[:, 0]
+        )  # the first of them that could be had
+        related.loc[rows.index, "ratio"] = (rows["error"] + NEGLIGIBLE) / (
+            best + NEGLIGIBLE
+        )
     return related
 
 
@@ -366,7 +378,9 @@ def geometric_mean(ratios: pd.Series) -> float:
     return float(np.exp(np.log(ratios.dropna()).mean()))
 
 
-def measure(cells: list[Cell], seeds: list[int], n_jobs: int = 1, **settings: Any) -> pd.DataFrame:
+def measure(
+    cells: list[Cell], seeds: list[int], n_jobs: int = 1, **settings: Any
+) -> pd.DataFrame:
     """Run cells, each in a process of its own where there are several jobs."""
     jobs = (delayed(run)(cell, seeds, settings) for cell in cells)
     return relate(pd.DataFrame(Parallel(n_jobs=n_jobs, batch_size=1)(jobs)))
@@ -375,7 +389,10 @@ def measure(cells: list[Cell], seeds: list[int], n_jobs: int = 1, **settings: An
 def report(cells: pd.DataFrame) -> str:
     """Return the tables as text."""
     table = cells.pivot_table(
-        index="shape", columns=["series", "frequency"], values="ratio", aggfunc=geometric_mean
+        index="shape",
+        columns=["series", "frequency"],
+        values="ratio",
+        aggfunc=geometric_mean,
     )
     long = cells[cells.seasons >= 2]
     short = cells[cells.seasons < 2]
@@ -400,9 +417,13 @@ def report(cells: pd.DataFrame) -> str:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n", maxsplit=1)[0]
+    )
     parser.add_argument("--kind", nargs="*", default=["table", "panel"])
-    parser.add_argument("--part", type=float, default=1.0, help="share of the cells, by chance")
+    parser.add_argument(
+        "--part", type=float, default=1.0, help="share of the cells, by chance"
+    )
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", help="a CSV file for all cells")

@@ -119,7 +119,10 @@ def transformers(common: dict[str, Any]) -> Built:
 
     def make_loss(n: int, device: str) -> Callable[[], Any]:
         past, future = common["seq_len"] + 1, common["pred_len"]
-        batch = {"past_values": torch.randn(n, past), "future_values": torch.randn(n, future)}
+        batch = {
+            "past_values": torch.randn(n, past),
+            "future_values": torch.randn(n, future),
+        }
         batch |= {"past_observed_mask": torch.ones(n, past)}
         batch |= {"past_time_features": torch.zeros(n, past, 1)}
         batch |= {"future_time_features": torch.zeros(n, future, 1)}
@@ -136,7 +139,10 @@ MODELS: dict[str, Callable[[dict[str, Any]], Built]] = {
 
 
 def training_step(
-    make: Callable[[dict[str, Any]], Built], common: dict[str, Any], device: str, precision: str
+    make: Callable[[dict[str, Any]], Built],
+    common: dict[str, Any],
+    device: str,
+    precision: str,
 ) -> Callable[[], None]:
     """Return a step of a model on ready windows: forward, backward, clipping and Adam."""
     import torch

@@ -52,19 +52,29 @@ class Table:
     def frame(self, values: np.ndarray, known: np.ndarray, stop: int) -> pd.DataFrame:
         """Give all rows before `stop` as the estimator takes them."""
         labels = pd.MultiIndex.from_product([range(len(values)), self.times[:stop]])
-        frame = pd.DataFrame({"y": values[:, :stop].ravel(), "known": known[:, :stop].ravel()})
+        frame = pd.DataFrame(
+            {"y": values[:, :stop].ravel(), "known": known[:, :stop].ravel()}
+        )
         frame.index = labels if len(values) > 1 else self.times[:stop]
         return frame
 
 
-def _cut(name: str, values: np.ndarray, known: np.ndarray, times: pd.Index, **sizes: int) -> Table:
+def _cut(
+    name: str, values: np.ndarray, known: np.ndarray, times: pd.Index, **sizes: int
+) -> Table:
     n_train, gap, n = sizes.pop("n_train"), sizes.pop("gap"), sizes.pop("n_origins")
     first = n_train + sizes["back"] + 1
     origins = tuple(range(first, first + gap * n, gap))
     stop = origins[-1] + sizes["pred_len"]
     times = pd.DatetimeIndex(times[:stop])
     return Table(
-        name, values[:, :stop], known[:, :stop], times, n_train=n_train, origins=origins, **sizes
+        name,
+        values[:, :stop],
+        known[:, :stop],
+        times,
+        n_train=n_train,
+        origins=origins,
+        **sizes,
     )
 
 
@@ -74,7 +84,9 @@ def tables() -> list[Table]:
     hours |= {"seq_len": 48, "pred_len": 24, "back": 30}
     busy = load_auckland_pedestrians()[["45 Queen Street"]].astype(float)
     weekend = (busy.index.dayofweek >= 5).astype(float)
-    bikes = pd.read_csv(DATA / "drivers/bike_sharing.csv.gz", index_col=0, parse_dates=True)
+    bikes = pd.read_csv(
+        DATA / "drivers/bike_sharing.csv.gz", index_col=0, parse_dates=True
+    )
     found = [
         _cut("counts", busy.to_numpy().T, weekend[None], busy.index, **hours),
         _cut(
@@ -117,7 +129,9 @@ def tables() -> list[Table]:
     ):
         long = pd.read_csv(DATA / f"panels/{name}.csv.gz")
         wide = long.pivot_table(index="series", columns="t", values="y").dropna()
-        wide = wide[(wide.iloc[:, : sizes["n_train"]] > 0).sum(axis=1) > sizes["n_train"] // 5][:n]
+        wide = wide[
+            (wide.iloc[:, : sizes["n_train"]] > 0).sum(axis=1) > sizes["n_train"] // 5
+        ][:n]
         times = pd.date_range("2020-01-01", periods=wide.shape[1], freq=freq)
         phase = times.month if freq == "MS" else times.dayofweek
         known = np.tile((phase.to_numpy() % 3).astype(float), (len(wide), 1))
@@ -147,14 +161,18 @@ class Ours:
         model = InformerRegressor("y", known_future=["known"], **sizes)
         self.model = model.fit(table.frame(values, known, table.n_train))
 
-    def forecast(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
+    def forecast(
+        self, values: np.ndarray, known: np.ndarray, origin: int
+    ) -> np.ndarray:
         """Forecast all series from an origin, (n_series, pred_len)."""
         values = values.copy()
         values[:, origin:] = np.nan
         stop = origin + self.table.pred_len
         frame = self.table.frame(values, known, stop)
         time = frame.index.get_level_values(-1)
-        forecast = self.model.forecast(frame[time >= self.table.times[self.table.n_train]])
+        forecast = self.model.forecast(
+            frame[time >= self.table.times[self.table.n_train]]
+        )
         return forecast["y"].to_numpy().reshape(len(values), -1)
 
 
@@ -164,33 +182,44 @@ class Lags:
     def __init__(self, table: Table, values: np.ndarray, known: np.ndarray) -> None:
         self.table = table
         origins = np.arange(table.seq_len, table.n_train - table.pred_len)
-        origins = origins[:: max(1, len(origins) * len(values) * table.pred_len // 20_000)]
+        origins = origins[
+            :: max(1, len(origins) * len(values) * table.pred_len // 20_000)
+        ]
         parts = [self._features(values, known, origin) for origin in origins]
         truth = [values[:, o : o + table.pred_len].ravel() for o in origins]
         try:
             from lightgbm import LGBMRegressor
 
-            model = LGBMRegressor(objective="l1", n_estimators=100, n_jobs=1, verbose=-1)
+            model = LGBMRegressor(
+                objective="l1", n_estimators=100, n_jobs=1, verbose=-1
+            )
         except ImportError:
             from sklearn.ensemble import HistGradientBoostingRegressor
 
             model = HistGradientBoostingRegressor(loss="absolute_error", max_iter=100)
         self.model = model.fit(np.concatenate(parts), np.concatenate(truth))
 
-    def _features(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
+    def _features(
+        self, values: np.ndarray, known: np.ndarray, origin: int
+    ) -> np.ndarray:
         season, pred_len = self.table.season, self.table.pred_len
         steps = np.arange(pred_len)
         last = values[:, origin - self.table.seq_len : origin]
         phase = origin + steps - season * (steps // season + 1)
         same = values[:, np.maximum(phase, 0)]
         shape = (len(values), pred_len)
-        parts = [np.broadcast_to(last[:, None], (*shape, last.shape[1])), same[..., None]]
+        parts = [
+            np.broadcast_to(last[:, None], (*shape, last.shape[1])),
+            same[..., None],
+        ]
         parts.append(known[:, origin : origin + pred_len, None])
         phases = (steps, (origin + steps) % season, (origin + steps) // season % 7)
         parts += [np.broadcast_to(each, shape)[..., None] for each in phases]
         return np.concatenate(parts, axis=2).reshape(shape[0] * pred_len, -1)
 
-    def forecast(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
+    def forecast(
+        self, values: np.ndarray, known: np.ndarray, origin: int
+    ) -> np.ndarray:
         """Forecast all series from an origin, (n_series, pred_len)."""
         forecast = self.model.predict(self._features(values, known, origin))
         return forecast.reshape(len(values), -1)
@@ -209,16 +238,24 @@ def error(model: Ours | Lags, table: Table, kind: str = "", place: str = "") -> 
             values = values.copy()
             values[::10] *= 1000
         elif place == "known ahead":
-            rows = slice(table.n_train + 1, origin) if kind == "unit" else slice(origin, origin + 6)
+            rows = (
+                slice(table.n_train + 1, origin)
+                if kind == "unit"
+                else slice(origin, origin + 6)
+            )
             known = spoil(known, kind, rows)
         if kind == "unit" and place != "known ahead":
             unit[::10] = 1000
         truth = table.values[:, origin : origin + table.pred_len]
-        errors.append(np.abs(model.forecast(values, known, origin) / unit - truth).mean())
+        errors.append(
+            np.abs(model.forecast(values, known, origin) / unit - truth).mean()
+        )
     return float(np.mean(errors))
 
 
-def measure(table: Table, make: type[Ours] | type[Lags]) -> dict[tuple[str, str], float]:
+def measure(
+    table: Table, make: type[Ours] | type[Lags]
+) -> dict[tuple[str, str], float]:
     """Measure all cells of a table, as ratios to the error without wild values."""
     clean = make(table, table.values, table.known)
     usual = error(clean, table)
@@ -244,10 +281,14 @@ def measure(table: Table, make: type[Ours] | type[Lags]) -> dict[tuple[str, str]
 
 def main() -> int:
     """Print a table for each of the four."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n", maxsplit=1)[0]
+    )
     parser.add_argument("names", nargs="*", help="of tables; all by default")
     parser.add_argument("--ours-only", action="store_true", help="no reference")
-    parser.add_argument("--members", nargs="*", help="of the estimator; ridges network is quicker")
+    parser.add_argument(
+        "--members", nargs="*", help="of the estimator; ridges network is quicker"
+    )
     options = parser.parse_args()
     Ours.members = options.members or "auto"
     warnings.simplefilter("ignore")
@@ -263,7 +304,9 @@ def main() -> int:
         rows.append("|---" * (len(places) + 1) + "|")
         for kind in KINDS:
             cells = [
-                " / ".join(f"{one[kind, p]:.2f}" if (kind, p) in one else "–" for one in both)
+                " / ".join(
+                    f"{one[kind, p]:.2f}" if (kind, p) in one else "–" for one in both
+                )
                 for p in places
             ]
             rows.append(f"| {kind} | " + " | ".join(cells) + " |")

@@ -37,7 +37,9 @@ class Runner:
         self.peer_python, self.n_runs, self.n_threads = peer_python, n_runs, n_threads
         self.raw: dict[str, list[Result]] = {}
 
-    def job(self, name: str, *, threads: int | None = None, peer: bool = False) -> Result:
+    def job(
+        self, name: str, *, threads: int | None = None, peer: bool = False
+    ) -> Result:
         """Run one job once and give the numbers it printed."""
         python = self.peer_python if peer else sys.executable
         threads = threads or self.n_threads
@@ -92,11 +94,20 @@ def steps(runner: Runner) -> list[list[Any]]:
         for name, one in (("neuralforecast", peer), ("transformers", other)):
             if one:
                 ratio = _ratio(one, peer, "ms")
-                rows.append([f"{name}, {size}", f"{one['ms']:.0f}", ratio, f"{one['mb']:.0f}"])
+                rows.append(
+                    [f"{name}, {size}", f"{one['ms']:.0f}", ratio, f"{one['mb']:.0f}"]
+                )
         for precision, one in zip(precisions, ours, strict=True):
             if one:
                 ratio = _ratio(one, peer, "ms")
-                rows.append([f"{size}, {precision}", f"{one['ms']:.0f}", ratio, f"{one['mb']:.0f}"])
+                rows.append(
+                    [
+                        f"{size}, {precision}",
+                        f"{one['ms']:.0f}",
+                        ratio,
+                        f"{one['mb']:.0f}",
+                    ]
+                )
     return rows
 
 
@@ -113,10 +124,14 @@ def predictions(runner: Runner) -> list[list[Any]]:
 
 def attention(runner: Runner) -> list[list[Any]]:
     """Compare ProbSparse with dense attention, forward and backward, on one thread."""
-    rows = [["attention, L", "mask", "ProbSparse ms (MB)", "SDPA ms (MB)", "times faster"]]
+    rows = [
+        ["attention, L", "mask", "ProbSparse ms (MB)", "SDPA ms (MB)", "times faster"]
+    ]
     for mask in ("none", "causal"):
         for length in (96, 192, 384, 768, 1536, 3072, 6144):
-            names = [f"attention {kind} {length} {mask}" for kind in ("probsparse", "sdpa")]
+            names = [
+                f"attention {kind} {length} {mask}" for kind in ("probsparse", "sdpa")
+            ]
             sparse, dense = runner.medians(names, threads=1)
             if not sparse or not dense:
                 continue
@@ -127,13 +142,19 @@ def attention(runner: Runner) -> list[list[Any]]:
 
 def start(runner: Runner) -> list[list[Any]]:
     """Measure imports, and the way from a new process to the first forecast."""
-    base, ours, quick = runner.medians(["import base", "import skinformer", "first-forecast"])
+    base, ours, quick = runner.medians(
+        ["import base", "import skinformer", "first-forecast"]
+    )
     if not (base and ours and quick):
         return [["start"]]
     return [
         ["start", "s", "modules"],
         ["import pandas, sklearn", f"{base['s']:.2f}", f"{base['modules']:.0f}"],
-        ["skinformer on top", f"{ours['s']:.4f}", f"{ours['modules'] - base['modules']:.0f}"],
+        [
+            "skinformer on top",
+            f"{ours['s']:.4f}",
+            f"{ours['modules'] - base['modules']:.0f}",
+        ],
         ["first forecast, bundled data, defaults", f"{quick['s']:.1f}", ""],
         ["of which everything but training", f"{quick['other_s']:.1f}", ""],
     ]
@@ -150,7 +171,11 @@ def saved(runner: Runner) -> list[list[Any]]:
     return [
         ["a saved model", "s", "ratio"],
         ["import torch, sklearn, pandas", f"{base['s']:.2f}", ""],
-        ["import skinformer, load, forecast", f"{ours['s']:.2f}", _ratio(ours, base, "s")],
+        [
+            "import skinformer, load, forecast",
+            f"{ours['s']:.2f}",
+            _ratio(ours, base, "s"),
+        ],
         ["load again", f"{ours['load_s']:.3f}", ""],
         ["forecast again", f"{ours['forecast_s']:.3f}", ""],
     ]
@@ -201,7 +226,10 @@ def members(runner: Runner) -> list[list[Any]]:
         if table != "levels":
             found = runner.medians([f"fit {table} {choice}" for choice in choices])
             whole = found[0]
-            cells = [f"{_cell(one, 'cpu_s', 1)} ({_ratio(one, whole, 'error')})" for one in found]
+            cells = [
+                f"{_cell(one, 'cpu_s', 1)} ({_ratio(one, whole, 'error')})"
+                for one in found
+            ]
             rows.append([table, *cells])
     return rows
 
@@ -217,7 +245,15 @@ def parts(runner: Runner) -> list[list[Any]]:
         ("seq_len", 384),
         ("pred_len", 96),
     ]
-    names = ["reading", "linear path", "classical", "trees", "network", "weights", "all"]
+    names = [
+        "reading",
+        "linear path",
+        "classical",
+        "trees",
+        "network",
+        "weights",
+        "all",
+    ]
     rows: list[list[Any]] = [["a default fit, CPU s", *names, "MB above imports"]]
     for what, n in [("rows", base["rows"]), *more]:
         sizes = base | {what: n}
@@ -249,7 +285,13 @@ def memory(runner: Runner) -> list[list[Any]]:
         if not one:
             continue
         share = f"{one['mb'] / one['input_mb']:.2f}"
-        rows.append([f"{name.split()[1]} x 8 rows, input {one['input_mb']:.0f}", one["mb"], share])
+        rows.append(
+            [
+                f"{name.split()[1]} x 8 rows, input {one['input_mb']:.0f}",
+                one["mb"],
+                share,
+            ]
+        )
     return rows
 
 
@@ -289,7 +331,9 @@ SECTIONS = {
 def _print(rows: list[list[Any]]) -> None:
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
-    sys.stdout.writelines("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in lines)
+    sys.stdout.writelines(
+        "| " + " | ".join(str(cell) for cell in row) + " |\n" for row in lines
+    )
     sys.stdout.write("\n")
     sys.stdout.flush()
 
@@ -298,8 +342,12 @@ def main() -> int:
     """Run the sections that were asked for, or `gpu.py` for ``run.py gpu``."""
     if sys.argv[1:2] == ["gpu"]:
         return gpu.main(sys.argv[2:])
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument(
+        "sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default"
+    )
     parser.add_argument("--peer-python", help="a Python that has the peers")
     parser.add_argument("--runs", type=int, default=5, help="of each job")
     parser.add_argument("--threads", type=int, default=2, help="of each process")
@@ -307,13 +355,17 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}")
-    runner = Runner(peer_python=options.peer_python, n_runs=options.runs, n_threads=options.threads)
+    runner = Runner(
+        peer_python=options.peer_python, n_runs=options.runs, n_threads=options.threads
+    )
     tables = {}
     for name in options.sections or SECTIONS:
         tables[name] = SECTIONS[name](runner)
         _print(tables[name])
         if options.output:  # after each, so that a stopped run keeps what it has
-            options.output.write_text(json.dumps({"tables": tables, "runs": runner.raw}, indent=2))
+            options.output.write_text(
+                json.dumps({"tables": tables, "runs": runner.raw}, indent=2)
+            )
     return 0
 
 

@@ -33,7 +33,9 @@ def streets() -> Table:
     holidays = load_auckland_holidays()
     n = 28 * DAY
     columns = {"target": list(counts), "known_future": list(holidays), "loss": "mae"}
-    return _cut(counts.join(holidays)[:-n], n, columns | {"seq_len": 14 * DAY, "pred_len": DAY})
+    return _cut(
+        counts.join(holidays)[:-n], n, columns | {"seq_len": 14 * DAY, "pred_len": DAY}
+    )
 
 
 def street() -> Table:
@@ -61,7 +63,12 @@ def bikes() -> Table:
     known = ["holiday", "workingday", "temp", "atemp", "hum", "windspeed"]
     rows[known] = rows[known].ffill()
     n = 60 * DAY
-    columns = {"target": "users", "known_future": known, "seq_len": 168, "pred_len": DAY}
+    columns = {
+        "target": "users",
+        "known_future": known,
+        "seq_len": 168,
+        "pred_len": DAY,
+    }
     return _cut(rows[["users", *known]][:-n], n, columns)
 
 
@@ -70,7 +77,9 @@ def stations() -> Table:
     rows = pd.read_csv(DATA / "long_panels/beijing_air.csv.gz", parse_dates=["time"])
     rows = rows.set_index(["station", "time"]).sort_index()
     known = ["temperature", "pressure", "dew_point", "rain", "wind_speed"]
-    rows[known] = rows.groupby(level=0)[known].transform(lambda x: x.interpolate().ffill().bfill())
+    rows[known] = rows.groupby(level=0)[known].transform(
+        lambda x: x.interpolate().ffill().bfill()
+    )
     times = rows.index.get_level_values(1)
     late = times > times.max() - pd.Timedelta(hours=60 * DAY)
     columns = {"target": "pm25", "known_future": known, "seq_len": 168, "pred_len": DAY}
@@ -90,7 +99,10 @@ def levels() -> Table:
     return Table(*parts, {"seq_len": 168, "pred_len": DAY})
 
 
-TABLES = {make.__name__: make for make in (streets, street, etth1, oil, bikes, stations, levels)}
+TABLES = {
+    make.__name__: make
+    for make in (streets, street, etth1, oil, bikes, stations, levels)
+}
 
 
 def lagged(table: Table) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
@@ -106,9 +118,13 @@ def lagged(table: Table) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
     n_later, parts = len(table.later) // _n_series(rows), []
     for number, target in enumerate(targets):
         own = rows[target].groupby(level=0) if rows.index.nlevels > 1 else rows[target]
-        part = pd.DataFrame({f"lag {lag}": own.shift(lag) for lag in lags}, index=rows.index)
+        part = pd.DataFrame(
+            {f"lag {lag}": own.shift(lag) for lag in lags}, index=rows.index
+        )
         times = pd.DatetimeIndex(rows.index.get_level_values(-1))
-        part = part.join(rows[known]).assign(hour=times.hour, weekday=times.dayofweek, what=number)
+        part = part.join(rows[known]).assign(
+            hour=times.hour, weekday=times.dayofweek, what=number
+        )
         late = times > times.max() - n_later * step_of(times)
         parts.append(part.assign(truth=rows[target], late=late))
     laid = pd.concat(parts)

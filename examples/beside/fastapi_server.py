@@ -59,7 +59,9 @@ model = train()
 @app.post("/forecast")
 def forecast(request: Request):
     """Forecast the rows without a count."""
-    rows = pd.DataFrame([row.model_dump() for row in request.rows]).astype({"count": float})
+    rows = pd.DataFrame([row.model_dump() for row in request.rows]).astype(
+        {"count": float}
+    )
     try:
         values = model.predict(rows)
     except (TypeError, ValueError) as error:  # the message says what to send instead

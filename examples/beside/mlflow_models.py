@@ -52,7 +52,9 @@ class Forecaster(mlflow.pyfunc.PythonModel):
 # %% Runs go to a folder here; a server's address would stand in its place.
 folder = tempfile.TemporaryDirectory()
 mlflow.set_tracking_uri(f"sqlite:///{folder.name}/runs.db")
-mlflow.create_experiment("streets", artifact_location=Path(folder.name, "artifacts").as_uri())
+mlflow.create_experiment(
+    "streets", artifact_location=Path(folder.name, "artifacts").as_uri()
+)
 mlflow.set_experiment("streets")
 
 target = "45 Queen Street"

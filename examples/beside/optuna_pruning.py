@@ -70,7 +70,9 @@ study.optimize(objective, n_trials=8)
 
 for trial in study.trials:
     last = max(trial.intermediate_values)
-    print(f"{trial.number}: {trial.state.name.lower()} after epoch {last}, {trial.params}")
+    print(
+        f"{trial.number}: {trial.state.name.lower()} after epoch {last}, {trial.params}"
+    )
 
 # %% Fit once more with what was found, now without the trial.
 best = InformerRegressor(

@@ -64,7 +64,9 @@ if __name__ == "__main__":
         tune_config=tune.TuneConfig(
             metric="validation_loss",
             mode="min",
-            scheduler=tune.schedulers.ASHAScheduler(max_t=4, grace_period=2, reduction_factor=2),
+            scheduler=tune.schedulers.ASHAScheduler(
+                max_t=4, grace_period=2, reduction_factor=2
+            ),
         ),
         run_config=tune.RunConfig(storage_path=folder.name, verbose=0),
     )

@@ -52,5 +52,8 @@ explainer = shap.PermutationExplainer(forecast_windows, background, seed=0)
 explained = explainer(window, max_evals=2 * window.shape[1] + 1, silent=True)
 effects = pd.Series(explained.values[0], names)
 print(effects.round(2).to_string())
-print("they add up to the forecast:", round(float(effects.sum() + explained.base_values[0]), 3))
+print(
+    "they add up to the forecast:",
+    round(float(effects.sum() + explained.base_values[0]), 3),
+)
 assert np.isclose(effects.sum() + explained.base_values[0], forecast_windows(window)[0])

@@ -26,7 +26,9 @@ with tempfile.TemporaryDirectory() as folder:
     skops.io.dump(model, path)
     requested = skops.io.get_untrusted_types(file=path)
     print("to be trusted:", requested)
-    loaded = skops.io.load(path, trusted=["skinformer.estimators.regressor.InformerRegressor"])
+    loaded = skops.io.load(
+        path, trusted=["skinformer.estimators.regressor.InformerRegressor"]
+    )
 
 assert np.array_equal(loaded.predict(counts), model.predict(counts))
 print("the same forecasts")

@@ -42,7 +42,8 @@ EARLY_LABELS = pd.Timestamp("2023-09-24 02:00"), pd.Timestamp("2023-10-01 05:00"
 N_EARLY_LABELS = 171
 
 OUTPUT = (
-    Path(__file__).resolve().parents[2] / "skinformer/datasets/data/auckland_pedestrians.csv.gz"
+    Path(__file__).resolve().parents[2]
+    / "skinformer/datasets/data/auckland_pedestrians.csv.gz"
 )
 
 
@@ -95,7 +96,8 @@ def on_the_true_hours(rows: pd.DataFrame) -> pd.DataFrame:
     early = clock != rows.index
     labels = rows.index[early]
     check(
-        len(labels) == N_EARLY_LABELS and clock[early].equals(labels + pd.Timedelta(hours=1)),
+        len(labels) == N_EARLY_LABELS
+        and clock[early].equals(labels + pd.Timedelta(hours=1)),
         f"{N_EARLY_LABELS} labels one hour early, the others right",
     )
     check(

@@ -16,7 +16,11 @@ weather = pd.Series(rng.normal(size=len(hours))).ewm(halflife=24).mean().to_nump
 temperature = np.arange(len(hours)) / 200 + weather - 3 * np.cos(clock)
 weekend = hours.day_of_week.to_numpy() >= 5
 load = 42 - 9 * np.cos(clock) - 4 * np.cos(2 * clock) - 7 * weekend - 0.6 * temperature
-frame = pd.DataFrame({"temperature": temperature, "load": load + rng.normal(size=len(hours))})
+frame = pd.DataFrame(
+    {"temperature": temperature, "load": load + rng.normal(size=len(hours))}
+)
 frame.insert(0, "time", hours.strftime("%d.%m.%Y %H:%M"))
 path = Path(__file__).with_name("load.csv")
-frame.to_csv(path, index=False, sep=";", decimal=",", float_format="%.1f", lineterminator="\n")
+frame.to_csv(
+    path, index=False, sep=";", decimal=",", float_format="%.1f", lineterminator="\n"
+)

@@ -18,7 +18,9 @@ from skinformer.timeline.arrays import Float64Array
 try:
     from chronos import BaseChronosPipeline, Chronos2Pipeline
 except ImportError as error:
-    raise ImportError("chronos is missing: pip install 'skinformer[chronos]'.") from error
+    raise ImportError(
+        "chronos is missing: pip install 'skinformer[chronos]'."
+    ) from error
 
 
 class ChronosForecaster(Adapter):
@@ -75,7 +77,11 @@ class ChronosForecaster(Adapter):
     @property
     def name(self) -> str:
         """The last part of the model's name, or the class of its pipeline."""
-        return Path(self.pipeline).name if self._is_named() else type(self.pipeline).__name__
+        return (
+            Path(self.pipeline).name
+            if self._is_named()
+            else type(self.pipeline).__name__
+        )
 
     @property
     def max_context(self) -> int:
@@ -94,13 +100,21 @@ class ChronosForecaster(Adapter):
     ) -> Float64Array:
         """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
         pipeline = self._loaded()
-        inputs: list[Any] = [torch.tensor(values[-self.max_context :]) for values in history]
-        if isinstance(pipeline, Chronos2Pipeline) and not (past is None and known is None):
+        inputs: list[Any] = [
+            torch.tensor(values[-self.max_context :]) for values in history
+        ]
+        if isinstance(pipeline, Chronos2Pipeline) and not (
+            past is None and known is None
+        ):
             inputs = beside_columns(inputs, horizon, past, known)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of horizons beyond its training's
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # of horizons beyond its training's
             found, _ = pipeline.predict_quantiles(inputs, horizon, pipeline.quantiles)
-        quantiles = np.stack([np.asarray(each, np.float64).reshape(horizon, -1) for each in found])
+        quantiles = np.stack(
+            [np.asarray(each, np.float64).reshape(horizon, -1) for each in found]
+        )
         return quantiles @ quantile_weights(pipeline.quantiles, levels, self.point)
 
     def _is_named(self) -> bool:
@@ -112,7 +126,11 @@ class ChronosForecaster(Adapter):
         return {**super().to_config(), "pipeline": str(self.pipeline)}
 
     def _loaded(self) -> Any:
-        return _load(str(self.pipeline), self.device) if self._is_named() else self.pipeline
+        return (
+            _load(str(self.pipeline), self.device)
+            if self._is_named()
+            else self.pipeline
+        )
 
 
 @lru_cache(maxsize=2)

@@ -13,7 +13,9 @@ from skinformer.timeline.arrays import Float64Array
 try:
     from fracast import FracastModel
 except ImportError as error:
-    raise ImportError("fracast is missing: pip install 'skinformer[fracast]'.") from error
+    raise ImportError(
+        "fracast is missing: pip install 'skinformer[fracast]'."
+    ) from error
 
 #: Observed values without which the model does not forecast.
 _FEWEST = 8

@@ -131,7 +131,9 @@ def forecast_each(
     array([[2., 2.]])
     """
     filled = [without_gaps(history) for history in histories]
-    calls = [delayed(_attempt)(forecast, values, gap + horizon) for values, gap in filled]
+    calls = [
+        delayed(_attempt)(forecast, values, gap + horizon) for values, gap in filled
+    ]
     answers = Parallel(n_jobs=n_jobs)(calls)
     found = np.empty((len(filled), horizon))
     errors = []
@@ -151,12 +153,16 @@ def forecast_each(
     return found
 
 
-def _attempt(forecast: OneForecast, values: Float64Array, n_steps: int) -> Float64Array | str:
+def _attempt(
+    forecast: OneForecast, values: Float64Array, n_steps: int
+) -> Float64Array | str:
     """Return forecasts, or the error that stands in their way as text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a library about one of many histories
-            return np.asarray(forecast(values, n_steps), dtype=np.float64).reshape(n_steps)
+            return np.asarray(forecast(values, n_steps), dtype=np.float64).reshape(
+                n_steps
+            )
     except Exception as error:  # each library has its own for what is too short
         return f"{type(error).__name__}: {error}"
 
@@ -239,5 +245,7 @@ def beside_columns(
         for j, column in enumerate([] if known is None else known[i].T):
             before[f"known {j}"] = column[:-horizon][-len(target) :]
             ahead[f"known {j}"] = column[-horizon:]
-        found.append({"target": target, "past_covariates": before, "future_covariates": ahead})
+        found.append(
+            {"target": target, "past_covariates": before, "future_covariates": ahead}
+        )
     return found

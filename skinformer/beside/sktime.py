@@ -87,9 +87,16 @@ class InformerForecaster(BaseForecaster):
         self.regressor = regressor
         super().__init__()
 
-    def _fit(self, y: pd.DataFrame, X: pd.DataFrame | None, fh: Any) -> InformerForecaster:  # noqa: ARG002
+    def _fit(
+        self,
+        y: pd.DataFrame,
+        X: pd.DataFrame | None,
+        fh: Any,  # noqa: ARG002
+    ) -> InformerForecaster:
         """Fit a clone."""
-        regressor = InformerRegressor() if self.regressor is None else clone(self.regressor)
+        regressor = (
+            InformerRegressor() if self.regressor is None else clone(self.regressor)
+        )
         rows = _side_by_side(y, X)
         names = list(rows.columns)
         n_known = len(names) - y.shape[1]
@@ -137,7 +144,9 @@ class InformerForecaster(BaseForecaster):
         if rows.index.nlevels == 1:
             new = time >= next_rows[0]
         else:
-            starts = pd.Series(next_rows.get_level_values(-1), next_rows.get_level_values(0))
+            starts = pd.Series(
+                next_rows.get_level_values(-1), next_rows.get_level_values(0)
+            )
             start = starts.reindex(rows.index.get_level_values(0))
             new = np.asarray(time >= start.array)
         if new.any():
@@ -178,10 +187,20 @@ class InformerForecaster(BaseForecaster):
         list of dict
             Parameters.
         """
-        small: Any = {"pred_len": 2, "d_model": 4, "n_heads": 2, "max_iter": 1, "random_state": 0}
+        small: Any = {
+            "pred_len": 2,
+            "d_model": 4,
+            "n_heads": 2,
+            "max_iter": 1,
+            "random_state": 0,
+        }
         return [
             {"regressor": InformerRegressor(seq_len=4, **small)},
-            {"regressor": InformerRegressor(seq_len=8, members=["ridges", "network"], **small)},
+            {
+                "regressor": InformerRegressor(
+                    seq_len=8, members=["ridges", "network"], **small
+                )
+            },
         ]
 
 

@@ -98,7 +98,9 @@ def _described(model: Any) -> dict[str, Any]:
     """Return class and parameters; models among these are described, too."""
     names = list(inspect.signature(type(model)).parameters)
     values = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    parameters = {name: _described(v) if _is_model(v) else v for name, v in values.items()}
+    parameters = {
+        name: _described(v) if _is_model(v) else v for name, v in values.items()
+    }
     return {"class": type(model).__name__, "parameters": parameters}
 
 

@@ -20,7 +20,10 @@ TEMPERATURES = _temperatures()
 
 
 def mixture_weights(
-    likelihood: Float64Array, weight: Float64Array, n_truths: float, prior_weights: Float64Array
+    likelihood: Float64Array,
+    weight: Float64Array,
+    n_truths: float,
+    prior_weights: Float64Array,
 ) -> Float64Array:
     """Find convex weights of forecasters at each step ahead, (pred_len, n_forecasters).
 

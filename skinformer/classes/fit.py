@@ -131,10 +131,14 @@ class ClassFit:
         n_windows = max(1, 8192 // self.pred_len)
         for start in range(0, len(origins), n_windows):
             chunk = slice(start, start + n_windows)
-            pairs = Pairs.of_windows(origins[chunk], begin[chunk], steps[chunk], self.pred_len)
+            pairs = Pairs.of_windows(
+                origins[chunk], begin[chunk], steps[chunk], self.pred_len
+            )
             of_pair = np.repeat(series[chunk], self.pred_len)
             for fit in self.targets:
-                forecasts = fit.probabilities(values, of_pair, pairs, clock)[: len(self.names)]
+                forecasts = fit.probabilities(values, of_pair, pairs, clock)[
+                    : len(self.names)
+                ]
                 shape = (len(forecasts), -1, self.pred_len, forecasts[0].shape[1])
                 y_pred[:, chunk, :, fit.group] = np.reshape(forecasts, shape)
         return y_pred
@@ -197,7 +201,11 @@ def _read_truths(
     weight = np.ones(len(columns))
     if timeline.weight is not None:
         weight = timeline.weight[:, group.start].astype(np.float64)
-    known = np.full(len(columns), fill_value=True) if missing is None else ~missing[:, group.start]
+    known = (
+        np.full(len(columns), fill_value=True)
+        if missing is None
+        else ~missing[:, group.start]
+    )
     end = timeline.first_row[1:] if stop is None else stop
     before_end = np.arange(len(columns)) < end[timeline.series]
     return _Truths(
@@ -260,14 +268,20 @@ def _fit_season(
     )
 
 
-def _fit_transitions(timeline: Timeline, truths: _Truths, pred_len: int) -> frequencies.Transitions:
+def _fit_transitions(
+    timeline: Timeline, truths: _Truths, pred_len: int
+) -> frequencies.Transitions:
     """Fit transitions to the truths that may be learnt."""
     weight = np.where(truths.usable, truths.weight, 0.0)
     begin = truths.begin[timeline.series]
-    return frequencies.fit_transitions(truths.columns, weight, truths.known, begin, pred_len)
+    return frequencies.fit_transitions(
+        truths.columns, weight, truths.known, begin, pred_len
+    )
 
 
-def _draw(timeline: Timeline, columns: Columns, truths: _Truths, seed: int, n_most: int) -> Pairs:
+def _draw(
+    timeline: Timeline, columns: Columns, truths: _Truths, seed: int, n_most: int
+) -> Pairs:
     """Draw pairs among truths that have a known row before them."""
     rows = np.flatnonzero(truths.usable)
     rows = rows[rows > truths.begin[timeline.series[rows]]]
@@ -276,7 +290,11 @@ def _draw(timeline: Timeline, columns: Columns, truths: _Truths, seed: int, n_mo
 
 
 def _fit_logistic(
-    timeline: Timeline, fit: TargetFit, truths: _Truths, pairs: Pairs, made: Float64Array
+    timeline: Timeline,
+    fit: TargetFit,
+    truths: _Truths,
+    pairs: Pairs,
+    made: Float64Array,
 ) -> Logistic:
     """Fit the logistic map to some pairs, whose frequencies do without their block of time."""
     every = -(-len(made) // _LOGISTIC_PAIRS)
@@ -285,7 +303,9 @@ def _fit_logistic(
     usable = np.flatnonzero(truths.usable)
     blocks = frequencies.time_blocks(timeline.steps_of(usable))
     block = blocks[np.searchsorted(usable, rows)]
-    simple = fit.simple(timeline.values, timeline.series_of(rows), pairs, timeline.clock, block)
+    simple = fit.simple(
+        timeline.values, timeline.series_of(rows), pairs, timeline.clock, block
+    )
     features = _stacked(made[::every], simple)
     n_classes = truths.columns.shape[1]
     truth = np.eye(n_classes)[truths.number[rows]]

@@ -32,7 +32,11 @@ class Frequencies:
     level: Float64Array
 
     def probabilities(
-        self, steps: IntArray, series: IntArray, clock: Clock, block: IntArray | int = -1
+        self,
+        steps: IntArray,
+        series: IntArray,
+        clock: Clock,
+        block: IntArray | int = -1,
     ) -> Float64Array:
         """Forecast steps, (n, n_classes), without the truths of a block; -1 for with all."""
         unseen = self.table.shape[1] - 1
@@ -90,14 +94,22 @@ def fit_frequencies(
 
 
 def _smooth(
-    counts: Float64Array, around: Float64Array, places: tuple[IntArray, ...], weight: Float64Array
+    counts: Float64Array,
+    around: Float64Array,
+    places: tuple[IntArray, ...],
+    weight: Float64Array,
 ) -> tuple[float, Float64Array]:
     """Return the log likelihood and the probabilities of cells, by the prior that forecasts best.
 
     counts, around: of cells, without each block of time, and probabilities of the cells around.
     places: block, cell and class of each truth.
     """
-    priors = (2.0, 8.0, 32.0, 128.0)  # truths that the wider cell around a cell may count for
+    priors = (
+        2.0,
+        8.0,
+        32.0,
+        128.0,
+    )  # truths that the wider cell around a cell may count for
     tables = [_normalise(counts + prior * around) for prior in priors]
     gains = [float(weight @ np.log(table[places])) for table in tables]
     best = int(np.argmax(gains))
@@ -120,7 +132,11 @@ def _normalise(table: Float64Array) -> Float64Array:
 
 
 def _levels(
-    truth: IntArray, weight: Float64Array, series: IntArray, start: Float64Array, n_series: int
+    truth: IntArray,
+    weight: Float64Array,
+    series: IntArray,
+    start: Float64Array,
+    n_series: int,
 ) -> Float64Array:
     """Return how much likelier each class is in each series than in all."""
     level = np.ones((n_series + 1, len(start)))
@@ -141,7 +157,11 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[tuple[str, str]]
     span = np.ptp(clock.elapsed(np.array([0, 48])))
     step = float(span) / 48 / 60e6  # minutes
     if step < _DAY:
-        candidates += [("hour", ""), ("hour and weekday", "hour"), ("hour and weekend", "hour")]
+        candidates += [
+            ("hour", ""),
+            ("hour and weekday", "hour"),
+            ("hour and weekend", "hour"),
+        ]
     elif step < 7 * _DAY:
         candidates.append(("weekday", ""))
     candidates.append(("month", ""))
@@ -197,7 +217,11 @@ class Transitions:
 
 
 def fit_transitions(
-    columns: Float64Array, weight: Float64Array, known: BoolArray, begin: IntArray, pred_len: int
+    columns: Float64Array,
+    weight: Float64Array,
+    known: BoolArray,
+    begin: IntArray,
+    pred_len: int,
 ) -> Transitions:
     """Count classes by the class so many rows before, smoothed toward the frequency of all rows.
 
@@ -215,7 +239,9 @@ def fit_transitions(
         n_before = max(len(columns) - lag, 0)
         is_same_series = np.arange(n_before) >= begin[lag:]
         later = columns[lag:] * (weight[lag:] * is_same_series)[:, None]
-        counts = seen[:n_before].T @ later  # by the class that was seen so many rows before
+        counts = (
+            seen[:n_before].T @ later
+        )  # by the class that was seen so many rows before
         table[lag - 1, :-1] = _normalise(counts + prior * overall)
     return Transitions(table)
 

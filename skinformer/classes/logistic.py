@@ -34,7 +34,11 @@ class Logistic:
 
 
 def fit_logistic(
-    features: Float64Array, truth: Float64Array, weight: Float64Array, n_free: int, late: BoolArray
+    features: Float64Array,
+    truth: Float64Array,
+    weight: Float64Array,
+    n_free: int,
+    late: BoolArray,
 ) -> Logistic:
     """Fit a multinomial logistic map; NaN counts as the mean.
 
@@ -45,12 +49,16 @@ def fit_logistic(
     """
     mean, scale = _mean_and_scale(features)
     standardised = _standardise(features, mean, scale)
-    problem = _Problem(np.column_stack([standardised, np.ones(len(features))]), truth, weight)
+    problem = _Problem(
+        np.column_stack([standardised, np.ones(len(features))]), truth, weight
+    )
     # Of half the squared slopes, against the sum of log losses.
     of_slopes = np.ones(problem.features.shape[1])
     of_slopes[-1 - n_free :] = 0.01
     of_slopes[-1] = 0.0  # the intercept
-    penalties = [penalty * of_slopes for penalty in (30_000.0, 3000.0, 300.0, 30.0, 3.0)]
+    penalties = [
+        penalty * of_slopes for penalty in (30_000.0, 3000.0, 300.0, 30.0, 3.0)
+    ]
     best = penalties[-1]
     if late.any() and not late.all():
         best = _best_penalty(problem, penalties, late)
@@ -88,7 +96,9 @@ class _Problem(NamedTuple):
         gradient = product(self.features.T, self.weight[:, None] * errors)
         return -float(self.weight @ (logs * self.truth).sum(axis=1)), gradient
 
-    def solve(self, penalty: Float64Array, start: Float64Array | None = None) -> Float64Array:
+    def solve(
+        self, penalty: Float64Array, start: Float64Array | None = None
+    ) -> Float64Array:
         """Find the slopes of least loss and penalty, (n_features, n_classes)."""
         shape = self.features.shape[1], self.truth.shape[1]
         start = np.zeros(shape) if start is None else start
@@ -102,7 +112,9 @@ class _Problem(NamedTuple):
             return loss / total, (gradient + penalised).ravel() / total
 
         options = {"maxiter": 200, "ftol": 1e-8}
-        found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        found = minimize(
+            objective, start.ravel(), jac=True, method="L-BFGS-B", options=options
+        )
         return np.reshape(found.x, shape)
 
 
@@ -112,7 +124,9 @@ def _best_penalty(
     """Find the penalty under which early truths forecast late ones best."""
     early_problem, late_problem = problem.part(~late), problem.part(late)
     slopes, losses = None, []
-    for penalty in penalties:  # the strongest first: each solution is near the one before
+    for (
+        penalty
+    ) in penalties:  # the strongest first: each solution is near the one before
         slopes = early_problem.solve(penalty, slopes)
         losses.append(late_problem.loss(slopes)[0])
     return penalties[int(np.argmin(losses))]
@@ -125,6 +139,8 @@ def log_softmax(logits: Float64Array) -> Float64Array:
     return np.asarray(logits - np.log(total))
 
 
-def _standardise(features: Float64Array, mean: Float64Array, scale: Float64Array) -> Float64Array:
+def _standardise(
+    features: Float64Array, mean: Float64Array, scale: Float64Array
+) -> Float64Array:
     """Standardise features; a NaN becomes the mean."""
     return np.nan_to_num((features - mean) / scale, copy=False)

@@ -15,7 +15,13 @@ import numpy as np
 
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Ends, Past
-from skinformer.classical.profiles import around_level, at, last_values, nearest, place_means
+from skinformer.classical.profiles import (
+    around_level,
+    at,
+    last_values,
+    nearest,
+    place_means,
+)
 from skinformer.classical.smoothing import Grid, line, smooth
 from skinformer.classical.steps import without_step
 from skinformer.classical.windows import bounded
@@ -36,7 +42,12 @@ class _Rest(NamedTuple):
 
 #: Constants of smoothing: level, trend, damping.
 _LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
-_TRENDS = [(a, b, p) for p in (0.98, 0.9) for a in (0.1, 0.3, 0.6, 0.9) for b in (0.05, 0.2, 0.5)]
+_TRENDS = [
+    (a, b, p)
+    for p in (0.98, 0.9)
+    for a in (0.1, 0.3, 0.6, 0.9)
+    for b in (0.05, 0.2, 0.5)
+]
 _GRID = Grid.of(*_LEVELS, *_TRENDS)
 _OF_LEVELS, _OF_TRENDS = slice(len(_LEVELS)), slice(len(_LEVELS), None)
 #: What a season counts for beside the next one: in profiles around a level, and in those of two
@@ -58,7 +69,9 @@ def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
     return plain + [f"log {name}" for name, _ in _around_levels(past, seasons)]
 
 
-def forecast_candidates(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Float64Array:
+def forecast_candidates(
+    past: Past, seasons: tuple[int, ...], *, of_mean: bool
+) -> Float64Array:
     """
     Let every candidate forecast windows: (n, n_candidates, horizon).
 
@@ -118,7 +131,9 @@ def _on_values(
     yield from _around_levels(past, seasons)
 
 
-def _around_levels(past: Past, seasons: tuple[int, ...]) -> Iterator[tuple[str, Float64Array]]:
+def _around_levels(
+    past: Past, seasons: tuple[int, ...]
+) -> Iterator[tuple[str, Float64Array]]:
     """Yield levels and trends alone, below each season's profile, and below both."""
     each = [_Rest("", past, np.zeros((len(past.values), past.horizon)), None)]
     for season in seasons:
@@ -137,13 +152,20 @@ def _around_levels(past: Past, seasons: tuple[int, ...]) -> Iterator[tuple[str, 
         part = slice(i * len(past.values), (i + 1) * len(past.values))
         for name, forecast in levels.items():
             whole = forecast[part] + one.wave
-            yield f"{name}{one.name}", whole if one.able is None else _only(one.able, whole)
+            yield (
+                f"{name}{one.name}",
+                whole if one.able is None else _only(one.able, whole),
+            )
 
 
 def _levels(past: Past) -> Named:
     """Go on from the level of windows without a season."""
     steps = np.arange(1.0, past.horizon + 1)
-    states, straight, ends = smooth(past.values, _GRID), line(past.values), Ends.of(past)
+    states, straight, ends = (
+        smooth(past.values, _GRID),
+        line(past.values),
+        Ends.of(past),
+    )
     levels, trends = states.some(_OF_LEVELS), states.some(_OF_TRENDS)
     level = levels.likely(levels.level)[:, None]
     reach = np.cumsum(_GRID.phi[_OF_TRENDS, None] ** steps, axis=1)
@@ -158,7 +180,9 @@ def _levels(past: Past) -> Named:
     }
 
 
-def _without(past: Past, season: int, profile: Float64Array) -> tuple[Past, Float64Array]:
+def _without(
+    past: Past, season: int, profile: Float64Array
+) -> tuple[Past, Float64Array]:
     """Take a profile off windows, and tell what it adds to the steps ahead."""
     now, ahead = past.places(season)
     return past.replaced(past.values - at(profile, now)), at(profile, ahead)
@@ -167,7 +191,9 @@ def _without(past: Past, season: int, profile: Float64Array) -> tuple[Past, Floa
 def _shrunk_means(rest: Past, season: int) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
-    means = np.nan_to_num(place_means(rest.replaced(rest.values - middle), season, _OF_TWO))
+    means = np.nan_to_num(
+        place_means(rest.replaced(rest.values - middle), season, _OF_TWO)
+    )
     n_seasons = (rest.n_rows - Ends.of(rest).first) / season
     return means * (n_seasons / (1 + n_seasons))[:, None]
 
@@ -175,7 +201,9 @@ def _shrunk_means(rest: Past, season: int) -> Float64Array:
 def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
     """Return which windows hold so many seasons, and rows enough for a profile, (n,)."""
     rows = past.n_rows - Ends.of(past).first
-    return np.asarray((rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST))
+    return np.asarray(
+        (rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST)
+    )
 
 
 def _only(able: BoolArray, forecast: Float64Array) -> Float64Array:

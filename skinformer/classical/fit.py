@@ -124,7 +124,9 @@ class Candidates:
             NaN where a candidate cannot forecast a window.
         """
         order = np.argsort(past.known.argmax(axis=1), kind="stable")
-        size = min(_BATCH, max(1, _BATCH_VALUES // (len(self.names) * self.sizes.pred_len)))
+        size = min(
+            _BATCH, max(1, _BATCH_VALUES // (len(self.names) * self.sizes.pred_len))
+        )
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
@@ -192,13 +194,19 @@ class ClassicalFit:
         known = windows.known & real & alive
         blind = ~known.any(axis=1)  # what is filled is better than nothing
         known[blind] = real[blind]
-        past = Past(np.where(known, windows.past, np.nan), windows.clock.wall_steps(steps))
+        past = Past(
+            np.where(known, windows.past, np.nan), windows.clock.wall_steps(steps)
+        )
         filled = padded(windows.past, windows.length)
         never = np.where(held, self.never_negative[owner], self.never_negative.all())
         floor = never & (filled.min(axis=1) >= 0)  # later rows may be below zero
         out = np.empty((len(filled), self.pred_len))
-        for rows, forecast in self.candidates.forecast(past, filled, windows.length, floor):
-            weights = np.where(held[rows, None], self.weights[owner[rows]], self.panel_weights)
+        for rows, forecast in self.candidates.forecast(
+            past, filled, windows.length, floor
+        ):
+            weights = np.where(
+                held[rows, None], self.weights[owner[rows]], self.panel_weights
+            )
             out[rows] = _joint(forecast, weights)
         return out
 
@@ -275,7 +283,10 @@ def _rows_before_begin(rows: SeriesRows) -> IntArray:
 
 def _with_a_row_more(rows: SeriesRows) -> SeriesRows:
     """Append a row, as the last series may hold none."""
-    columns = (np.append(column, 0) for column in (rows.values, rows.known, rows.steps, rows.wall))
+    columns = (
+        np.append(column, 0)
+        for column in (rows.values, rows.known, rows.steps, rows.wall)
+    )
     values, known, steps, wall = columns
     return SeriesRows(values, known.astype(bool), steps, wall, rows.first_row)
 
@@ -286,7 +297,11 @@ def _shared_ridges(
     """Fit the ridges of a panel; one series alone has nobody to share them with."""
     if len(begin) == 1:
         return None
-    rows = {"seq_len": sizes.ridge_rows, "pred_len": sizes.pred_len, "period": sizes.period}
+    rows = {
+        "seq_len": sizes.ridge_rows,
+        "pred_len": sizes.pred_len,
+        "period": sizes.period,
+    }
     return fit_ridges(values, begin, end, **rows, of_mean=of_mean)
 
 

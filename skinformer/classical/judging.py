@@ -51,7 +51,9 @@ def origin_distances(pred_len: int, n_series: int) -> list[int]:
     ([4, 8, 12], 24, 8)
     """
     apart = max(1, pred_len // _APART)
-    number = int(np.clip(_ALL_ORIGINS // max(n_series, 1), _FEWEST_ORIGINS, _MOST_ORIGINS))
+    number = int(
+        np.clip(_ALL_ORIGINS // max(n_series, 1), _FEWEST_ORIGINS, _MOST_ORIGINS)
+    )
     return [apart * i for i in range(1, number + 1)]
 
 
@@ -95,8 +97,12 @@ class Ledger:
     @classmethod
     def of(cls, n_series: int, names: list[str]) -> Ledger:
         """Open one without an entry."""
-        seasonal = np.array(["season" in name and "ridge" not in name for name in names])
-        safe = np.array([name in _PLAIN or name.startswith("season ") for name in names])
+        seasonal = np.array(
+            ["season" in name and "ridge" not in name for name in names]
+        )
+        safe = np.array(
+            [name in _PLAIN or name.startswith("season ") for name in names]
+        )
         return cls(
             errors=np.zeros((n_series, len(names))),
             counts=np.zeros((n_series, len(names))),
@@ -111,7 +117,11 @@ class Ledger:
         )
 
     def enter(
-        self, series: IntArray, forecast: Float64Array, truth: Float64Array, level: Float64Array
+        self,
+        series: IntArray,
+        forecast: Float64Array,
+        truth: Float64Array,
+        level: Float64Array,
     ) -> None:
         """
         Add the errors of forecasts at one origin of some series, each of which is there once.
@@ -142,7 +152,9 @@ class Ledger:
         move = np.nanmean(distance, axis=1)
         leap = _mean_of_known(distance[:, : _n_first(truth.shape[1])], move)
         columns = series, error, asked, usual, move, leap
-        series, error, asked, usual, move, leap = (column[telling] for column in columns)
+        series, error, asked, usual, move, leap = (
+            column[telling] for column in columns
+        )
         known = known[telling]
         unit = (np.nanmin(error, axis=1) + usual) / 2
         share = known.mean(axis=1) ** 0.5
@@ -155,7 +167,9 @@ class Ledger:
         self.moves[series] += share * move
         self.leaps[series] += share * leap
 
-    def compare_final(self, series: IntArray, forecast: Float64Array, level: Float64Array) -> None:
+    def compare_final(
+        self, series: IntArray, forecast: Float64Array, level: Float64Array
+    ) -> None:
         """
         Compare how far final forecasts of some series go with how far these usually went.
 
@@ -182,7 +196,10 @@ class Ledger:
     def n_origins(self) -> Float64Array:
         """How many origins of one weight the origins of each series amount to, (n_series,)."""
         return np.divide(
-            self.total**2, self.squares, out=np.zeros_like(self.total), where=self.total > 0
+            self.total**2,
+            self.squares,
+            out=np.zeros_like(self.total),
+            where=self.total > 0,
         )
 
     def log_errors(self) -> Float64Array:
@@ -208,7 +225,9 @@ class Ledger:
         asked = ~np.isnan(logs)
         n_asked = asked.sum(axis=0)
         total = np.where(asked, logs, 0.0).sum(axis=0)
-        panel = np.divide(total, n_asked, out=np.full(len(total), np.nan), where=n_asked > 0)
+        panel = np.divide(
+            total, n_asked, out=np.full(len(total), np.nan), where=n_asked > 0
+        )
         judged = self.total > 0
         if judged.any():
             power = _power(self.n_origins[judged].mean())

@@ -65,10 +65,14 @@ class OwnRidge:
         middle = seen.mean(axis=1, keepdims=True)
         seen = seen - middle
         found: Float64Array = middle + row_products(seen, self.shared)
-        found += np.einsum("nd,ndh->nh", row_products(seen, self.directions), self.own[series])
+        found += np.einsum(
+            "nd,ndh->nh", row_products(seen, self.directions), self.own[series]
+        )
         if not self.logs:
             return found
-        shifted = np.clip(found, middle - 30, middle + 30) + self.log_shift[series, None]
+        shifted = (
+            np.clip(found, middle - 30, middle + 30) + self.log_shift[series, None]
+        )
         return np.exp(shifted)
 
 
@@ -94,7 +98,9 @@ class OwnFit:
             weight[able] = ridge.weight[series[able]]
         if not self.ridges:
             return past[:, -1:].repeat(self.pred_len, axis=1)
-        weights[0, weights.sum(axis=0) == 0] = 1.0  # before the first row is what stands there
+        weights[0, weights.sum(axis=0) == 0] = (
+            1.0  # before the first row is what stands there
+        )
         weights /= weights.sum(axis=0)
         out = np.zeros((len(past), self.pred_len))
         for ridge, weight in zip(self.ridges, weights, strict=True):
@@ -190,7 +196,10 @@ class _Part:
 
     def _windows(self, some: slice, step: int = 1) -> _Windows:
         """Cut every so many windows of some series."""
-        numbers, n_windows = np.arange(0, self.n_taken, step), self.n_windows[some, None]
+        numbers, n_windows = (
+            np.arange(0, self.n_taken, step),
+            self.n_windows[some, None],
+        )
         place = numbers * n_windows // self.n_taken
         borders = np.arange(_BLOCKS + 1)[:, None, None] * n_windows // _BLOCKS
         after = borders[1:] + self.pred_len - 1
@@ -225,7 +234,9 @@ class _Part:
                 errors[i] += (left**2).sum()
         best = int(errors.argmin())
         directions = eigenvectors(gram)[1][:, ::-1][:, : self.n_directions]
-        return _Shared(np.ascontiguousarray(directions), np.stack([maps[best] for maps in tried]))
+        return _Shared(
+            np.ascontiguousarray(directions), np.stack([maps[best] for maps in tried])
+        )
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
         """Return windows of some series after the other, and what is read of them."""
@@ -257,12 +268,16 @@ class _Part:
         for some, windows, read in self._chunks():
             unit = self.unit[some, None, None]
             for b in range(_BLOCKS):
-                inside = slice(b * self.n_taken // _BLOCKS, (b + 1) * self.n_taken // _BLOCKS)
+                inside = slice(
+                    b * self.n_taken // _BLOCKS, (b + 1) * self.n_taken // _BLOCKS
+                )
                 middle, own = windows.middle[:, inside], self._own(windows, read, b)
                 base = product(windows.past[:, inside], self.shared.maps[b])
                 truth = self._back(middle + windows.future[:, inside], unit)
                 for i in range(out.shape[1]):
-                    found = base + product(read[:, inside], np.ascontiguousarray(own[:, i]))
+                    found = base + product(
+                        read[:, inside], np.ascontiguousarray(own[:, i])
+                    )
                     found = middle + np.clip(found, -_FARTHEST, _FARTHEST)
                     apart = np.abs(self._back(found, unit) - truth)
                     out[some, i] += apart.mean(axis=(1, 2)) / _BLOCKS
@@ -279,18 +294,25 @@ class _Part:
         for some, windows, read in self._chunks():
             series = self.series[some]
             share = weights[series] / np.maximum(total[series, None], 1e-300)
-            own[series] = np.einsum("nk,nkdh->ndh", share, self._own(windows, read, _BLOCKS))
+            own[series] = np.einsum(
+                "nk,nkdh->ndh", share, self._own(windows, read, _BLOCKS)
+            )
         shared, directions = self.shared.maps[-1], self.shared.directions
         log_shift = np.zeros(len(weights))
         if of_mean and self.logs:
-            log_shift[self.series] = [series_log_shift(logs) for logs in self._each_series()]
+            log_shift[self.series] = [
+                series_log_shift(logs) for logs in self._each_series()
+            ]
             log_shift[-1] = np.median(log_shift[self.series])
         total = total.astype(np.float32)
         return OwnRidge(self.logs, shared, directions, own, total, log_shift)
 
     def _each_series(self) -> Iterator[Float64Array]:
         ends = self.first_row[self.series + 1]
-        return (self.values[first:stop] for first, stop in zip(self.begin, ends, strict=True))
+        return (
+            self.values[first:stop]
+            for first, stop in zip(self.begin, ends, strict=True)
+        )
 
 
 def _deviation(values: Float64Array) -> float:
@@ -300,7 +322,9 @@ def _deviation(values: Float64Array) -> float:
     return size * (deviation if deviation > _ROUNDING else 1.0)
 
 
-def _weights(errors: list[tuple[IntArray, Float64Array]], n_series: int) -> Float64Array:
+def _weights(
+    errors: list[tuple[IntArray, Float64Array]], n_series: int
+) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
     errors: of the series that each part has, by their numbers; the last series is a new one.
@@ -318,6 +342,8 @@ def _weights(errors: list[tuple[IntArray, Float64Array]], n_series: int) -> Floa
     panel = np.where(able, logs, 0.0).sum(axis=0) / np.maximum(able.sum(axis=0), 1)
     own = np.where(able, _OWN * (logs - panel), np.inf)
     scores = -(np.append(own, [0 * panel], axis=0) + panel) / _TEMPERATURE
-    weights = softmax(np.where(able.any(axis=1, keepdims=True), scores[:-1], scores[-1:]))
+    weights = softmax(
+        np.where(able.any(axis=1, keepdims=True), scores[:-1], scores[-1:])
+    )
     weights = np.concatenate([weights, softmax(scores[-1:])])
     return weights.reshape(n_series + 1, len(errors), n_strengths).swapaxes(0, 1)

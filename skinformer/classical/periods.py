@@ -8,12 +8,16 @@ from skinformer.classical.windows import padded
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 _MOST_SEASONS = 8  # that a series is tested on, the newest ones
-_LEAST_GAIN = 0.02  # share of the error that seasons have to save, on the mean of the series
+_LEAST_GAIN = (
+    0.02  # share of the error that seasons have to save, on the mean of the series
+)
 _PARTS = 13  # of a long season
 _VALUES_PER_BATCH = 4_000_000
 
 
-def find_period(values: Float64Array, first_row: IntArray, candidates: Sequence[int]) -> int:
+def find_period(
+    values: Float64Array, first_row: IntArray, candidates: Sequence[int]
+) -> int:
     """Find the period, in rows, whose seasons say most about rows that they were not taken from.
 
     It is 1 where no candidate saves 2 % of the error. Each row's change since the row before it is
@@ -39,10 +43,14 @@ def _find(
     for period in candidates:
         n_joined = period // n_parts if n_parts > 1 else 1
         able = np.flatnonzero(length > 2 * period)
-        size = max(1, _VALUES_PER_BATCH // (_MOST_SEASONS * period))  # windows fit in memory
+        size = max(
+            1, _VALUES_PER_BATCH // (_MOST_SEASONS * period)
+        )  # windows fit in memory
         parts = [able[i : i + size] for i in range(0, len(able), size)]
         if parts:
-            gain = np.concatenate([_gains(values, first_row, p, period, n_joined) for p in parts])
+            gain = np.concatenate(
+                [_gains(values, first_row, p, period, n_joined) for p in parts]
+            )
             if np.maximum(gain, 0).sum() > _LEAST_GAIN * len(length):
                 # Losses count, too: what chance gives to a period of few seasons it takes
                 # elsewhere. So do series that are too short.
@@ -51,7 +59,11 @@ def _find(
 
 
 def _gains(
-    values: Float64Array, first_row: IntArray, series: IntArray, period: int, n_joined: int
+    values: Float64Array,
+    first_row: IntArray,
+    series: IntArray,
+    period: int,
+    n_joined: int,
 ) -> Float64Array:
     """Return the share of some series' absolute changes that their other seasons explain.
 
@@ -61,10 +73,16 @@ def _gains(
     n_seasons = int(np.minimum((end - begin - 1) // period, _MOST_SEASONS).max())
     n_rows = n_seasons * period + 1
     rows = end[:, None] + np.arange(-n_rows, 0)
-    window = padded(values[np.maximum(rows, begin[:, None])], np.minimum(end - begin, n_rows))
-    parts = window[:, 1:].reshape(len(begin), n_seasons, period)[:, :, period % n_joined :]
+    window = padded(
+        values[np.maximum(rows, begin[:, None])], np.minimum(end - begin, n_rows)
+    )
+    parts = window[:, 1:].reshape(len(begin), n_seasons, period)[
+        :, :, period % n_joined :
+    ]
     parts = parts.reshape(len(begin), -1, n_joined).mean(axis=2)
-    change = np.diff(parts, axis=1, prepend=window[:, :1]).reshape(len(begin), n_seasons, -1)
+    change = np.diff(parts, axis=1, prepend=window[:, :1]).reshape(
+        len(begin), n_seasons, -1
+    )
     whole = (end - begin - 1) // period
     real = (np.arange(n_seasons)[::-1] < whole[:, None])[:, :, None]
     n_changes = np.maximum(real.sum(axis=(1, 2)) * change.shape[2], 1)

@@ -82,19 +82,26 @@ def at(profile: Float64Array, place: IntArray) -> Float64Array:
 def _moving_mean(values: Float64Array, season: int) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
     known = ~np.isnan(values)
-    total, count = _cumulated(np.nan_to_num(values)), _cumulated(known.astype(np.float64))
+    total, count = (
+        _cumulated(np.nan_to_num(values)),
+        _cumulated(known.astype(np.float64)),
+    )
     half, even = season // 2, season % 2 == 0
     # Of an even season the first and the last row count half.
     spans = [(-half, half - 1), (1 - half, half)] if even else [(-half, half)]
     sums = np.sum([_between(total, *span) for span in spans], axis=0)
     counts = np.sum([_between(count, *span) for span in spans], axis=0)
-    enough = np.asarray(counts >= np.maximum(_ENOUGH * counts.max(axis=1, keepdims=True), 1))
+    enough = np.asarray(
+        counts >= np.maximum(_ENOUGH * counts.max(axis=1, keepdims=True), 1)
+    )
     mean = np.divide(sums, counts, out=np.full_like(values, np.nan), where=enough)
     return _interpolated(mean, enough)
 
 
 def _cumulated(values: Float64Array) -> Float64Array:
-    return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
+    return np.concatenate(
+        [np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1
+    )
 
 
 def _between(cumulated: Float64Array, first: int, last: int) -> Float64Array:

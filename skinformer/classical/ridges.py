@@ -114,7 +114,11 @@ class SharedRidges:
     @property
     def _n_each(self) -> int:
         """Ridges of one scale."""
-        return len(_ANCHORS) * len(look_backs(self.seq_len, self.period)) * len(RIDGE_STRENGTHS)
+        return (
+            len(_ANCHORS)
+            * len(look_backs(self.seq_len, self.period))
+            * len(RIDGE_STRENGTHS)
+        )
 
     def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
         middle = logs[:, -1, None, None]
@@ -128,13 +132,17 @@ class SharedRidges:
         shift = mean_log_shift(Past(np.where(real, logs, np.nan), wall), seasons)
         return np.exp(found + shift[:, None, None])
 
-    def _on_scale(self, scale: str, there: Float64Array, length: IntArray) -> Float64Array:
+    def _on_scale(
+        self, scale: str, there: Float64Array, length: IntArray
+    ) -> Float64Array:
         scaled = scaled_as(self, there, length)
         out = [np.empty((len(there), 0, self.pred_len))]
         for anchor in _ANCHORS:
             for rows in look_backs(self.seq_len, self.period):
                 maps = self.maps.get((scale, anchor, rows))
-                forecast = np.full((len(there), len(RIDGE_STRENGTHS), self.pred_len), np.nan)
+                forecast = np.full(
+                    (len(there), len(RIDGE_STRENGTHS), self.pred_len), np.nan
+                )
                 if maps is not None:
                     long = length >= rows
                     found = scaled.anchors[anchor][:, None] + _moved(scaled, rows, maps)
@@ -153,7 +161,10 @@ def fit_ridges(
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared, pred_len = SharedRidges(**sizes, maps={}, of_mean=of_mean), sizes["pred_len"]
+    shared, pred_len = (
+        SharedRidges(**sizes, maps={}, of_mean=of_mean),
+        sizes["pred_len"],
+    )
     for rows in look_backs(shared.seq_len, shared.period):
         origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
         if len(origin) < _FEWEST_WINDOWS:
@@ -183,7 +194,9 @@ def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Sca
     return Scaled(distance, unit, anchors)
 
 
-def _last_season(past: Float64Array, length: IntArray, period: int, pred_len: int) -> Float64Array:
+def _last_season(
+    past: Float64Array, length: IntArray, period: int, pred_len: int
+) -> Float64Array:
     """Repeat the last season, (n, pred_len); what a window does not hold has its last value."""
     back = period - np.arange(pred_len) % period
     seen = back <= length[:, None]
@@ -194,11 +207,16 @@ def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
     """Return by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
     distance = scaled.over(rows)
     flat = row_products(distance, maps.transpose(1, 0, 2).reshape(rows - 1, -1))
-    return np.asarray(flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None])
+    return np.asarray(
+        flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None]
+    )
 
 
 def _learn(
-    shared: SharedRidges, scale: str, rows: int, seen: tuple[Float64Array, IntArray, Float64Array]
+    shared: SharedRidges,
+    scale: str,
+    rows: int,
+    seen: tuple[Float64Array, IntArray, Float64Array],
 ) -> None:
     """Enter the maps of both anchors, of least squared errors or nearly of least absolute ones."""
     past, length, future = seen
@@ -210,13 +228,19 @@ def _learn(
         left = (future - forecast) / scaled.unit[:, None] * real[:, None]
         if shared.of_mean:
             even = np.full(len(left), 1 / len(left))
-            shared.maps[scale, anchor, rows] = _ridge(distance, left, even, *RIDGE_STRENGTHS)
+            shared.maps[scale, anchor, rows] = _ridge(
+                distance, left, even, *RIDGE_STRENGTHS
+            )
             continue
         weight = _robust_weights(left)
         middle = RIDGE_STRENGTHS[len(RIDGE_STRENGTHS) // 2]
         for _ in range(_ROUNDS - 1):
-            weight = _robust_weights(left - distance @ _ridge(distance, left, weight, middle)[0])
-        shared.maps[scale, anchor, rows] = _ridge(distance, left, weight, *RIDGE_STRENGTHS)
+            weight = _robust_weights(
+                left - distance @ _ridge(distance, left, weight, middle)[0]
+            )
+        shared.maps[scale, anchor, rows] = _ridge(
+            distance, left, weight, *RIDGE_STRENGTHS
+        )
 
 
 def _robust_weights(left: Float64Array) -> Float64Array:

@@ -68,7 +68,9 @@ class Smoothed(NamedTuple):
         """
         missed = self.missed + 1e-9 * self.missed.max(axis=1, keepdims=True) + 1e-300
         rows = np.minimum(self.n_known, _MOST_LIKELY)[:, None]
-        return np.asarray(np.einsum("ng...,ng->n...", values, softmax(-rows * np.log(missed))))
+        return np.asarray(
+            np.einsum("ng...,ng->n...", values, softmax(-rows * np.log(missed)))
+        )
 
 
 def smooth(values: Float64Array, grid: Grid) -> Smoothed:

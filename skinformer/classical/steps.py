@@ -63,14 +63,18 @@ def without_step(past: Past, season: int) -> Past:
     spread = np.sqrt(squares / np.maximum(sums.whole.number, 1))
 
     before = sums.between(begin - _FEWEST, begin)
-    behind = sums.between(begin, np.minimum(begin + min(_FEWEST, season), n_differences))
+    behind = sums.between(
+        begin, np.minimum(begin + min(_FEWEST, season), n_differences)
+    )
     at_once = behind.mean - before.mean
     first = sums.between(begin, begin + 1)
     is_sudden = np.abs(at_once - height) <= _ROUGH * np.abs(height)
     is_sudden &= np.abs(first.mean - raised.mean) <= _ROUGH * np.abs(height)
     is_known = (before.number > 0) & (raised.number >= min(_FEWEST, season))
     is_known &= others.number >= max(season, 2 * _FEWEST)
-    relative = np.where(is_sudden & is_known, np.abs(height) / np.maximum(spread, _TINY), 0.0)
+    relative = np.where(
+        is_sudden & is_known, np.abs(height) / np.maximum(spread, _TINY), 0.0
+    )
 
     window = np.arange(len(differences))
     highest = relative.argmax(axis=1)
@@ -110,7 +114,9 @@ class _Part(NamedTuple):
     def less(self, other: _Part) -> _Part:
         """Return what is left without another part."""
         return _Part(
-            self.number - other.number, self.total - other.total, self.squares - other.squares
+            self.number - other.number,
+            self.total - other.total,
+            self.squares - other.squares,
         )
 
 

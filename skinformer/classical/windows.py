@@ -54,14 +54,18 @@ def pasts(
     return values[np.maximum(rows, begin[:, None])], length
 
 
-def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int) -> Float64Array:
+def futures(
+    values: Float64Array, origin: IntArray, end: IntArray, pred_len: int
+) -> Float64Array:
     """Cut the rows from each origin on, (n, pred_len); from ``end`` on they are NaN.
 
     >>> futures(np.arange(5.0), np.array([3]), np.array([5]), 3)
     array([[ 3.,  4., nan]])
     """
     rows = origin[:, None] + np.arange(pred_len)
-    return np.where(rows < end[:, None], values[np.minimum(rows, len(values) - 1)], np.nan)
+    return np.where(
+        rows < end[:, None], values[np.minimum(rows, len(values) - 1)], np.nan
+    )
 
 
 def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
@@ -71,7 +75,9 @@ def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
     """
     low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
     spread = high - low
-    return np.clip(forecast, (low - spread)[:, None, None], (high + spread)[:, None, None])
+    return np.clip(
+        forecast, (low - spread)[:, None, None], (high + spread)[:, None, None]
+    )
 
 
 def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:

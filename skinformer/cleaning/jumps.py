@@ -10,7 +10,9 @@ import numpy as np
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 
-def nearest_expected(values: Float64Array, before: Float64Array, season: int) -> Float64Array:
+def nearest_expected(
+    values: Float64Array, before: Float64Array, season: int
+) -> Float64Array:
     """Return for each value the nearest one of those expected there, (n,); NaN for none.
 
     before: likewise, the values that count for what is expected.
@@ -20,7 +22,9 @@ def nearest_expected(values: Float64Array, before: Float64Array, season: int) ->
     """
     nearest = np.full(len(values), np.nan)
     rows = np.arange(season + 1, len(values))
-    last, second, same, earlier = (before[rows - lag] for lag in (1, 2, season, season + 1))
+    last, second, same, earlier = (
+        before[rows - lag] for lag in (1, 2, season, season + 1)
+    )
     expected = np.stack([last, second, same, last + same - earlier])
     expected[:, np.isnan(last) & np.isnan(second)] = np.nan
     distance = np.abs(values[rows] - expected)

@@ -29,7 +29,12 @@ def n_rows_before(season: int) -> int:
 
 @np.errstate(all="ignore")
 def judge(
-    values: Float64Array, usual: Range, jump_limits: Float64Array, season: int, *, may_grow: bool
+    values: Float64Array,
+    usual: Range,
+    jump_limits: Float64Array,
+    season: int,
+    *,
+    may_grow: bool,
 ) -> Judged:
     """Judge values on consecutive steps, each by those before it.
 
@@ -60,7 +65,9 @@ def _usual_range(
     if not n_rows:
         return np.full(len(values), usual.low), np.full(len(values), usual.high)
     last_five = pd.Series(values).rolling(5, min_periods=3)
-    levels = last_five.quantile(0.5, interpolation="lower").rolling(n_rows, min_periods=1)
+    levels = last_five.quantile(0.5, interpolation="lower").rolling(
+        n_rows, min_periods=1
+    )
     low = np.fmin(levels.min().to_numpy(), usual.low)
     high = np.fmax(levels.max().to_numpy(), usual.high)
     return low, high

@@ -59,7 +59,9 @@ class OutlierBounds:
         n = min(len(recent), len(values))
         recent[-n:] = values[-n:]
 
-    def clean(self, table: Table, history: Timeline) -> tuple[Table, OutlierBounds, list[Outlier]]:
+    def clean(
+        self, table: Table, history: Timeline
+    ) -> tuple[Table, OutlierBounds, list[Outlier]]:
         """Find outliers in rows after the fit, in any order.
 
         Return the rows, with other values in place of outliers of covariates and a mark at those of
@@ -77,7 +79,9 @@ class OutlierBounds:
             first, values = _continued(recent[i], end, table, rows)
             recent[i] = values[:, -recent.shape[2] :]
             for j in np.flatnonzero(np.isfinite(self.ranges[i, :, 2])).tolist():
-                found += self._clean_column((i, j), first, values[j], rows, table, columns)
+                found += self._clean_column(
+                    (i, j), first, values[j], rows, table, columns
+                )
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_column(
@@ -99,7 +103,9 @@ class OutlierBounds:
         phases = (first + np.arange(len(values))) % self.jump_limits.shape[2]
         is_target = j < table.n_targets
         limits = self.jump_limits[place][phases]
-        outlying, low, high = judge(values, usual, limits, self.season, may_grow=is_target)
+        outlying, low, high = judge(
+            values, usual, limits, self.season, may_grow=is_target
+        )
         steps = table.steps[rows] - first
         found = [
             Outlier(row, j, values[at], low[at], high[at])
@@ -135,7 +141,9 @@ def _continued(
 
 
 @np.errstate(all="ignore")
-def find_outliers(table: Table, *, targets: bool) -> tuple[Table, OutlierBounds, list[Outlier]]:
+def find_outliers(
+    table: Table, *, targets: bool
+) -> tuple[Table, OutlierBounds, list[Outlier]]:
     """Replace the outliers among the rows of a fit, and find the bounds for later ones.
 
     table: sorted by series and step; the same where there are none. Else with other values in their
@@ -157,7 +165,9 @@ def find_outliers(table: Table, *, targets: bool) -> tuple[Table, OutlierBounds,
     return table, bounds, found
 
 
-def _fit_column(bounds: OutlierBounds, table: Table, j: int, column: Float64Array) -> list[Outlier]:
+def _fit_column(
+    bounds: OutlierBounds, table: Table, j: int, column: Float64Array
+) -> list[Outlier]:
     """Learn what is usual in a column; find its outliers, and put other values in their place."""
     found = []
     is_target = j < table.n_targets
@@ -173,7 +183,10 @@ def _fit_column(bounds: OutlierBounds, table: Table, j: int, column: Float64Arra
         if is_target and not usual.rare:
             rest = np.where(outlying, np.nan, values)
             bounds.jump_limits[i, j] = fit_jump_limits(
-                rest, int(table.steps[start]), bounds.season, n_phases=bounds.jump_limits.shape[2]
+                rest,
+                int(table.steps[start]),
+                bounds.season,
+                n_phases=bounds.jump_limits.shape[2],
             )
         found += [
             Outlier(start + at, j, values[at], usual.low, usual.high)
@@ -198,7 +211,9 @@ def _unlimited(table: Table) -> OutlierBounds:
     )
 
 
-def _cleaned(values: Float64Array, outlying: BoolArray, usual: Range, season: int) -> Float64Array:
+def _cleaned(
+    values: Float64Array, outlying: BoolArray, usual: Range, season: int
+) -> Float64Array:
     """Return values with those of a season before in place of outliers.
 
     Of flags, and where nothing is known, the nearest usual ones.

@@ -54,7 +54,9 @@ def find_ranges(parts: list[Float64Array]) -> list[Judged]:
 def _find_range(values: Float64Array, least_reach: float) -> Judged:
     unknown = UNKNOWN, np.zeros(len(values), dtype=bool)
     begun = np.flatnonzero(np.nan_to_num(values))
-    if len(begun) >= 40:  # enough without the zeros before a launch: first sales are few, and rise
+    if (
+        len(begun) >= 40
+    ):  # enough without the zeros before a launch: first sales are few, and rise
         values = np.where(np.arange(len(values)) < begun[0], np.nan, values)
     if (~np.isnan(values)).sum() < 10:
         return unknown
@@ -68,7 +70,9 @@ def _find_range(values: Float64Array, least_reach: float) -> Judged:
         outlying |= _near_zero(np.where(outlying, np.nan, values))
     outlying &= ~_new_levels(values, outlying)
     usual = np.where(outlying, np.nan, values)
-    return Range(float(np.nanmin(usual)), float(np.nanmax(usual)), reach, rare), outlying
+    return Range(
+        float(np.nanmin(usual)), float(np.nanmax(usual)), reach, rare
+    ), outlying
 
 
 def _usual_distances(
@@ -135,5 +139,7 @@ def _new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
     edges = np.flatnonzero(np.diff(np.r_[False, outlying, False]))
     for start, stop in edges.reshape(-1, 2):
         enough = 3 if stop == len(values) else _LONG_LEVEL
-        found[start:stop] = stop - start >= enough and len(np.unique(above[start:stop])) == 1
+        found[start:stop] = (
+            stop - start >= enough and len(np.unique(above[start:stop])) == 1
+        )
     return found

@@ -15,7 +15,9 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, fill_forward
 
 
-def rescale_by_volatility(scaler: Scaler, table: Table, split: IntArray | None) -> Scaler:
+def rescale_by_volatility(
+    scaler: Scaler, table: Table, split: IntArray | None
+) -> Scaler:
     """Scale the targets of a panel's series so that they change alike.
 
     scaler: of deviations.
@@ -59,7 +61,9 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
     return np.where(enough, seasonal, ratio * by_row)
 
 
-def _mean_changes(parts: list[Float64Array], lag: int) -> tuple[Float64Array, Float64Array]:
+def _mean_changes(
+    parts: list[Float64Array], lag: int
+) -> tuple[Float64Array, Float64Array]:
     """Compute the mean change of series over so many rows, and the number of changes.
 
     Those beyond twice the 95th percentile are cut there, as typing errors.

@@ -151,7 +151,9 @@ class AttentionDisplay(Display):
             self.figure_.suptitle(_title(attention), fontsize="medium")
             for each in axes:
                 each.label_outer()
-                each.xaxis.get_offset_text().set_visible(False)  # the year is in the title
+                each.xaxis.get_offset_text().set_visible(
+                    False
+                )  # the year is in the title
                 each.yaxis.get_offset_text().set_visible(False)
         even = 1 / visible.shape[2]
         label = f"attention weight ({even:.2g} if even)"
@@ -167,7 +169,9 @@ def _heads_in_rows(n_heads: int) -> list[list[str]]:
     return [names[i : i + n_columns] for i in range(0, n_heads, n_columns)]
 
 
-def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
+def _choose(
+    maps: Sequence[AttentionMap], where: str, layer: int, origin: Any
+) -> AttentionMap:
     """Return the map of a layer, of the first origin for None; raise if there is none."""
     if len({each.series for each in maps}) > 1:
         raise ValueError(
@@ -202,11 +206,25 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
     selected = attention.selected[head]
     weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
     colours = _weight_colours(ax)
-    mesh = ax.pcolormesh(x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True)
-    style: dict[str, Any] = {"facecolor": ax.get_facecolor(), "edgecolor": "grey", "lw": 0}
+    mesh = ax.pcolormesh(
+        x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True
+    )
+    style: dict[str, Any] = {
+        "facecolor": ax.get_facecolor(),
+        "edgecolor": "grey",
+        "lw": 0,
+    }
     widths = x[attention.visible.sum(axis=1)] - x[0]
     rows = np.flatnonzero(~selected)
-    ax.barh(y[rows], widths[rows], np.diff(y)[rows], x[0], align="edge", hatch="////", **style)
+    ax.barh(
+        y[rows],
+        widths[rows],
+        np.diff(y)[rows],
+        x[0],
+        align="edge",
+        hatch="////",
+        **style,
+    )
     ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
 
     _label_head(ax, attention, head)

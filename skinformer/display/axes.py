@@ -71,7 +71,9 @@ def first_or_chosen(name: str, value: Any, known: list[Any]) -> Any:
     return value
 
 
-def take_options(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+def take_options(
+    function: Callable[..., Any], options: dict[str, Any]
+) -> dict[str, Any]:
     """Remove the options that a function has a parameter for, and return them.
 
     >>> options = {"key": abs, "default": 0}
@@ -80,7 +82,11 @@ def take_options(function: Callable[..., Any], options: dict[str, Any]) -> dict[
     >>> options
     {'default': 0}
     """
-    return {name: options.pop(name) for name in signature(function).parameters if name in options}
+    return {
+        name: options.pop(name)
+        for name in signature(function).parameters
+        if name in options
+    }
 
 
 def _check_axes(ax: Any, n_axes: int) -> list[Axes]:
@@ -89,9 +95,13 @@ def _check_axes(ax: Any, n_axes: int) -> list[Axes]:
 
     given: list[Axes] = list(np.asarray(ax, dtype=object).ravel())
     if not all(isinstance(each, Axes) for each in given):
-        raise TypeError(f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure.")
+        raise TypeError(
+            f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure."
+        )
     if len(given) != n_axes:
-        raise ValueError(f"ax holds {len(given)} axes, and {n_axes} are drawn on: pass one each.")
+        raise ValueError(
+            f"ax holds {len(given)} axes, and {n_axes} are drawn on: pass one each."
+        )
     return given
 
 
@@ -154,10 +164,14 @@ def legend_above(ax: Axes) -> None:
     most_letters = 40
     handles, names = ax.get_legend_handles_labels()
     labels = [name[:most_letters] for name in names]
-    widths = [_LETTER * len(label) + 5 for label in labels]  # with its line, and a space
+    widths = [
+        _LETTER * len(label) + 5 for label in labels
+    ]  # with its line, and a space
     room = _in_letters(ax, ax.get_window_extent().width)
     n_columns = len(labels) if sum(widths) <= room else max(int(room / max(widths)), 1)
-    is_beside = n_columns == 1 and len(labels) > 3  # more rows than there is room for above
+    is_beside = (
+        n_columns == 1 and len(labels) > 3
+    )  # more rows than there is room for above
     ax.legend(
         handles,
         labels,

@@ -66,7 +66,11 @@ class ContributionDisplay(Display):
     """
 
     def __init__(
-        self, contributions: pd.DataFrame, *, target: Any = None, unit: str | None = None
+        self,
+        contributions: pd.DataFrame,
+        *,
+        target: Any = None,
+        unit: str | None = None,
     ) -> None:
         self.contributions = contributions
         self.target = target
@@ -110,7 +114,9 @@ class ContributionDisplay(Display):
         if "series" in reasons and len(reasons["series"].unique()) > 1:
             raise ValueError("reasons are of several series: pass those of one.")
         target, reasons = cls._rows_of_target(reasons, target)
-        table = reasons.pivot_table("contribution", "time", "source", sort=False, observed=True)
+        table = reasons.pivot_table(
+            "contribution", "time", "source", sort=False, observed=True
+        )
         table.columns = table.columns.map(str)
         display = cls(table.sort_index(), target=target, unit=unit)
         return display.plot(kind=kind, time=time, ax=ax)
@@ -138,7 +144,9 @@ class ContributionDisplay(Display):
         of_picture = take_options(cls.from_frame, options)
         return cls.from_frame(explain(estimator, X, **options), **of_picture)
 
-    def plot(self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None) -> Self:
+    def plot(
+        self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None
+    ) -> Self:
         """
         Draw bars from the baseline to a forecast, or colours over time.
 
@@ -197,7 +205,9 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
     size = sources.abs().mean()
     smallest = size.nsmallest(len(size) - most + 1).index
     rest = table[smallest].sum(axis=1)
-    return table.drop(columns=smallest).assign(**{f"{len(smallest)} others together": rest})
+    return table.drop(columns=smallest).assign(
+        **{f"{len(smallest)} others together": rest}
+    )
 
 
 def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
@@ -229,7 +239,9 @@ def _draw_steps(ax: Axes, baseline: float, steps: pd.Series, texts: list[str]) -
     bars = ax.barh(places, widths, 0.7, ends - widths, color=colours)
     style: dict[str, Any] = {"color": ink(ax)}
     ax.bar_label(bars, texts, padding=7, **style)
-    ax.vlines(ends[:-1], places[:-1] - 0.35, places[1:] + 0.35, lw=0.8, alpha=0.5, **style)
+    ax.vlines(
+        ends[:-1], places[:-1] - 0.35, places[1:] + 0.35, lw=0.8, alpha=0.5, **style
+    )
     ax.plot(ends[[0, -1]], places[[0, -1]], "D", ms=6, **style)
     ax.use_sticky_edges = False
     ax.margins(x=0.16)

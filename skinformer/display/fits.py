@@ -103,13 +103,17 @@ class TrainingDisplay(Display):
         """
         (ax,) = self._take_axes(ax, (7, 4))
         losses = self.history.set_index("epoch")[["loss", "validation_loss"]]
-        losses = losses.set_axis(["training", "validation"], axis=1).dropna(axis=1, how="all")
+        losses = losses.set_axis(["training", "validation"], axis=1).dropna(
+            axis=1, how="all"
+        )
         self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
         best_epoch: Any = losses.iloc[:, -1].idxmin()
         ax.axvline(best_epoch, color=ink(ax), lw=1, ls="--")
         label = f"epoch; dashed: {best_epoch}, of the lowest loss"
         if self.trust is not None:
-            label += f"\nThe forecast takes {self.trust:.0%} of the network's correction."
+            label += (
+                f"\nThe forecast takes {self.trust:.0%} of the network's correction."
+            )
         ax.set_xlabel(label)
         return self
 
@@ -154,7 +158,9 @@ class WeightsDisplay(Display):
         self.weights = weights
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None
+    ) -> Self:
         """
         Draw the weights of a fit's forecasters.
 
@@ -178,7 +184,9 @@ class WeightsDisplay(Display):
         if by == "ahead":
             weights = model.ensemble_.by_step(model.sizes_.pred_len)
         else:
-            weights = model.ensemble_.by_series(model.series_, model.roles_.target_labels)
+            weights = model.ensemble_.by_series(
+                model.series_, model.roles_.target_labels
+            )
         least = 0.005  # what is less could not be seen
         return cls(weights.loc[:, (weights >= least).any()]).plot(ax=ax)
 

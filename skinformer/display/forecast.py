@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import first_or_chosen, ink, label_side, legend_above, with_unit
+from skinformer.display.axes import (
+    first_or_chosen,
+    ink,
+    label_side,
+    legend_above,
+    with_unit,
+)
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import draw_bands, draw_line, rule_times
 from skinformer.evaluation.comparison import quantile_columns
@@ -131,7 +137,9 @@ class ForecastDisplay(BacktestDisplay):
         """
         requested = _as_levels(coverage, levels)
         if quantiles is not None and not isinstance(quantiles, pd.DataFrame):
-            rows = forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
+            rows = (
+                forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
+            )
             quantiles = pd.DataFrame(quantiles, index=rows.index)
         if quantiles is not None and requested is not None:
             quantiles = quantiles.set_axis(requested, axis=1)
@@ -173,7 +181,9 @@ class ForecastDisplay(BacktestDisplay):
         actual = table["actual"].rename(target)
         columns = list(quantile_columns(table).values())
         quantiles = table[columns] if columns else None
-        return cls(actual, table["forecast"], quantiles, unit=unit).plot(ax=ax, name=name)
+        return cls(actual, table["forecast"], quantiles, unit=unit).plot(
+            ax=ax, name=name
+        )
 
     @classmethod
     def from_history(
@@ -286,9 +296,13 @@ class ForecastDisplay(BacktestDisplay):
         (ax,) = self._take_axes(ax, (10, 4))
         colour = "C0"
         name = name or "forecast"
-        self.actual_line_ = draw_line(ax, self.actual, color=ink(ax), lw=1, label="actual")
+        self.actual_line_ = draw_line(
+            ax, self.actual, color=ink(ax), lw=1, label="actual"
+        )
         self.line_ = draw_line(ax, self.forecast, color=colour, lw=1.4, label=name)
-        self.bands_ = [] if self.quantiles is None else draw_bands(ax, self.quantiles, colour)
+        self.bands_ = (
+            [] if self.quantiles is None else draw_bands(ax, self.quantiles, colour)
+        )
         ax.margins(x=0)
         rule_times(ax.xaxis, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))
@@ -308,7 +322,9 @@ def _rows_of_series(
     return series, forecast[index.codes[0] == code].droplevel(0)
 
 
-def _last_rows(estimator: Any, X: Any, n_rows: int, series: int, target: int) -> pd.Series:
+def _last_rows(
+    estimator: Any, X: Any, n_rows: int, series: int, target: int
+) -> pd.Series:
     """Return a target in the last rows of a series, in its units; NaN was missing.
 
     X: what may observe rows after the history; None does not.
@@ -325,7 +341,9 @@ def _last_rows(estimator: Any, X: Any, n_rows: int, series: int, target: int) ->
     return pd.concat([history, later]).tail(n_rows)
 
 
-def _later_rows(estimator: Any, X: Any, series: int, target: int, end: Any) -> pd.Series:
+def _later_rows(
+    estimator: Any, X: Any, series: int, target: int, end: Any
+) -> pd.Series:
     """Return what X observes of a target after the end of the history; raise if X ends before."""
     table = estimator._read_prediction(X)
     rows = table.series == series

@@ -12,7 +12,12 @@ import pandas as pd
 
 from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
-from skinformer.evaluation.comparison import group_key, named_results, quantile_columns, summary
+from skinformer.evaluation.comparison import (
+    group_key,
+    named_results,
+    quantile_columns,
+    summary,
+)
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
@@ -23,7 +28,11 @@ if TYPE_CHECKING:
 #: Of lines, so that eight differ on paper, too.
 _MARKERS = "os^DvPX*"
 #: Names of groups in words, where `summary` has others.
-GROUPS = {"ahead": "steps ahead", "hour": "hour of the day", "day_of_week": "day of the week"}
+GROUPS = {
+    "ahead": "steps ahead",
+    "hour": "hour of the day",
+    "day_of_week": "day of the week",
+}
 
 
 def draw_groups(
@@ -175,7 +184,9 @@ class CoverageDisplay(BacktestDisplay):
             Drawn.
         """
         tables = named_results(results, "actual")
-        counted = [_count(table, by).assign(result=name) for name, table in tables.items()]
+        counted = [
+            _count(table, by).assign(result=name) for name, table in tables.items()
+        ]
         groups: Any = getattr(by, "__name__", by)
         return cls(pd.concat(counted), by=groups).plot(ax=ax)
 
@@ -204,7 +215,9 @@ class CoverageDisplay(BacktestDisplay):
             self.lines_ = self._draw_groups(ax, label)
             return self
         table = self.reached.pivot_table("reached", "nominal", "result", sort=False)
-        self.lines_ = draw_groups(ax, table, f"reached: {label}", across=(), percent=True)
+        self.lines_ = draw_groups(
+            ax, table, f"reached: {label}", across=(), percent=True
+        )
         ax.axline((0, 0), slope=1, color=ink(ax), lw=1, ls="--")
         ticks = np.linspace(0, 1, 6)
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, aspect="equal")
@@ -225,12 +238,18 @@ class CoverageDisplay(BacktestDisplay):
         if columns == "nominal":
             table.columns = (100 * table.columns).map("{:g} % nominal".format)
         nominal = reached["nominal"].unique()
-        return draw_groups(ax, table, f"{label}; dashed: nominal", nominal, percent=True)
+        return draw_groups(
+            ax, table, f"{label}; dashed: nominal", nominal, percent=True
+        )
 
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
     """Return the ascending levels of which two make an interval around 0.5, the widest first."""
-    return [(low, high) for low, high in combinations(levels, 2) if abs(low + high - 1) < 1e-9]
+    return [
+        (low, high)
+        for low, high in combinations(levels, 2)
+        if abs(low + high - 1) < 1e-9
+    ]
 
 
 def _count(table: pd.DataFrame, by: Any) -> pd.DataFrame:
@@ -301,7 +320,9 @@ class ErrorDisplay(BacktestDisplay):
     ('ahead', 'mean absolute error of load (MW)')
     """
 
-    def __init__(self, errors: pd.DataFrame, *, label: str = "mean absolute error") -> None:
+    def __init__(
+        self, errors: pd.DataFrame, *, label: str = "mean absolute error"
+    ) -> None:
         self.errors = errors
         self.label = label
 

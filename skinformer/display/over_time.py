@@ -56,7 +56,9 @@ def _break_at_gaps(table: pd.Series | pd.DataFrame) -> tuple[pd.Index, Float64Ar
     longest_step = 4
     time = timestamps(table.index)
     steps = time.to_series().diff()
-    begins = np.flatnonzero(steps > longest_step * steps.median())  # of rows after a gap
+    begins = np.flatnonzero(
+        steps > longest_step * steps.median()
+    )  # of rows after a gap
     rows = np.insert(np.arange(len(time)), begins, begins)
     return time[rows], np.insert(table.to_numpy(), begins, np.nan, axis=0)
 
@@ -67,7 +69,9 @@ def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
     return ax.plot(*_break_at_gaps(line), marker=marker, **style)[0]
 
 
-def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetweenPolyCollection]:
+def draw_bands(
+    ax: Axes, quantiles: pd.DataFrame, colour: str
+) -> list[FillBetweenPolyCollection]:
     """Fill between the lowest and the highest quantile, then between the next ones, on top.
 
     Quantiles, (n, n_levels), ascend by time and level; one in the middle is a line.
@@ -86,7 +90,13 @@ def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetwe
         label = f"{100 * share:.3g} % of cases"
         alpha = 0.2 + 0.4 * i / middle
         band = ax.fill_between(
-            time, values[:, i], values[:, -1 - i], label=label, color=colour, alpha=alpha, lw=0
+            time,
+            values[:, i],
+            values[:, -1 - i],
+            label=label,
+            color=colour,
+            alpha=alpha,
+            lw=0,
         )
         bands.append(band)
     if len(levels) % 2:

@@ -101,7 +101,8 @@ class ResidualDisplay(BacktestDisplay):
         check_result(result, "time", "target", "actual", "forecast")
         target, result = cls._rows_of_target(result, target)
         table = result.assign(
-            residual=result["actual"] - result["forecast"], series=result.get("series", "")
+            residual=result["actual"] - result["forecast"],
+            series=result.get("series", ""),
         )
         if table.duplicated(["time", "series"]).any():
             raise ValueError(
@@ -140,13 +141,17 @@ class ResidualDisplay(BacktestDisplay):
         self.autocorrelation_ = _autocorrelation(residuals)
         _draw_over_time(over_time, residuals, label)
         _draw_histogram(histogram, residuals.melt()["value"].dropna(), label)
-        _draw_autocorrelation(memory, self.autocorrelation_, int(residuals.count().sum()))
+        _draw_autocorrelation(
+            memory, self.autocorrelation_, int(residuals.count().sum())
+        )
         return self
 
 
 def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:
     for name in residuals:
-        ax.plot(timestamps(residuals.index), residuals[name], ".", ms=4, label=str(name))
+        ax.plot(
+            timestamps(residuals.index), residuals[name], ".", ms=4, label=str(name)
+        )
     ax.axhline(0, color=ink(ax), lw=0.8, zorder=1)
     ax.margins(x=0)
     rule_times(ax.xaxis, residuals.index)
@@ -175,7 +180,9 @@ def _draw_autocorrelation(ax: Axes, correlation: Float64Array, n_known: int) -> 
     ax.bar(lags, correlation, 0.6)
     limit = 1.96 / np.sqrt(n_known)
     label = "95 % of cases without memory"
-    ax.fill_between([0, len(lags) + 1], -limit, limit, color=ink(ax), alpha=0.15, lw=0, label=label)
+    ax.fill_between(
+        [0, len(lags) + 1], -limit, limit, color=ink(ax), alpha=0.15, lw=0, label=label
+    )
     ax.axhline(0, color=ink(ax), lw=0.8)
     ax.set(xlabel="lag, in rows", ylabel="autocorrelation")
     legend_above(ax)
@@ -187,5 +194,7 @@ def _autocorrelation(residuals: pd.DataFrame) -> Float64Array:
     centred = residuals - residuals.mean()
     squares: Any = (centred**2).sum(axis=None)
     n_lags = min(most_lags, len(residuals) // 2)
-    products = [(centred * centred.shift(lag)).sum(axis=None) for lag in range(1, n_lags + 1)]
+    products = [
+        (centred * centred.shift(lag)).sum(axis=None) for lag in range(1, n_lags + 1)
+    ]
     return np.array(products) / (squares or 1.0)

@@ -58,16 +58,29 @@ class WindowSource:
         """
         if self.elapsed is None:
             return *self.path_inputs(origins), None, None
-        past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
+        past, future = (
+            self._rows(origins, -self.seq_len, 0),
+            self._rows(origins, 0, self.pred_len),
+        )
         times = self._times(past, origins), self._times(future, origins)
         return *self.path_inputs(origins), *times
 
-    def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    def path_inputs(
+        self, origins: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
-        past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
+        past, future = (
+            self._rows(origins, -self.seq_len, 0),
+            self._rows(origins, 0, self.pred_len),
+        )
         ahead, hidden = self.future(self.values, origins), slice(0, self.n_hidden)
         ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
-        return _take(self.values, past), ahead, self._categories(past), self._categories(future)
+        return (
+            _take(self.values, past),
+            ahead,
+            self._categories(past),
+            self._categories(future),
+        )
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
@@ -87,7 +100,9 @@ class WindowSource:
         if self.elapsed is None or self.mean_step is None or self.steps is None:
             return None
         # Subtracted as integers: microseconds since the training began have too many digits.
-        passed = self.elapsed[self.steps[rows]] - self.elapsed[self.steps[origins]][:, None]
+        passed = (
+            self.elapsed[self.steps[rows]] - self.elapsed[self.steps[origins]][:, None]
+        )
         return (passed / self.mean_step).float()
 
     def _rows(self, origins: Tensor, first: int, last: int) -> Tensor:
@@ -142,7 +157,11 @@ def needs_steps(sizes: ModelSizes) -> bool:
 
 
 def _clock_tensors(
-    steps: IntArray | None, clock: Clock, *, sizes: ModelSizes, device: torch.device | str
+    steps: IntArray | None,
+    clock: Clock,
+    *,
+    sizes: ModelSizes,
+    device: torch.device | str,
 ) -> tuple[Tensor | None, Tensor, Tensor | None]:
     """Make each row's place among consecutive steps, and the calendar and time of those."""
     calendar = torch.empty((0, 0), dtype=torch.int16)
@@ -153,7 +172,11 @@ def _clock_tensors(
     if sizes.calendar_fields:
         fields = calendar_values(clock.labels(every), sizes.calendar_fields)
         calendar = torch.from_numpy(fields).to(device)
-    elapsed = None if sizes.mean_step is None else torch.from_numpy(clock.elapsed(every)).to(device)
+    elapsed = (
+        None
+        if sizes.mean_step is None
+        else torch.from_numpy(clock.elapsed(every)).to(device)
+    )
     return torch.from_numpy(steps - first).to(device), calendar, elapsed
 
 
@@ -183,7 +206,9 @@ class WindowBatches:
     def __post_init__(self) -> None:
         self.n_drawn = min(self.origins.count, self.max_windows or self.origins.count)
         self.truth = self.source.values[:, : self.n_targets]
-        self.generator = None if self.seed is None else torch.Generator().manual_seed(self.seed)
+        self.generator = (
+            None if self.seed is None else torch.Generator().manual_seed(self.seed)
+        )
 
     def with_max_windows(self, n_windows: int) -> WindowBatches:
         """Return a copy, sharing the shuffling, that draws at most so many windows in a pass.
@@ -207,7 +232,11 @@ class WindowBatches:
         for first in range(0, len(drawn), self.batch_size):
             some = slice(first, first + self.batch_size)
             origins = on_device[some]
-            weight = None if self.weight is None else self.source.future(self.weight, origins)
+            weight = (
+                None
+                if self.weight is None
+                else self.source.future(self.weight, origins)
+            )
             inputs: tuple[Tensor | None, ...] = self.source.inputs(origins)
             if self.out_of_fold is not None:  # what the network corrects
                 inputs = *inputs, self.out_of_fold.forecast(inputs[:4], drawn[some])
@@ -222,7 +251,9 @@ class WindowBatches:
             return self.origins.thinned(self.n_drawn)
         places = torch.arange(self.n_drawn)
         if self.n_drawn < self.origins.count:
-            inside = torch.rand(self.n_drawn, generator=self.generator, dtype=torch.float64)
+            inside = torch.rand(
+                self.n_drawn, generator=self.generator, dtype=torch.float64
+            )
             places = ((places + inside) * (self.origins.count / self.n_drawn)).long()
         places = places[torch.randperm(self.n_drawn, generator=self.generator)]
         return self.origins.take(places.numpy())

@@ -77,7 +77,9 @@ def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> Mode
         seq_len=settings.seq_len,
         pred_len=settings.pred_len,
         patch_len=settings.patch_len,
-        mean_step=_mean_step(timeline) if settings.network.position == "continuous" else None,
+        mean_step=_mean_step(timeline)
+        if settings.network.position == "continuous"
+        else None,
         may_miss="missing" in settings.embeddings,
         season=_season(timeline, settings.seq_len),
     )
@@ -141,8 +143,12 @@ def build_module(
     if label_len is None:  # whole patches, so that none has to be filled up
         half = sizes.seq_len // 2
         label_len = half - half % sizes.decoder_patch_len
-    fields = [FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]]
-    if sizes.n_series:  # a series is one more category of each step; the last stands for others
+    fields = [
+        FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]
+    ]
+    if (
+        sizes.n_series
+    ):  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
     standalone = _is_standalone(settings)
     layout = WindowLayout(

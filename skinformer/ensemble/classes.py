@@ -43,9 +43,15 @@ class Classes(Member):
     def blend(self) -> dict[str, float]:
         """Mean weights of the forecasters."""
         means = self.weights.mean(axis=0)
-        return {n: round(float(w), 4) for n, w in zip(self.fit.names, means, strict=True)}
+        return {
+            n: round(float(w), 4) for n, w in zip(self.fit.names, means, strict=True)
+        }
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(
+        self,
+        windows: Windows,
+        base: Float32Array | None = None,  # noqa: ARG002
+    ) -> Float32Array:
         """Forecast logs of probabilities of the classes, (n, pred_len, n_columns)."""
         return self.logs(self.each(windows)).astype(np.float32)
 
@@ -61,7 +67,9 @@ class Classes(Member):
 
 
 @timed("classes")
-def fit_class_base(rows: FitRows, settings: FitSettings, *, before_split: bool) -> ClassFit:
+def fit_class_base(
+    rows: FitRows, settings: FitSettings, *, before_split: bool
+) -> ClassFit:
     """Fit all that forecasts classes without the network."""
     classifier: Any = settings.regressor
     return fit_classes(
@@ -118,7 +126,9 @@ def weigh_classes(
     return replace(ensemble, temperature=float(np.sqrt(temperature)))
 
 
-def _without_validation(network: Member, rows: FitRows, settings: FitSettings) -> Ensemble:
+def _without_validation(
+    network: Member, rows: FitRows, settings: FitSettings
+) -> Ensemble:
     """Mix all forecasters but the network by their prior weights; the network if it is alone."""
     if not settings.class_base:
         return _combine([network], {NETWORK: 1.0}, rows)
@@ -127,9 +137,13 @@ def _without_validation(network: Member, rows: FitRows, settings: FitSettings) -
     return _combine([base, network], {base.name: 1.0}, rows)
 
 
-def _combine(members: list[Member], weights: dict[str, float], rows: FitRows) -> Ensemble:
+def _combine(
+    members: list[Member], weights: dict[str, float], rows: FitRows
+) -> Ensemble:
     n_series = rows.timeline.n_series
-    return Ensemble.of(members, weights, n_series=n_series, n_targets=rows.sizes.n_targets)
+    return Ensemble.of(
+        members, weights, n_series=n_series, n_targets=rows.sizes.n_targets
+    )
 
 
 def held_out_origins(rows: FitRows) -> IntArray:
@@ -177,7 +191,9 @@ class _Validation:
         for group in self.groups:
             likelihoods.append((proba[..., group] * self.y[..., group]).sum(axis=-1))
             weights.append(self.weight[..., group.start])
-        likelihood = np.concatenate(likelihoods, axis=1)  # targets are as good as more windows
+        likelihood = np.concatenate(
+            likelihoods, axis=1
+        )  # targets are as good as more windows
         weight = np.concatenate(weights)
         likelihood[:, weight == 0] = 1.0  # what came is not known
         return mixture_weights(likelihood, weight, self.n_truths, fit.prior_weights)
@@ -186,5 +202,8 @@ class _Validation:
         """Choose the logits that help in all periods; 0, the first ones, where there are none."""
         if self.periods is None:
             return 0
-        losses = [log_losses(logits, self.y, self.weight, self.groups) for logits in candidates]
+        losses = [
+            log_losses(logits, self.y, self.weight, self.groups)
+            for logits in candidates
+        ]
         return best_share(stretch_sums(np.stack(losses, axis=1), self.periods))

@@ -19,7 +19,11 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import likely_seasons, season_of_year, seasons_from_a_day
+from skinformer.timeline.seasons import (
+    likely_seasons,
+    season_of_year,
+    seasons_from_a_day,
+)
 from skinformer.timeline.timeline import Table
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
@@ -61,7 +65,9 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
     if fits_windows:
         return settings
     with_ridges = n_rows >= window_len and not is_panel
-    return replace(settings, linear_path=with_ridges, own_ridges=False, train_network=False)
+    return replace(
+        settings, linear_path=with_ridges, own_ridges=False, train_network=False
+    )
 
 
 def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
@@ -99,7 +105,9 @@ class Classical(PerSeriesMember):
         clock = series.clock
         first_row = series.first_row
         wall_steps = clock.wall_steps(series.steps)
-        rows = SeriesRows(series.values, series.known, series.steps, wall_steps, first_row)
+        rows = SeriesRows(
+            series.values, series.known, series.steps, wall_steps, first_row
+        )
         if whole is not None:
             return fit_classical(rows, whole.candidates.sizes, of_mean=series.of_mean)
         period = find_period(series.values, first_row, likely_seasons(clock))

@@ -87,7 +87,9 @@ class Ensemble:
     @property
     def base_blend(self) -> dict[str, float]:
         """Mean weights of all that is fitted without the network, as if this were its base."""
-        means = {name: float(self.weights_of(name)[:-1].mean()) for name in self.members}
+        means = {
+            name: float(self.weights_of(name)[:-1].mean()) for name in self.members
+        }
         network = self.members.get(NETWORK)
         taken = means.pop(NETWORK, 0.0)
         if network is not None and network.base is not None:
@@ -106,7 +108,9 @@ class Ensemble:
         columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
         weights = self.weights[:-1].mean(axis=1)[:, columns].swapaxes(0, 1)
         table = weights.reshape(-1, len(self.members))
-        return pd.DataFrame(table, index=_label_rows(series, targets), columns=[*self.members])
+        return pd.DataFrame(
+            table, index=_label_rows(series, targets), columns=[*self.members]
+        )
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return weights of all members that have any, or of the candidates they consist of."""
@@ -147,13 +151,18 @@ class Ensemble:
         timeline, scaler: the rows of these before it, by which some members are fitted anew.
         """
         before = self.members | self.held_out
-        members = {n: m.fitted_again(timeline, sizes, scaler) for n, m in before.items()}
-        return replace(self, members=members, weights=self.weights[np.append(chosen, -1)])
+        members = {
+            n: m.fitted_again(timeline, sizes, scaler) for n, m in before.items()
+        }
+        return replace(
+            self, members=members, weights=self.weights[np.append(chosen, -1)]
+        )
 
     def with_shared_fit(self, whole: Ensemble) -> Ensemble:
         """Return it with what members of the whole share, see `Member.with_shared_fit`."""
         members = {
-            n: member.with_shared_fit(whole.members[n]) for n, member in self.members.items()
+            n: member.with_shared_fit(whole.members[n])
+            for n, member in self.members.items()
         }
         return replace(self, members=members)
 
@@ -161,8 +170,12 @@ class Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""
         return replace(
             self,
-            members={name: member.on_device(device) for name, member in self.members.items()},
-            held_out={name: member.on_device(device) for name, member in self.held_out.items()},
+            members={
+                name: member.on_device(device) for name, member in self.members.items()
+            },
+            held_out={
+                name: member.on_device(device) for name, member in self.held_out.items()
+            },
         )
 
 
@@ -223,7 +236,9 @@ class EnsembleForecaster:
         """Put windows on buffered rows, kept for the next windows of the same rows."""
         if self._buffer and self._buffer[0].rows.values is rows.values:
             return Windows(self._buffer[0].refreshed(), origins)
-        self._buffer[:] = [RowBuffer(rows, self.series, self.clock, self.sizes, self.device)]
+        self._buffer[:] = [
+            RowBuffer(rows, self.series, self.clock, self.sizes, self.device)
+        ]
         return Windows(self._buffer[0], origins)
 
     def weights(self, windows: Windows) -> dict[str, Float64Array]:
@@ -240,13 +255,17 @@ class EnsembleForecaster:
             weights[part] = np.divide(able, total, out=able * 0 + even, where=total > 0)
         return dict(zip(members, np.moveaxis(weights, -1, 0), strict=True))
 
-    def parts(self, rows: Rows, origins: IntArray) -> dict[str, tuple[Float64Array, Float32Array]]:
+    def parts(
+        self, rows: Rows, origins: IntArray
+    ) -> dict[str, tuple[Float64Array, Float32Array]]:
         """Return weights and standardised points of members that count in any of some windows.
 
         Both have shape (n, pred_len, n_targets); weights add up to 1.
         """
         windows = self.windows(rows, origins)
-        weights = {name: each for name, each in self.weights(windows).items() if each.any()}
+        weights = {
+            name: each for name, each in self.weights(windows).items() if each.any()
+        }
         everywhere = {name: np.ones_like(each) for name, each in weights.items()}
         predictions = self._predict_members(windows, everywhere)
         shape = len(windows), self.sizes.pred_len, self.sizes.n_targets

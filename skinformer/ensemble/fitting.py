@@ -23,7 +23,9 @@ from skinformer.timeline.windows import Origins
 from skinformer.validation import parameters as checks
 
 
-def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
+def find_split(
+    table: Table, settings: FitSettings, names: pd.Index | None
+) -> IntArray | None:
     """Find the row where each series' validation split begins; None for no validation.
 
     names: of the series; those that are too short to learn from are warned of.
@@ -106,7 +108,12 @@ def window_batches(
     steps = timeline.steps if needs_steps(sizes) else None
     series = timeline.series if sizes.n_series else None
     source = window_source(
-        timeline.values, steps, series, timeline.clock, sizes=sizes, device=settings.device
+        timeline.values,
+        steps,
+        series,
+        timeline.clock,
+        sizes=sizes,
+        device=settings.device,
     )
     weight = None
     if timeline.weight is not None:

@@ -85,7 +85,9 @@ class Head:
         """Return the one value that is forecast: what is fed back, and ranges lie around."""
         return outputs
 
-    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    def to_units(
+        self, outputs: Float64Array, scaler: Scaler, series: IntArray
+    ) -> Float64Array:
         """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
         return scaler.inverse(outputs, series)
 
@@ -118,7 +120,11 @@ class PointHead(Head):
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Return the error of each output, (batch, pred_len, n_targets), in standardised units."""
         loss = self.loss
-        error = losses.LOSSES[loss] if isinstance(loss, str) else losses.level_error(level=loss)
+        error = (
+            losses.LOSSES[loss]
+            if isinstance(loss, str)
+            else losses.level_error(level=loss)
+        )
         return error(outputs, truth)
 
 
@@ -171,9 +177,13 @@ class QuantileHead(Head):
         """Return the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
         return outputs[..., self.median_index]
 
-    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    def to_units(
+        self, outputs: Float64Array, scaler: Scaler, series: IntArray
+    ) -> Float64Array:
         """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
-        each = (scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0))
+        each = (
+            scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0)
+        )
         return np.stack(list(each), axis=-1)
 
 
@@ -206,13 +216,17 @@ class ClassHead(Head):
 
         It is such that the mean over columns is the mean over targets.
         """
-        entropy = losses.cross_entropy(label_smoothing=self.label_smoothing, z_weight=self.z_loss)
+        entropy = losses.cross_entropy(
+            label_smoothing=self.label_smoothing, z_weight=self.z_loss
+        )
         share = sum(self.sizes) / len(self.sizes)
         errors = []
         for group in self.groups:
             error = entropy(outputs[..., group], truth[..., group].argmax(dim=-1))
             n_classes = group.stop - group.start
-            errors.append((error * (share / n_classes))[..., None].expand(*error.shape, n_classes))
+            errors.append(
+                (error * (share / n_classes))[..., None].expand(*error.shape, n_classes)
+            )
         return torch.cat(errors, dim=-1)
 
     def point(self, outputs: Floats) -> Floats:
@@ -224,7 +238,12 @@ class ClassHead(Head):
             out[..., group] = powers / powers.sum(axis=-1, keepdims=True)
         return out
 
-    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:  # noqa: ARG002
+    def to_units(
+        self,
+        outputs: Float64Array,
+        scaler: Scaler,  # noqa: ARG002
+        series: IntArray,  # noqa: ARG002
+    ) -> Float64Array:
         """Return the probabilities of logits: classes have no scale."""
         return self.point(outputs)
 

@@ -80,7 +80,9 @@ class HistoryForecaster:
         levels: of the quantiles that are wanted, (n, horizon, n_levels); None for the forecast.
         """
         asked = horizon, None if levels is None else tuple(levels)
-        keys = [(*asked, _bytes_of(*each)) for each in zip(histories, columns, strict=True)]
+        keys = [
+            (*asked, _bytes_of(*each)) for each in zip(histories, columns, strict=True)
+        ]
         if len(self._kept) + len(keys) > _MOST_KEPT:
             self._kept.clear()
         place_of: dict[Hashable, int] = {}
@@ -93,7 +95,10 @@ class HistoryForecaster:
             batch = new[start : start + size]
             places = [place_of[key] for key in batch]
             answers = self._answer(
-                [histories[i] for i in places], [columns[i] for i in places], horizon, levels
+                [histories[i] for i in places],
+                [columns[i] for i in places],
+                horizon,
+                levels,
             )
             self._kept.update(zip(batch, answers, strict=True))
             if len(new) > size:
@@ -123,13 +128,17 @@ class HistoryForecaster:
             if levels is not None:
                 given["levels"] = tuple(levels)
             answer = self._predict(continued, n_steps, **given)
-            y_pred = checks.check_answer(answer, self.name, (len(histories), n_steps, *n_levels))
+            y_pred = checks.check_answer(
+                answer, self.name, (len(histories), n_steps, *n_levels)
+            )
             y_pred = self._without_lost(y_pred, histories)
             parts.append(y_pred)
             if levels is not None:
                 nearest = int(np.abs(np.array(levels) - 0.5).argmin())
                 y_pred = y_pred[..., nearest]
-            continued = [np.append(*each) for each in zip(continued, y_pred, strict=True)]
+            continued = [
+                np.append(*each) for each in zip(continued, y_pred, strict=True)
+            ]
         return np.concatenate(parts, axis=1)
 
     def _without_lost(

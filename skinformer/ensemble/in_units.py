@@ -121,18 +121,30 @@ class PerSeriesMember(Member):
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = scaler.targets
         scaler_takes_logs = (
-            targets is not None and not targets.transformers and bool(targets.logs.any())
+            targets is not None
+            and not targets.transformers
+            and bool(targets.logs.any())
         )
         raises = of_mean and not (cls.own_logs and scaler_takes_logs)
-        fit = cls.fit_series(_single_series(timeline, values, of_mean=raises), sizes, whole)
+        fit = cls.fit_series(
+            _single_series(timeline, values, of_mean=raises), sizes, whole
+        )
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
-    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
+    def fitted_again(
+        self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+    ) -> Self:
         """Fit it to other rows."""
         of_mean, whole = self.of_mean, self.fit
-        return type(self).from_timeline(timeline, sizes, scaler, of_mean=of_mean, whole=whole)
+        return type(self).from_timeline(
+            timeline, sizes, scaler, of_mean=of_mean, whole=whole
+        )
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(
+        self,
+        windows: Windows,
+        base: Float32Array | None = None,  # noqa: ARG002
+    ) -> Float32Array:
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
         shape = len(windows), self.fit.pred_len, self.n_targets
         y_pred = np.zeros(shape, dtype=np.float32)
@@ -190,7 +202,13 @@ def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
     if not sizes.n_known:
         return effect
     problem = Problem(
-        timeline.values, timeline.weight, None, sizes.n_targets, 1, sizes.pred_len, effect
+        timeline.values,
+        timeline.weight,
+        None,
+        sizes.n_targets,
+        1,
+        sizes.pred_len,
+        effect,
     )
     last = timeline.first_row[1:] - sizes.pred_len
     return known_effect(problem, origins_between(timeline.first_row[:-1] + 1, last))
@@ -205,15 +223,24 @@ def _group_equal(
     """
     n = len(windows)
     table = np.column_stack(
-        [windows.begin - windows.origins, windows.series, windows.steps, past.reshape(n, -1)]
+        [
+            windows.begin - windows.origins,
+            windows.series,
+            windows.steps,
+            past.reshape(n, -1),
+        ]
     )
-    keys = [row.tobytes() + seen.tobytes() for row, seen in zip(table, known, strict=True)]
+    keys = [
+        row.tobytes() + seen.tobytes() for row, seen in zip(table, known, strict=True)
+    ]
     group, _ = pd.factorize(np.array(keys, dtype=object))
     first = np.unique(group, return_index=True)[1]
     return first, group
 
 
-def _single_series(timeline: Timeline, values: Float64Array, *, of_mean: bool) -> Series:
+def _single_series(
+    timeline: Timeline, values: Float64Array, *, of_mean: bool
+) -> Series:
     """Lay each target of each series, (n_rows, n_targets) in its units, behind the other."""
     observed = np.ones(values.shape, dtype=bool)
     if timeline.weight is not None:
@@ -260,9 +287,13 @@ class SeriesUnits(NamedTuple):
     low: Float64Array
 
     @classmethod
-    def of(cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool) -> SeriesUnits:
+    def of(
+        cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool
+    ) -> SeriesUnits:
         """Read those of target j off a scaler."""
-        mean, deviation = (each[:, [j]] for each in scaler.affine_parameters(series, j + 1))
+        mean, deviation = (
+            each[:, [j]] for each in scaler.affine_parameters(series, j + 1)
+        )
         low = np.full(mean.shape, np.nan)
         targets = scaler.targets
         if own_logs and targets is not None and not targets.transformers:

@@ -95,11 +95,18 @@ class Member:
         """Fit it to rows before the validation split, or to all; then `earlier` is the former."""
         raise NotImplementedError
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:
+    def forecast(
+        self, windows: Windows, base: Float32Array | None = None
+    ) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); base: what it corrects."""
         raise NotImplementedError
 
-    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:  # noqa: ARG002
+    def fitted_again(
+        self,
+        timeline: Timeline,  # noqa: ARG002
+        sizes: ModelSizes,  # noqa: ARG002
+        scaler: Scaler,  # noqa: ARG002
+    ) -> Self:
         """Return the same, fitted to other rows: some of the series, or fewer of their rows."""
         return self
 

@@ -12,7 +12,12 @@ import numpy as np
 from skinformer.classes.fit import ClassFit
 from skinformer.ensemble import weighing
 from skinformer.ensemble.batches import WindowBatches
-from skinformer.ensemble.classes import Classes, fit_class_base, held_out_origins, weigh_classes
+from skinformer.ensemble.classes import (
+    Classes,
+    fit_class_base,
+    held_out_origins,
+    weigh_classes,
+)
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitBatches, FitRows
@@ -41,7 +46,13 @@ from skinformer.training.stopping import copy_state
 #: Members beside ridges and network: one more is a line here.
 MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
 #: All that files hold.
-ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network, UserForecaster)
+ALL_KINDS: tuple[type[Member], ...] = (
+    *MEMBERS,
+    Classes,
+    Ridges,
+    Network,
+    UserForecaster,
+)
 
 #: What classical forecasters of short series count more, as a log, where they are judged by fits to
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
@@ -263,7 +274,9 @@ class EnsembleFit:
             return self.start
         if self.ridges is None or not self._is_weighed:
             return self._choose_unweighed()
-        ensemble = self._weigh_by_period() if self._is_long_table else self._weigh_by_series()
+        ensemble = (
+            self._weigh_by_period() if self._is_long_table else self._weigh_by_series()
+        )
         return self._fit_to_all(ensemble)
 
     @property
@@ -292,7 +305,10 @@ class EnsembleFit:
     @property
     def _user_fits(self) -> list[Callable[..., Member]]:
         """Return what fits each forecaster of the user's."""
-        return [partial(UserForecaster.from_source, each) for each in self.settings.forecasters]
+        return [
+            partial(UserForecaster.from_source, each)
+            for each in self.settings.forecasters
+        ]
 
     @property
     def _fits(self) -> list[Callable[..., Member]]:
@@ -301,7 +317,11 @@ class EnsembleFit:
 
     def _refit(self, member: Member) -> Callable[[], Member]:
         return partial(
-            member.from_rows, self.rows, self.settings, earlier=member, before_split=False
+            member.from_rows,
+            self.rows,
+            self.settings,
+            earlier=member,
+            before_split=False,
         )
 
     def _few(self, windows: Windows) -> IntArray:
@@ -310,7 +330,9 @@ class EnsembleFit:
 
     def _check_seconds(self, members: list[Member], windows: Windows) -> None:
         """Raise if a forecaster of the user's takes too long for windows and a forecast."""
-        n_asked = (len(windows) + self.rows.timeline.n_series) * self.rows.sizes.n_targets
+        n_asked = (
+            len(windows) + self.rows.timeline.n_series
+        ) * self.rows.sizes.n_targets
         for member in members:
             if isinstance(member, UserForecaster):
                 member.check_seconds(windows, n_asked)
@@ -329,7 +351,9 @@ class EnsembleFit:
         """Choose without validation: a trained network, else what is judged by its own rows."""
         if self.settings.train_network:
             return self._fit_to_all(self.start)
-        fits = [kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins]
+        fits = [
+            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
+        ]
         user_fits = self._user_fits if self.ridges is None else []
         fits += user_fits
         members = [fit(self.rows, self.settings, before_split=False) for fit in fits]
@@ -344,7 +368,9 @@ class EnsembleFit:
         ensemble = self._ensemble_of(members, weights)
         return replace(ensemble, members=ensemble.members | self._final_ridges())
 
-    def _weigh_by_last_rows(self, fits: list[Callable[..., Member]]) -> dict[str, Any] | None:
+    def _weigh_by_last_rows(
+        self, fits: list[Callable[..., Member]]
+    ) -> dict[str, Any] | None:
         """Weigh members by the last rows of each series, to which they were not fitted.
 
         These are a quarter of its rows, one to four forecasts long. None where no series holds
@@ -360,8 +386,12 @@ class EnsembleFit:
         if not held_out.count:
             return None
         windows = Windows(self._buffer, weighing.series_origins(held_out))
-        members, windows = self._fit_before_split(fits, replace(self.rows, split=split), windows)
-        forecasts = {member.name: self._predict_points(member, windows) for member in members}
+        members, windows = self._fit_before_split(
+            fits, replace(self.rows, split=split), windows
+        )
+        forecasts = {
+            member.name: self._predict_points(member, windows) for member in members
+        }
         fitted_to_fewer = [isinstance(member, Classical) for member in members]
         prior = np.where(fitted_to_fewer, _FITTED_TO_FEWER, 0.0)
         # One or few windows of a series say nothing of joint errors.
@@ -401,7 +431,9 @@ class EnsembleFit:
             joint=joint,
         )
         weights[-1] *= [name not in only_known for name in forecasts]
-        weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
+        weights = weighing.without_negligible(
+            weights / weights.sum(axis=-1, keepdims=True)
+        )
         return {name: weights[:, None, :, i] for i, name in enumerate(forecasts)}
 
     def _weigh_by_series(self) -> Ensemble:
@@ -409,22 +441,32 @@ class EnsembleFit:
         assert self.ridges is not None
         windows = Windows(self._buffer, weighing.series_origins(self.rows.held_out))
         members, windows = self._fit_before_split(self._fits, self.rows, windows)
-        forecasts = {member.name: self._predict_points(member, windows) for member in members}
+        forecasts = {
+            member.name: self._predict_points(member, windows) for member in members
+        }
         forecasts[RIDGES] = self._predict(self.ridges, windows)
         if self.settings.train_network:
-            forecasts[NETWORK] = self._predict_points(self.network, windows, forecasts[RIDGES])
+            forecasts[NETWORK] = self._predict_points(
+                self.network, windows, forecasts[RIDGES]
+            )
         n_windows = max(self.batches.training.origins.count, 1)
         of_windows = weighing.prior_of_windows(n_windows, self.rows.sizes.seq_len)
-        prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in forecasts])
+        prior = np.array(
+            [of_windows * (name in (RIDGES, NETWORK)) for name in forecasts]
+        )
         only_known = {member.name for member in members if not member.forecasts_new}
-        weights = self._series_weights(forecasts, windows, prior=prior, only_known=only_known)
+        weights = self._series_weights(
+            forecasts, windows, prior=prior, only_known=only_known
+        )
         return self._ensemble_of(members, weights)
 
     def _weigh_by_period(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
         share = 0.0
         if self.settings.train_network and self.batches.validation is not None:
-            share = self._compare_network(weighing.network_share, self.batches.validation)
+            share = self._compare_network(
+                weighing.network_share, self.batches.validation
+            )
         weights: dict[str, Any] = {}
         left = np.ones((1, 1))
         for member, weight in reversed(self.challengers):
@@ -434,7 +476,9 @@ class EnsembleFit:
         weights[NETWORK] = left * share
         return self._ensemble_of([member for member, _ in self.challengers], weights)
 
-    def _compare_network(self, rule: Callable[..., float], held_out: WindowBatches) -> float:
+    def _compare_network(
+        self, rule: Callable[..., float], held_out: WindowBatches
+    ) -> float:
         """Compare the network with its ridges by a rule of `weighing`."""
         assert isinstance(self.module, Corrected)
         steps = self.rows.timeline.steps_of(held_out.draw())
@@ -442,7 +486,11 @@ class EnsembleFit:
 
     def _ensemble_of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
         """Put members before ridges and network."""
-        members = [*others, *([] if self.ridges is None else [self.ridges]), self.network]
+        members = [
+            *others,
+            *([] if self.ridges is None else [self.ridges]),
+            self.network,
+        ]
         n_series = self.rows.timeline.n_series
         n_targets = self.rows.sizes.n_targets
         return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
@@ -514,7 +562,9 @@ def network_of(module: Informer | Corrected) -> Informer:
 
 def module_of(ensemble: Ensemble) -> Informer | Corrected:
     """Return the network, with the ridges that it corrects if there are any, as a torch module."""
-    ridges, network = (cast(Any, ensemble.members.get(name)) for name in (RIDGES, NETWORK))
+    ridges, network = (
+        cast(Any, ensemble.members.get(name)) for name in (RIDGES, NETWORK)
+    )
     if ridges is None:
         return cast(Informer, network.network)
     return Corrected(ridges.path, network.network).train(network.network.training)

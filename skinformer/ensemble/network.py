@@ -34,7 +34,9 @@ class Network(Member):
         """Products of two numbers in its largest product of matrices for one window."""
         return self.network.largest_product
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:
+    def forecast(
+        self, windows: Windows, base: Float32Array | None = None
+    ) -> Float32Array:
         """Forecast windows, see `Member.forecast`."""
         outputs = windows.predict(self.network, base)
         if not self.groups:

@@ -27,7 +27,10 @@ class OutOfFoldPath:
     """
 
     def __init__(
-        self, fits: LinearFits, times: Callable[[IntArray], IntArray], device: torch.device | str
+        self,
+        fits: LinearFits,
+        times: Callable[[IntArray], IntArray],
+        device: torch.device | str,
     ) -> None:
         self.device = device
         self.folds = [LinearPath(other).to(device) for _, other in fits.folds]

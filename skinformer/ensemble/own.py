@@ -28,7 +28,11 @@ class OwnRidges(PerSeriesMember):
 
     @staticmethod
     @timed("own ridges")
-    def fit_series(series: Series, sizes: ModelSizes, whole: OwnFit | None = None) -> OwnFit:  # noqa: ARG004
+    def fit_series(
+        series: Series,
+        sizes: ModelSizes,
+        whole: OwnFit | None = None,  # noqa: ARG004
+    ) -> OwnFit:
         """Fit ridges over one and two seasons of each length, and over windows."""
         rows = look_backs(series.clock, sizes.seq_len)
         return fit_own(

@@ -26,7 +26,9 @@ PREDICTION_CHUNK = 32
 _STEPS_ON_GPU = 1 << 16
 
 
-def prediction_threads(largest_product: int, n_linear: int) -> AbstractContextManager[object]:
+def prediction_threads(
+    largest_product: int, n_linear: int
+) -> AbstractContextManager[object]:
     """Let predictions be split over threads, as `threads_for` does, where a chunk repays it.
 
     Products of two numbers for one window: in the largest product, and in the linear path's.
@@ -56,7 +58,9 @@ class WindowPredictor:
         self.source = source
         self.n_windows = windows_per_pass(source)
 
-    def __call__(self, origins: IntArray, base: Float32Array | None = None) -> Float32Array:
+    def __call__(
+        self, origins: IntArray, base: Float32Array | None = None
+    ) -> Float32Array:
         """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
 
         base: (n_windows, pred_len, n_targets), forecasts that the module, a network, corrects.
@@ -90,7 +94,9 @@ class WindowPredictor:
         return forecast
 
 
-def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -> Tensor:
+def _forward(
+    module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]
+) -> Tensor:
     """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
     try:
         output: Tensor = module(*inputs)
@@ -101,6 +107,8 @@ def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -
         outputs = []
         for part in np.array_split(np.arange(n_windows), 2):
             half = slice(part[0], part[-1] + 1)
-            outputs.append(_forward(module, tuple(x if x is None else x[half] for x in inputs)))
+            outputs.append(
+                _forward(module, tuple(x if x is None else x[half] for x in inputs))
+            )
         output = torch.cat(outputs)
     return output

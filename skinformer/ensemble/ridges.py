@@ -66,19 +66,27 @@ def linear_fit(
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     steps, start = times_of(timeline, split, origins), None if split is None else 0
-    return fit_linear_path(problem, origins, steps, split=start, refit=refit, n_folds=n_folds)
+    return fit_linear_path(
+        problem, origins, steps, split=start, refit=refit, n_folds=n_folds
+    )
 
 
 def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
     """Find where in the calendar's cycle rows lie; series of a panel have cycles of their own."""
     if timeline.n_series > 1:
         return None
-    return row_cells(timeline, sizes.calendar_fields, years=sizes.n_network_fields is not None)
+    return row_cells(
+        timeline, sizes.calendar_fields, years=sizes.n_network_fields is not None
+    )
 
 
 def times_of(timeline: Timeline, split: IntArray | None, rows: IntArray) -> IntArray:
     """Return times of rows: 0 is where their series' split begins; without one, clock steps."""
-    return timeline.steps_of(rows) if split is None else rows - split[timeline.series_of(rows)]
+    return (
+        timeline.steps_of(rows)
+        if split is None
+        else rows - split[timeline.series_of(rows)]
+    )
 
 
 def start_module(
@@ -100,7 +108,11 @@ def start_module(
     if earlier is not None:
         # The path is found anew.
         weights, own = (
-            {name: x for name, x in each.state_dict().items() if not name.startswith("path.")}
+            {
+                name: x
+                for name, x in each.state_dict().items()
+                if not name.startswith("path.")
+            }
             for each in (earlier, module)
         )
         check_same_weights(weights, own)
@@ -127,7 +139,11 @@ class Ridges(Member):
         """Weights of the ridges."""
         return self.path.fit.blend
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(
+        self,
+        windows: Windows,
+        base: Float32Array | None = None,  # noqa: ARG002
+    ) -> Float32Array:
         """Forecast windows, see `Member.forecast`."""
         return windows.predict(self.path)
 

@@ -62,7 +62,9 @@ class Tabular(Member):
             columns_of(rows.sizes),
             missing=rows.missing,
             stop=rows.split if before_split else None,
-            regressor=None if isinstance(settings.regressor, str) else settings.regressor,
+            regressor=None
+            if isinstance(settings.regressor, str)
+            else settings.regressor,
             random_state=rows.seed,
             plain=None if earlier is None else earlier.plain_columns,
             quick=before_split and settings.early_stopping is not True,
@@ -71,13 +73,23 @@ class Tabular(Member):
         )
         return cls(fit)
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(
+        self,
+        windows: Windows,
+        base: Float32Array | None = None,  # noqa: ARG002
+    ) -> Float32Array:
         """Forecast windows, see `Member.forecast`."""
         return self.fit.forecast(
-            windows.values, windows.begin, windows.origins, windows.steps, windows.buffer.clock
+            windows.values,
+            windows.begin,
+            windows.origins,
+            windows.steps,
+            windows.buffer.clock,
         )
 
 
 def columns_of(sizes: ModelSizes) -> Columns:
     """Describe what the columns are."""
-    return Columns(sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len)
+    return Columns(
+        sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len
+    )

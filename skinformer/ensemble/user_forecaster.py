@@ -60,7 +60,12 @@ class UserForecaster(Member):
 
     @classmethod
     def from_source(
-        cls, source: HistoryForecaster, rows: FitRows, settings: FitSettings, *, before_split: bool
+        cls,
+        source: HistoryForecaster,
+        rows: FitRows,
+        settings: FitSettings,
+        *,
+        before_split: bool,
     ) -> Self:
         """Fit a forecaster to rows before the validation split, or to all."""
         timeline = rows.before_split() if before_split else rows.timeline
@@ -80,9 +85,13 @@ class UserForecaster(Member):
     ) -> Self:
         """Fit the forecaster of an earlier one to other rows."""
         assert earlier is not None
-        return cls.from_source(earlier.source, rows, settings, before_split=before_split)
+        return cls.from_source(
+            earlier.source, rows, settings, before_split=before_split
+        )
 
-    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
+    def fitted_again(
+        self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+    ) -> Self:
         """Return a copy for other rows; where it has a `fit`, it is fitted to them, in units."""
         source = self.source
         if source.learns:
@@ -90,7 +99,11 @@ class UserForecaster(Member):
                 source = source.fitted(_all_series(timeline, sizes, scaler))
         return replace(self, source=source, sizes=sizes, scaler=scaler.with_unseen())
 
-    def forecast(self, windows: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+    def forecast(
+        self,
+        windows: Windows,
+        base: Float32Array | None = None,  # noqa: ARG002
+    ) -> Float32Array:
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known.
 
         Where it has `levels` they are quantiles, (n, pred_len, n_targets, n_levels).
@@ -101,16 +114,22 @@ class UserForecaster(Member):
         with timed(self.name):
             for j in range(self.sizes.n_targets):
                 histories = self._histories(windows, j)
-                known = np.array([i for i, each in enumerate(histories) if len(each)], dtype=int)
+                known = np.array(
+                    [i for i, each in enumerate(histories) if len(each)], dtype=int
+                )
                 if len(known):
                     asked = [histories[i] for i in known]
-                    out[known, :, j] = self._forecast_target(windows.take(known), j, asked)
+                    out[known, :, j] = self._forecast_target(
+                        windows.take(known), j, asked
+                    )
         return out
 
     def check_seconds(self, windows: Windows, n_asked: int) -> None:
         """Raise if `n_asked` windows would take longer than is allowed, as a few of these do."""
         some = windows.take(spread_places(len(windows), 8))
-        self.forecast(some.take(np.array([0])))  # what is imported and compiled is not counted
+        self.forecast(
+            some.take(np.array([0]))
+        )  # what is imported and compiled is not counted
         began = time.perf_counter()
         self.forecast(some)
         seconds = (time.perf_counter() - began) / max(len(some) - 1, 1)
@@ -145,7 +164,9 @@ class UserForecaster(Member):
         columns: list[Columns] = [{} for _ in histories]
         if self._wanted_columns:
             columns = self._columns(windows, histories)
-        answers = self.source.forecast(histories, columns, self.sizes.pred_len, self.levels)
+        answers = self.source.forecast(
+            histories, columns, self.sizes.pred_len, self.levels
+        )
         units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
         flat = units.transform(answers.reshape(len(answers), -1))
         return flat.reshape(answers.shape)
@@ -165,7 +186,9 @@ class UserForecaster(Member):
             if place.stop > place.start and self.source.takes(name)
         }
 
-    def _columns(self, windows: Windows, histories: list[Float64Array]) -> list[Columns]:
+    def _columns(
+        self, windows: Windows, histories: list[Float64Array]
+    ) -> list[Columns]:
         """Return other columns beside each history, in their units.
 
         past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
@@ -179,14 +202,21 @@ class UserForecaster(Member):
             for name, place in self._wanted_columns.items():
                 n_ahead = self.sizes.pred_len if name == "known" else 0
                 rows = np.arange(origin - len(history), origin + n_ahead)
-                values = windows.values[np.minimum(rows, last), place].astype(np.float64)
-                scale, mean = self.scaler.scale[series, place], self.scaler.mean[series, place]
+                values = windows.values[np.minimum(rows, last), place].astype(
+                    np.float64
+                )
+                scale, mean = (
+                    self.scaler.scale[series, place],
+                    self.scaler.mean[series, place],
+                )
                 columns[name] = values * scale + mean
             found.append(columns)
         return found
 
 
-def _all_series(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> list[Float64Array]:
+def _all_series(
+    timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
     found = []
     for j in range(sizes.n_targets):

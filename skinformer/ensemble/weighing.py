@@ -68,8 +68,13 @@ def weigh_series(
     forecast errs little: a member that errs elsewhere than the others has more than by its own
     errors.
     """
-    temperature = 0.1  # a difference of so much in the log error makes a factor e in the weight
-    errors = [selection.mean_errors(y_pred, y, weight, series, n_series) for y_pred in forecasts]
+    temperature = (
+        0.1  # a difference of so much in the log error makes a factor e in the weight
+    )
+    errors = [
+        selection.mean_errors(y_pred, y, weight, series, n_series)
+        for y_pred in forecasts
+    ]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
     own = np.where(known[:, :, None], logs - panel, 0.0)
@@ -98,11 +103,15 @@ def _joint_weights(
     """
     n_iter = 30
     step_size = 4.0
-    residuals = np.where(known[series][:, None, :, None], residuals, 0.0).astype(np.float64)
+    residuals = np.where(known[series][:, None, :, None], residuals, 0.0).astype(
+        np.float64
+    )
     size = np.zeros(known.shape)
     np.add.at(size, series, (np.abs(residuals).mean(axis=3) * weight).sum(axis=1))
     some = known & (size > 0)
-    rate = np.divide(step_size / max(known.sum(), 1), size, out=np.zeros_like(size), where=some)
+    rate = np.divide(
+        step_size / max(known.sum(), 1), size, out=np.zeros_like(size), where=some
+    )
     n_members = residuals.shape[3]
     flat = residuals.reshape(-1, n_members)
     rates = (weight * rate[series, None]).ravel()
@@ -143,7 +152,9 @@ def weigh_steps(
 
     It is the one that does best on average over the periods of the windows, see `mean_share`.
     """
-    one, other, y, weight = map(torch.from_numpy, (*forecasts, *truths_of(rows, origins)))
+    one, other, y, weight = map(
+        torch.from_numpy, (*forecasts, *truths_of(rows, origins))
+    )
     losses = []
     with threads_for(0):
         for share in selection.SHARES:
@@ -152,7 +163,8 @@ def weigh_steps(
     total = selection.stretch_sums(torch.stack(losses, dim=1).double().numpy(), periods)
     total = total @ selection.nearby_steps(rows.sizes.pred_len)
     best = [
-        selection.mean_share(total[:, :, step], margin=margin) for step in range(total.shape[2])
+        selection.mean_share(total[:, :, step], margin=margin)
+        for step in range(total.shape[2])
     ]
     return np.array(selection.SHARES)[best]
 
@@ -192,14 +204,19 @@ def _network_losses(
     if periods is None:
         return None
     losses = []
-    with threads_for(held_out.batch_size * module.largest_product), torch.inference_mode():
+    with (
+        threads_for(held_out.batch_size * module.largest_product),
+        torch.inference_mode(),
+    ):
         for batch in held_out:
             of_ridges = module.path(*batch.inputs[:4])
             corrected = head.point(module(*batch.inputs))
             weight = 1.0 if batch.weight is None else batch.weight
             of_batch = []
             for share in selection.SHARES:
-                error = head.point_error(torch.lerp(of_ridges, corrected, share), batch.target)
+                error = head.point_error(
+                    torch.lerp(of_ridges, corrected, share), batch.target
+                )
                 of_batch.append((error * weight).sum(dim=(1, 2)))
             losses.append(torch.stack(of_batch, dim=1).cpu().double().numpy())
     return selection.stretch_sums(np.concatenate(losses), periods)

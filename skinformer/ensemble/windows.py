@@ -65,7 +65,12 @@ class RowBuffer:
             return self.given
         values, segment, steps = self.rows[:3]
         return window_source(
-            values, steps, self.series[segment], self.clock, sizes=self.sizes, device=self.device
+            values,
+            steps,
+            self.series[segment],
+            self.clock,
+            sizes=self.sizes,
+            device=self.device,
         )
 
     def refreshed(self) -> RowBuffer:
@@ -110,7 +115,9 @@ class Windows:
     def begin(self) -> IntArray:
         """The first row of each window's series with a known target; of nothing known, its own."""
         begin = self.buffer.rows.begin[self.buffer.rows.segment[self.origins]]
-        return np.where(begin < self.origins, begin, self.origins - self.buffer.sizes.seq_len)
+        return np.where(
+            begin < self.origins, begin, self.origins - self.buffer.sizes.seq_len
+        )
 
     @property
     def series(self) -> IntArray:

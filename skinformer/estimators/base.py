@@ -18,14 +18,24 @@ from skinformer.cleaning.units import UnitChange, in_last_unit
 from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.classical import choose_members
-from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
+from skinformer.ensemble.fitting import (
+    FitBatches,
+    FitRows,
+    cut_windows,
+    find_split,
+    window_batches,
+)
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
 from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module, times_of
 from skinformer.ensemble.settings import FitSettings
-from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
+from skinformer.estimators.bases import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    with_callbacks,
+)
 from skinformer.estimators.callbacks import FitTasks, training_course
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
@@ -65,11 +75,21 @@ from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_fitted, check_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import CONSTRAINTS, warn_of_cpu, warn_of_idle_network
-from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
+from skinformer.validation.parameters import (
+    CONSTRAINTS,
+    warn_of_cpu,
+    warn_of_idle_network,
+)
+from skinformer.validation.rows import (
+    check_after_context,
+    check_follows,
+    warn_of_closed,
+)
 
 
-class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstimator, FittedState):
+class BaseInformer(
+    PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstimator, FittedState
+):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
@@ -100,7 +120,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self
             With these parameters; forecasts change with the next fit.
         """
-        return super().set_params(**open_parts(self, open_members(self.members, params)))
+        return super().set_params(
+            **open_parts(self, open_members(self.members, params))
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """
@@ -169,7 +191,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             draft = None
         if draft is None:  # behind the error, whose frames hold what filled the GPU
             draft = self._fitted_draft(X, y, sample_weight, device="cpu")
-        self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
+        self.__dict__ = (
+            draft.__dict__
+        )  # the one place where fitted state changes: all at once
         return self
 
     def _fitted_draft(self, X: Any, y: Any, sample_weight: Any, *, device: str) -> Self:
@@ -252,7 +276,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.outliers)
-        return RequestedSteps(observed, observed.segment, table.steps, place, table.clock)
+        return RequestedSteps(
+            observed, observed.segment, table.steps, place, table.clock
+        )
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
@@ -276,21 +302,30 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             )
         return table
 
-    def _least_target(self, table: Table, bounds: OutlierBounds, outliers: list[Outlier]) -> float:
+    def _least_target(
+        self, table: Table, bounds: OutlierBounds, outliers: list[Outlier]
+    ) -> float:
         """Find the least target of rows, their outliers and, as to its sign, the history."""
         n = table.n_targets
         columns = [column for column in table.columns[:n] if column is not None]
-        given = [float(np.nanmin(column.astype(np.float64), initial=np.inf)) for column in columns]
+        given = [
+            float(np.nanmin(column.astype(np.float64), initial=np.inf))
+            for column in columns
+        ]
         given += [outlier.value for outlier in outliers if outlier.column < n]
         scale = self.scaler_.targets if hasattr(self, "scaler_") else None
         if scale is not None:  # these rows come after a fit
-            given.append(float(scale.floor.min() if (scale.floor < 0).any() else bounds.least(n)))
+            given.append(
+                float(scale.floor.min() if (scale.floor < 0).any() else bounds.least(n))
+            )
         return min(given, default=-np.inf)  # of classes nothing is known
 
     def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
         """Return the name of a column, and when and in which series something is there."""
         names, roles, i = self.series_, self.roles_, table.series[place.row]
-        column = (*roles.targets, *roles.past, *roles.known)[place.column - len(table.columns)]
+        column = (*roles.targets, *roles.past, *roles.known)[
+            place.column - len(table.columns)
+        ]
         label = str(table.clock.labels(table.steps[[place.row]])[0])
         return column, label if names is None else f"{label} of series {names[i]!r}"
 
@@ -313,7 +348,13 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         n_steps = np.zeros_like(lengths)
         n_steps[series] = lengths[series] if horizon is None else int(horizon)
         future.check_known_ahead(
-            observed, place, n_steps, clock=clock, roles=self.roles_, sizes=self.sizes_, names=names
+            observed,
+            place,
+            n_steps,
+            clock=clock,
+            roles=self.roles_,
+            sizes=self.sizes_,
+            names=names,
         )
         segment = np.repeat(np.arange(len(n_steps)), n_steps)
         steps = origins_between(place.anchor, place.anchor + n_steps - 1)
@@ -324,7 +365,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         """Read later history, and place forecasts behind it."""
         forecaster = self._forecaster
         table = self._read_prediction(X)
-        table, observed = future.without_early(table, forecaster.observe(table), self.timeline_)
+        table, observed = future.without_early(
+            table, forecaster.observe(table), self.timeline_
+        )
         check_after_context(table, self.timeline_, self.timeline_.first_step)
         place, observed = forecaster.place(table, observed)
         place = future.after_observed(place, observed, self.sizes_.n_targets)
@@ -384,17 +427,23 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         """
         check_fitted(self)
         reader = self.reader_
-        table = read_update(self, reader.encode_rows(X), reader.encode_y(y), fitted_rows(self))
+        table = read_update(
+            self, reader.encode_rows(X), reader.encode_y(y), fitted_rows(self)
+        )
         cleaned = self._outlier_bounds_.clean(reader.one_hot(table), self.timeline_)
         table = self._warn_of_outliers(*cleaned).without_outliers()
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
-        expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
+        expected = np.repeat(
+            self.timeline_.end_step - first_row[:-1], np.diff(first_row)
+        )
         expected += np.arange(len(expected))
         check_follows(table, expected, self.timeline_.clock, self.series_)
         timeline = self._forecaster.appended(table)
         scaler = self.scaler_.updated(table.columns, first_row)
-        self.__dict__.update(scaler_=scaler, timeline_=timeline, _outlier_bounds_=cleaned[1])
+        self.__dict__.update(
+            scaler_=scaler, timeline_=timeline, _outlier_bounds_=cleaned[1]
+        )
         return self
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
@@ -417,12 +466,20 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         steps = int(self.sizes_.pred_len if horizon is None else horizon)
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
-        labels = join_series(self.series_, np.repeat(np.arange(n_series), steps), labels)
+        labels = join_series(
+            self.series_, np.repeat(np.arange(n_series), steps), labels
+        )
         return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
 
     @with_callbacks
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None, device: str
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        earlier: BaseInformer | None,
+        device: str,
     ) -> None:
         """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
@@ -456,7 +513,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             self.reader_.encode_rows(X),
             self.reader_.encode_y(y),
             sample_weight,
-            reading_settings(self, whole=not (settings.classical or settings.needs_no_split)),
+            reading_settings(
+                self, whole=not (settings.classical or settings.needs_no_split)
+            ),
         )
         table = self._clean(self.reader_.one_hot(table), settings)
         settings = choose_members(settings, table)
@@ -466,7 +525,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         if not settings.needs_no_split:
             split = find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)
-        self.scaler_ = self.reader_.adapt_scaler(rescale_by_volatility(scaler, table, split))
+        self.scaler_ = self.reader_.adapt_scaler(
+            rescale_by_volatility(scaler, table, split)
+        )
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         warn_of_closed(Closed.of(self.timeline_))
@@ -479,7 +540,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         targets = self.head_.in_units and settings.target_transform is None
         table, changes = in_last_unit(table, targets=targets)
         for change in changes[:1]:
-            checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
+            checks.warn_of_other_unit(
+                len(changes), change.factor, *self._named(table, change)
+            )
         table, self._outlier_bounds_, outliers = find_outliers(table, targets=targets)
         return self._warn_of_outliers(table, self._outlier_bounds_, outliers)
 
@@ -523,7 +586,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         windows = cut_windows(timeline, sizes, split)
         rows = FitRows(timeline, sizes, self.scaler_, split, windows[1], missing, seed)
         linear = None
-        out_of_fold = None  # where there are no ridges, or too few rows to fit them apart
+        out_of_fold = (
+            None  # where there are no ridges, or too few rows to fit them apart
+        )
         if settings.linear_path:
             with timed("linear path"):
                 linear = linear_fit(
@@ -553,13 +618,20 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
 
     @timed("network")
     def _train_module(
-        self, fit: EnsembleFit, epoch: FitBatches, settings: FitSettings, tasks: FitTasks
+        self,
+        fit: EnsembleFit,
+        epoch: FitBatches,
+        settings: FitSettings,
+        tasks: FitTasks,
     ) -> TrainingRecord:
         """Train the network, if it is worth it, and tell callbacks of its epochs."""
         module = fit.module
         # By as many windows as a prediction: in a small network a larger batch is no larger work.
         n_windows = min(settings.batch_size, PREDICTION_CHUNK)
-        with tasks.training() as on_epoch, threads_for(n_windows * module.largest_product):
+        with (
+            tasks.training() as on_epoch,
+            threads_for(n_windows * module.largest_product),
+        ):
             if not settings.train_network:
                 return TrainingRecord()
             run = partial(train, module, groups=parameter_groups(module))
@@ -633,6 +705,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             X, truth = X.loc[present], truth[present]  # scorers take no missing truth
         return {
             "X": X,
-            "y": self.reader_.decode(truth, one_dimensional=self.roles_.one_dimensional),
+            "y": self.reader_.decode(
+                truth, one_dimensional=self.roles_.one_dimensional
+            ),
             "metadata": weights,
         }

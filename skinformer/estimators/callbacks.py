@@ -76,18 +76,28 @@ class FitTasks:
         return {"ensemble_": self.estimator.ensemble_.on_device(self.estimator.device_)}
 
     def _as_if_ended(self, record: TrainingRecord) -> dict[str, Any]:
-        course = training_course(record, self.before) | {"fit_times_": running().table()}
+        course = training_course(record, self.before) | {
+            "fit_times_": running().table()
+        }
         return self._copied() | course
 
     def _begin(self, task: Any) -> None:
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-    def _end(self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None) -> bool:
-        given = {"estimator": self.estimator, "reconstruction_attributes": fitted, **self.data}
+    def _end(
+        self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None
+    ) -> bool:
+        given = {
+            "estimator": self.estimator,
+            "reconstruction_attributes": fitted,
+            **self.data,
+        }
         return bool(task.call_on_fit_task_end(**given))
 
 
-def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
+def training_course(
+    record: TrainingRecord, before: pd.DataFrame | None
+) -> dict[str, Any]:
     """Return the fitted attributes of a training's course, after the epochs of an earlier fit.
 
     They are ``history_``, its columns and length by the names that scikit-learn gives them, and
@@ -99,7 +109,9 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
     return {
         "history_": table,
         "loss_curve_": table["loss"].tolist(),
-        "validation_scores_": (-table["validation_loss"]).tolist() if validated else None,
+        "validation_scores_": (-table["validation_loss"]).tolist()
+        if validated
+        else None,
         "n_iter_": len(table),
         "best_loss_": record.best_loss,
     }
@@ -107,5 +119,7 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
 
 def epoch_line(row: EpochRow, *, n_most: int) -> str:
     """Describe an epoch in a line."""
-    validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
+    validated = (
+        "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
+    )
     return f"epoch {row.epoch}/{n_most}  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s"

@@ -251,7 +251,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return read_labels(X, y, self.target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
-        return ClassHead(self.reader_.sizes, float(self.label_smoothing), float(self.z_loss))
+        return ClassHead(
+            self.reader_.sizes, float(self.label_smoothing), float(self.z_loss)
+        )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self.head_.likeliest(self._forecaster.forecast(requested))
@@ -330,7 +332,11 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             As `predict_proba` gives them.
         """
         parts = self.predict_proba(X)
-        return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
+        return (
+            [np.log(part) for part in parts]
+            if isinstance(parts, list)
+            else np.log(parts)
+        )
 
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
@@ -410,7 +416,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             frame.isetitem(j, frame.iloc[:, j].astype(kind).array)
         return frame
 
-    def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
+    def _ahead(
+        self, X: Any, horizon: int | None
+    ) -> tuple[Float64Array, pd.Index | None]:
         check_fitted(self)
         requested = self._requested_ahead(X, horizon)
         return self._forecaster.forecast(requested), requested.labels
@@ -433,4 +441,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         float
             The share of rows whose class, of several targets all classes, is right.
         """
-        return BaseInformer.score(self, X, y, sample_weight)  # not the mixin's, which needs y
+        return BaseInformer.score(
+            self, X, y, sample_weight
+        )  # not the mixin's, which needs y

@@ -137,7 +137,10 @@ class ExportMixin(FittedState):
         _check(self)  # before what can be installed: that would not help
         check_exporter()
         program = torch.onnx.export(
-            self.export_program(), dynamo=True, verbose=False, output_names=["forecast", "fed_back"]
+            self.export_program(),
+            dynamo=True,
+            verbose=False,
+            output_names=["forecast", "fed_back"],
         )
         if program is None:
             raise AssertionError  # where no file is named, torch gives the program
@@ -207,7 +210,9 @@ def exported_module(model: FittedState) -> ExportedForecast:
 def _check(model: FittedState) -> None:
     members = model.ensemble_.members
     others = [name for name, member in members.items() if member.export() is None]
-    check_exportable(model, model.head_, others, model.scaler_.targets, model.sizes_.mean_step)
+    check_exportable(
+        model, model.head_, others, model.scaler_.targets, model.sizes_.mean_step
+    )
 
 
 def _example(sizes: ModelSizes) -> dict[str, Tensor]:
@@ -217,7 +222,9 @@ def _example(sizes: ModelSizes) -> dict[str, Tensor]:
     fields = len(sizes.calendar_fields)
     return {
         "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, dtype=torch.float64),
-        "future": torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64),
+        "future": torch.zeros(
+            _BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64
+        ),
         "series": torch.zeros(_BATCH, dtype=torch.int64),
         "calendar": torch.zeros(_BATCH, length, fields, dtype=torch.int64),
     }

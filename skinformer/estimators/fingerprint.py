@@ -12,7 +12,9 @@ from skinformer.timeline.clock import wall_times
 from skinformer.timeline.timeline import Timeline
 
 #: Parameters that change nothing about the weights.
-_FREE = frozenset({"checkpoint", "device", "verbose", "memory_saving__gradient_checkpointing"})
+_FREE = frozenset(
+    {"checkpoint", "device", "verbose", "memory_saving__gradient_checkpointing"}
+)
 
 
 def fingerprint(estimator: FittedState) -> dict[str, str]:
@@ -31,7 +33,9 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
     for name, kind in PARTS.items():
         inner = kind.of(parameters.pop(name)).get_params()
         parameters |= {f"{name}__{key}": value for key, value in inner.items()}
-    values = {name: repr(value) for name, value in parameters.items() if name not in _FREE}
+    values = {
+        name: repr(value) for name, value in parameters.items() if name not in _FREE
+    }
     resolved = {"precision": estimator.precision_, "attention": estimator.attention_}
     return {**values, **resolved, "data": digest.hexdigest()}
 

@@ -71,7 +71,9 @@ class IntervalsMixin(FittedState):
         checks.check_fitted(self)
         wanted = checks.check_range_levels(coverage, levels)
         requested = self._requested_ahead(X, horizon)
-        values = self._with_quantiles(requested, np.empty(0) if wanted is None else wanted)
+        values = self._with_quantiles(
+            requested, np.empty(0) if wanted is None else wanted
+        )
         names = self.roles_.target_labels
         names = names if wanted is None else _names_with_levels(names, wanted)
         values = values.reshape(len(values), -1)
@@ -123,7 +125,9 @@ class IntervalsMixin(FittedState):
         tail = (1 - checks.check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
-    def predict_quantiles(self, X: Any, levels: Sequence[float] | None = None) -> Float64Array:
+    def predict_quantiles(
+        self, X: Any, levels: Sequence[float] | None = None
+    ) -> Float64Array:
         """
         Return quantiles for each row of X at its own time.
 
@@ -165,7 +169,12 @@ class IntervalsMixin(FittedState):
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
     def sample(
-        self, n: int, X: Any = None, horizon: int | None = None, *, random_state: Any = None
+        self,
+        n: int,
+        X: Any = None,
+        horizon: int | None = None,
+        *,
+        random_state: Any = None,
     ) -> pd.DataFrame:
         """
         Draw paths of the steps after the history.
@@ -218,8 +227,12 @@ class IntervalsMixin(FittedState):
         paths = self._draw_paths(requested, n, check_random_state(random_state))
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
-            columns = pd.Index(list(itertools.product(self.roles_.target_labels, range(n))))
-        return pd.DataFrame(paths.reshape(len(paths), -1), index=requested.labels, columns=columns)
+            columns = pd.Index(
+                list(itertools.product(self.roles_.target_labels, range(n)))
+            )
+        return pd.DataFrame(
+            paths.reshape(len(paths), -1), index=requested.labels, columns=columns
+        )
 
     def _draw_paths(
         self, requested: RequestedSteps, n: int, random: np.random.RandomState
@@ -236,18 +249,26 @@ class IntervalsMixin(FittedState):
             rows = block == number
             levels = draw_levels(intervals.residuals, requested.place.series, n, random)
             of_rows = levels[requested.segment[rows]]
-            paths[rows] = intervals.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
+            paths[rows] = intervals.paths(
+                self.head_, outputs[rows], of_rows, scaler, series[rows]
+            )
         return paths
 
-    def _with_quantiles(self, requested: RequestedSteps, levels: Float64Array) -> Float64Array:
+    def _with_quantiles(
+        self, requested: RequestedSteps, levels: Float64Array
+    ) -> Float64Array:
         """Return what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
         head = self.head_
         if head.level is None and not len(levels):
             return head.point(self._forecaster.forecast(requested))[..., None]
         forecaster, outputs = self._sized(requested)
-        return forecaster.forecasts(outputs, levels, requested.series(self.timeline_.n_series))
+        return forecaster.forecasts(
+            outputs, levels, requested.series(self.timeline_.n_series)
+        )
 
-    def _sized(self, requested: RequestedSteps) -> tuple[IntervalForecaster, Float64Array]:
+    def _sized(
+        self, requested: RequestedSteps
+    ) -> tuple[IntervalForecaster, Float64Array]:
         found = checks.check_ranges(self.intervals_)
         forecaster = IntervalForecaster.of(self._forecaster, found)
         return forecaster, forecaster.standardised(requested)
@@ -276,8 +297,14 @@ def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     ['load', 'load_0.05', 'load_0.95']
     """
     between = "_"
-    while any(name in targets for target in targets for name in _named(target, levels, between)):
+    while any(
+        name in targets
+        for target in targets
+        for name in _named(target, levels, between)
+    ):
         between += "_"  # two columns of one name could not be told apart
-    names = [name for each in targets for name in (each, *_named(each, levels, between))]
+    names = [
+        name for each in targets for name in (each, *_named(each, levels, between))
+    ]
     labels: pd.Index = pd.Index(names, tupleize_cols=targets.nlevels > 1)
     return labels.set_names(targets.names)

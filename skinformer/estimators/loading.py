@@ -78,7 +78,9 @@ def load(
 
 
 def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
-    fault = str(error) if isinstance(error, ModelFileError) else "it holds no fitted model"
+    fault = (
+        str(error) if isinstance(error, ModelFileError) else "it holds no fitted model"
+    )
     return ModelFileError(
         f"{os.fspath(path)!r} is damaged, or no model of this version "
         f"({skinformer.__version__}): {fault}. Save the model anew, or load the file with the "
@@ -120,5 +122,8 @@ def _rows_ahead(model: InformerRegressor | InformerClassifier) -> pd.DataFrame |
         return None
     rows = model.make_future_frame()
     rows[known] = 0.0
-    n_rows, n_steps = len(rows), model.sizes_.pred_len  # series lie one behind the other
+    n_rows, n_steps = (
+        len(rows),
+        model.sizes_.pred_len,
+    )  # series lie one behind the other
     return rows.iloc[np.unique(np.r_[:n_steps, n_rows - n_steps : n_rows])]

@@ -32,7 +32,9 @@ def _resumable_apart(network: Informer) -> dict[str, Any]:
     if network.training:
         raise NotPlainError("", network)
     state = network.state_dict()
-    generators = {name: state[name].cpu().numpy() for name in state if name.endswith(_GENERATOR)}
+    generators = {
+        name: state[name].cpu().numpy() for name in state if name.endswith(_GENERATOR)
+    }
     return _network_apart(network) | {"generators": generators}
 
 
@@ -50,7 +52,9 @@ def _network_together(given: Any) -> Informer:
         raise ModelFileError("its network has more layers than weights")
     if not all(np.isfinite(value).all() for value in weights.values()):
         raise ModelFileError("its network has weights that are not finite")
-    with torch.device("meta"):  # shapes alone: first they have to be those of the weights
+    with torch.device(
+        "meta"
+    ):  # shapes alone: first they have to be those of the weights
         shapes = Informer.of(built_from)
     stated = {name: value.shape for name, value in _values(shapes).items()}
     found = {name: value.shape for name, value in weights.items()}
@@ -65,7 +69,9 @@ def _network_together(given: Any) -> Informer:
 
 def _values(network: Informer) -> dict[str, Tensor]:
     state = network.state_dict(keep_vars=True)
-    return {name: value for name, value in state.items() if not name.endswith(_GENERATOR)}
+    return {
+        name: value for name, value in state.items() if not name.endswith(_GENERATOR)
+    }
 
 
 _PATH = Kind(
@@ -76,4 +82,7 @@ _PATH = Kind(
 )
 #: In files, and in pickles.
 MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
-RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _PATH]
+RESUMABLE_KINDS = [
+    Kind("Informer", Informer, _resumable_apart, _resumable_together),
+    _PATH,
+]

@@ -141,7 +141,9 @@ class Attention(Part):
     3.0
     """
 
-    named = MappingProxyType({kind: {"encoder": kind} for kind in ("auto", "probsparse", "dense")})
+    named = MappingProxyType(
+        {kind: {"encoder": kind} for kind in ("auto", "probsparse", "dense")}
+    )
     _parameter_constraints = checks.ATTENTION_CONSTRAINTS
 
     encoder: str = "auto"
@@ -184,7 +186,9 @@ class MemorySaving(Part):
 PARTS: Mapping[str, type[Part]] = MappingProxyType(
     {"attention": Attention, "block": Block, "memory_saving": MemorySaving}
 )
-PART_CONSTRAINTS = {name: checks.part_constraint(part, part.named) for name, part in PARTS.items()}
+PART_CONSTRAINTS = {
+    name: checks.part_constraint(part, part.named) for name, part in PARTS.items()
+}
 
 
 def nested_in_members(members: Any) -> dict[str, Any]:
@@ -266,7 +270,11 @@ def _estimators(members: Any) -> dict[str, Any]:
     ['ridge-1', 'lasso', 'ridge-2']
     """
     several = members if isinstance(members, list | tuple) else []
-    found = [each for each in several if hasattr(each, "get_params") and not isinstance(each, type)]
+    found = [
+        each
+        for each in several
+        if hasattr(each, "get_params") and not isinstance(each, type)
+    ]
     return dict(make_pipeline(*found).steps)
 
 

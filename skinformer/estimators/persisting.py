@@ -88,7 +88,9 @@ class PersistentMixin(FittedState):
             # A checkpoint is a place on this machine, and of a fit that has ended.
             "params": params | {"checkpoint": None},
             "fitted": state,
-            "versions": {package.__name__: str(package.__version__) for package in _PACKAGES},
+            "versions": {
+                package.__name__: str(package.__version__) for package in _PACKAGES
+            },
         }
         try:
             stored = write(content)  # a file that `load` refuses would be a model lost
@@ -148,4 +150,7 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
     # After an update a block may begin before the first row that may be asked for.
     n_rows = forecaster.look_back + model.sizes_.pred_len
     calibration = replace(model.calibration_, split=None)
-    return found | {"timeline_": model.timeline_.recent(n_rows), "calibration_": calibration}
+    return found | {
+        "timeline_": model.timeline_.recent(n_rows),
+        "calibration_": calibration,
+    }

@@ -5,7 +5,10 @@ from inspect import get_annotations
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
@@ -18,13 +21,23 @@ from skinformer.intervals.forecaster import Intervals
 from skinformer.persistence.checks import FieldCheck
 from skinformer.persistence.codec import Codec, Kind, record_kinds, record_types
 from skinformer.persistence.container import Content
-from skinformer.persistence.errors import ModelFileError, NotPlainError, UnknownForecasterError
+from skinformer.persistence.errors import (
+    ModelFileError,
+    NotPlainError,
+    UnknownForecasterError,
+)
 from skinformer.persistence.labels import LABEL_KINDS
 from skinformer.reading.labels import LabelReader
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.tabular.regressors import ReadyRegressor
-from skinformer.tabular.trees import Boosted, Trees, classifier_from_arrays, from_arrays, to_arrays
+from skinformer.tabular.trees import (
+    Boosted,
+    Trees,
+    classifier_from_arrays,
+    from_arrays,
+    to_arrays,
+)
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.clock import CLOCKS, Clock
 from skinformer.timeline.target_scale import FittedTransformer
@@ -38,7 +51,9 @@ FITTED: dict[str, Any] = get_annotations(FittedState, eval_str=True) | {
 _SOMETIMES = {"feature_names_in_", "fit_times_", "_intervals_"}
 #: The records of these, and those that stand where an annotation says less; no transformers, which
 #: are anybody's.
-_RECORDS = record_types([*FITTED.values(), *ALL_KINDS, *CLOCKS, LabelReader, LinearFit, Trees])
+_RECORDS = record_types(
+    [*FITTED.values(), *ALL_KINDS, *CLOCKS, LabelReader, LinearFit, Trees]
+)
 _RECORDS = [kind for kind in _RECORDS if kind not in (Clock, FittedTransformer)]
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
@@ -47,7 +62,11 @@ _LEARNT = ("coef_", "intercept_", "n_features_in_")
 
 def _linear_kind(kind: type) -> Kind:
     def apart(regressor: Any) -> dict[str, Any]:
-        learnt = {name: getattr(regressor, name) for name in _LEARNT if hasattr(regressor, name)}
+        learnt = {
+            name: getattr(regressor, name)
+            for name in _LEARNT
+            if hasattr(regressor, name)
+        }
         return {"parameters": regressor.get_params(), "learnt": learnt}
 
     def together(given: Any) -> Any:
@@ -63,7 +82,11 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
 
     def apart(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
-            return {"parameters": boosted.get_params(), "trees": None, **dict.fromkeys(beside)}
+            return {
+                "parameters": boosted.get_params(),
+                "trees": None,
+                **dict.fromkeys(beside),
+            }
         trees = to_arrays(boosted)
         if trees is None:
             raise NotPlainError("", boosted)
@@ -85,7 +108,12 @@ def _ready_together(given: Any) -> ReadyRegressor:
 
 
 def _part_kind(part: Any) -> Kind:
-    return Kind(part.__name__, part, lambda value: value.get_params(), lambda given: part(**given))
+    return Kind(
+        part.__name__,
+        part,
+        lambda value: value.get_params(),
+        lambda given: part(**given),
+    )
 
 
 _KINDS = [
@@ -96,9 +124,17 @@ _KINDS = [
     _boosted_kind(HistGradientBoostingRegressor, from_arrays),
     _boosted_kind(HistGradientBoostingClassifier, classifier_from_arrays, "classes"),
     Kind(
-        "slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)
+        "slice",
+        slice,
+        lambda part: [int(part.start), int(part.stop)],
+        lambda given: slice(*given),
     ),
-    Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
+    Kind(
+        "ReadyRegressor",
+        ReadyRegressor,
+        lambda ready: dict(vars(ready)),
+        _ready_together,
+    ),
     Kind(
         "HistoryForecaster",
         HistoryForecaster,
@@ -164,7 +200,9 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
     """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
-    return _PICKLES.flatten_some(state, FITTED) if FITTED.keys() & state.keys() else state
+    return (
+        _PICKLES.flatten_some(state, FITTED) if FITTED.keys() & state.keys() else state
+    )
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:

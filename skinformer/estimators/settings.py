@@ -21,7 +21,14 @@ from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecas
 
 #: Parameters without effect where the network has no share.
 _OF_NETWORK = (
-    *("label_len", "patch_len", "d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"),
+    *(
+        "label_len",
+        "patch_len",
+        "d_model",
+        "n_heads",
+        "n_encoder_layers",
+        "n_decoder_layers",
+    ),
     *("d_ff", "attention", "block", "position", "distil", "dropout"),
     *("optimizer", "learning_rate", "weight_decay"),
 )
@@ -41,7 +48,9 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     members = members_of(estimator.members, classifies=classifies)
     brought = forecasters_of(estimator.members)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    joins = (linear_path or "classical" in members or len(brought) > 0) and head.allows_ridges
+    joins = (
+        linear_path or "classical" in members or len(brought) > 0
+    ) and head.allows_ridges
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
     device = resolve_device(requested)
@@ -81,7 +90,11 @@ def non_default_network_params(model: Parameters) -> list[str]:
         return []
     known = inspect.signature(type(model)).parameters.items()
     values = model.get_params(deep=False)
-    return [name for name, own in known if name in _OF_NETWORK and values[name] != own.default]
+    return [
+        name
+        for name, own in known
+        if name in _OF_NETWORK and values[name] != own.default
+    ]
 
 
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
@@ -104,7 +117,11 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
 
 def forecasters_of(members: Any) -> list[Any]:
     """Return the forecasters that a user brought among members."""
-    return [] if isinstance(members, str) else [each for each in members if is_forecaster(each)]
+    return (
+        []
+        if isinstance(members, str)
+        else [each for each in members if is_forecaster(each)]
+    )
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
@@ -121,12 +138,16 @@ def _network(
         n_heads=int(estimator.n_heads),
         n_encoder_layers=estimator.n_encoder_layers,
         n_decoder_layers=estimator.n_decoder_layers,
-        d_ff=4 * int(estimator.d_model) if estimator.d_ff is None else int(estimator.d_ff),
+        d_ff=4 * int(estimator.d_model)
+        if estimator.d_ff is None
+        else int(estimator.d_ff),
         dropout=float(estimator.dropout),
         activation=block.activation,
         norm="zc_rms" if block.norm == "zc_rms" else "layer",
         norm_first=block.norm != "post_layer",
-        attention=resolve_attention(attention.encoder, n_tokens=n_tokens, device=device),
+        attention=resolve_attention(
+            attention.encoder, n_tokens=n_tokens, device=device
+        ),
         decoder_attention=attention.decoder,
         factor=float(attention.factor),
         qk_norm=block.qk_norm,
@@ -142,7 +163,12 @@ def _network(
 
 
 def _trainer(
-    estimator: Parameters, head: Head, micro: int, *, corrects: bool, device: torch.device
+    estimator: Parameters,
+    head: Head,
+    micro: int,
+    *,
+    corrects: bool,
+    device: torch.device,
 ) -> TrainerSettings:
     return TrainerSettings(
         max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
@@ -157,7 +183,9 @@ def _trainer(
         warmup_fraction=0.05,
         max_grad_norm=1.0,
         accumulate=estimator.batch_size // micro,
-        precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
+        precision=resolve_precision(
+            estimator.precision, device=device, d_model=estimator.d_model
+        ),
         loss=head.error,
     )
 

@@ -28,7 +28,11 @@ from skinformer.timeline.target_scale import (
 from skinformer.timeline.timeline import Table, Timeline, first_known
 from skinformer.timeline.windows import origins_between
 from skinformer.training.batch import Batch
-from skinformer.validation.truth import check_positive, check_transformer, raise_unfit_transform
+from skinformer.validation.truth import (
+    check_positive,
+    check_transformer,
+    raise_unfit_transform,
+)
 
 
 def fit_scale(
@@ -46,7 +50,9 @@ def fit_scale(
     It is a ValueError if what is asked for cannot be done to the training rows.
     """
     end = stop = table.first_row[1:]
-    if split is not None:  # a series that is unknown before it has its own size, not the others'
+    if (
+        split is not None
+    ):  # a series that is unknown before it has its own size, not the others'
         stop = np.where(first_known(table.missing, table.first_row) < split, split, end)
     rows = table.first_row[:-1], stop
     targets, least = observe_targets(table.columns, table.first_row, table.n_targets)
@@ -55,18 +61,26 @@ def fit_scale(
         is_positive = least > 0
         check_positive(least, is_positive, roles.targets, names)
         logs = targets.with_logs(is_positive)
-        targets = observe_records(logs, table.columns, table.first_row, settings.pred_len)
+        targets = observe_records(
+            logs, table.columns, table.first_row, settings.pred_len
+        )
     elif wanted is not None:
         transformers = tuple(
             _fit_transformer(wanted, column, rows, name, settings.head)
             for column, name in zip(table.columns, roles.targets, strict=False)
         )
         targets = replace(targets, transformers=transformers)
-    return fit_scaler(table.columns, *rows, static=table.static_columns(), targets=targets)
+    return fit_scaler(
+        table.columns, *rows, static=table.static_columns(), targets=targets
+    )
 
 
 def _fit_transformer(
-    transformer: Any, column: AnyArray, rows: tuple[IntArray, IntArray], name: Hashable, head: Head
+    transformer: Any,
+    column: AnyArray,
+    rows: tuple[IntArray, IntArray],
+    name: Hashable,
+    head: Head,
 ) -> FittedTransformer:
     """Fit a clone to all training rows of a target, and check that it gives them back."""
     values = column[origins_between(rows[0], rows[1] - 1)].astype(np.float64)
@@ -79,7 +93,9 @@ def _fit_transformer(
         restored = apply(fitted.inverse_transform, transformed)
     except ValueError as error:
         raise_unfit_transform(transformer, name, distinct, error)
-    tolerance = max(1e-4 * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
+    tolerance = max(
+        1e-4 * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max())
+    )
     check_transformer(
         transformer,
         name,
@@ -116,7 +132,9 @@ def with_smearing_factor(
     if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
         return scaler
     series = timeline.series_of(held_out.draw())
-    n_known, of_residuals, of_exponentials = _residual_sums(scaler, module, held_out, series)
+    n_known, of_residuals, of_exponentials = _residual_sums(
+        scaler, module, held_out, series
+    )
     is_found = scale.logs & (n_known > 0)
     divisor = np.where(is_found, n_known, 1.0)
     mean_residual = of_residuals / divisor
@@ -129,7 +147,10 @@ def with_smearing_factor(
 
 
 def _residual_sums(
-    scaler: Scaler, module: Informer | Corrected, held_out: WindowBatches, series: IntArray
+    scaler: Scaler,
+    module: Informer | Corrected,
+    held_out: WindowBatches,
+    series: IntArray,
 ) -> Float64Array:
     """Count known truths, and add up residuals of logarithms and their exponentials.
 
@@ -140,7 +161,10 @@ def _residual_sums(
     deviation = scaler.scale[:, None, : held_out.n_targets]
     sums = np.zeros((3, len(deviation), held_out.n_targets))
     n_done = 0
-    with threads_for(held_out.batch_size * module.largest_product), torch.inference_mode():
+    with (
+        threads_for(held_out.batch_size * module.largest_product),
+        torch.inference_mode(),
+    ):
         for batch in held_out:
             residuals = _residuals(module, batch)
             owner = series[n_done : n_done + len(residuals)]

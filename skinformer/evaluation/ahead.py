@@ -91,13 +91,21 @@ class ForecastingModel:
         if not has_history.all():
             series = self._index.get_level_values(0)[rows[~has_history]]
             names = first_names(series.unique())
-            text = f"series {names} are new to the fit: no forecast before an observed row"
+            text = (
+                f"series {names} are new to the fit: no forecast before an observed row"
+            )
             if not has_history.any():
-                raise ValueError(f"{text}, and none has one. Pass more rows, or a smaller step.")
-            warn_user(f"{text}. For earlier ones add their history to X, and pass start.")
+                raise ValueError(
+                    f"{text}, and none has one. Pass more rows, or a smaller step."
+                )
+            warn_user(
+                f"{text}. For earlier ones add their history to X, and pass start."
+            )
         return has_history
 
-    def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
+    def forecast(
+        self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray
+    ) -> Float64Array:
         """Forecast the rows ahead, with quantiles: (n_ahead, n_targets, 1 + n_levels).
 
         shown, rows: rows of X, hidden where nothing is known, and their numbers.

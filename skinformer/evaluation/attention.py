@@ -169,7 +169,10 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = int(forecasts.origins[row])
-        maps += [_as_map(layer, origin, forecasts.steps.clock, weight, name) for layer in layers]
+        maps += [
+            _as_map(layer, origin, forecasts.steps.clock, weight, name)
+            for layer in layers
+        ]
     return maps
 
 
@@ -192,13 +195,18 @@ def _observe(
     windows = ensemble.windows(rows, origins)
     members = ensemble.ensemble.members
     network = cast(Network, members[NETWORK])
-    corrected = None if network.base is None else members[network.base].forecast(windows)
+    corrected = (
+        None if network.base is None else members[network.base].forecast(windows)
+    )
     recorder = AttentionRecorder(network.network, n_kept=len(windows))
     recorded = replace(network, network=cast(Informer, recorder))
     recorded.forecast(windows, corrected)
     layers = recorder.kept()
     weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2)).tolist()
-    return [(weight, [layer.of_window(i) for layer in layers]) for i, weight in enumerate(weights)]
+    return [
+        (weight, [layer.of_window(i) for layer in layers])
+        for i, weight in enumerate(weights)
+    ]
 
 
 def _as_map(
@@ -221,7 +229,9 @@ def _as_map(
 
 def _times_of_tokens(clock: Clock, steps: IntArray) -> pd.DataFrame:
     """Return the times of the first and the last step, (n, 2), of tokens."""
-    return pd.DataFrame({"first": clock.labels(steps[:, 0]), "last": clock.labels(steps[:, 1])})
+    return pd.DataFrame(
+        {"first": clock.labels(steps[:, 0]), "last": clock.labels(steps[:, 1])}
+    )
 
 
 def list_maps(maps: Any) -> list[AttentionMap]:

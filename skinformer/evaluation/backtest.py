@@ -25,7 +25,11 @@ from skinformer.reading.places import sort_rows
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
-from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
+from skinformer.validation.arguments import (
+    check_fitted,
+    check_range_levels,
+    check_row_count,
+)
 from skinformer.validation.columns import labelled_rows
 from skinformer.validation.index import find_start, time_labels
 from skinformer.validation.truth import check_target_count
@@ -140,11 +144,20 @@ def backtest(
     if refit is False:
         rows = read_sorted_rows(estimator, X, y, known_future)
         quantiles = np.empty(0) if requested is None else requested
-        return _forecast_all(estimator, rows, rows.origins(start, horizon, step), quantiles)
+        return _forecast_all(
+            estimator, rows, rows.origins(start, horizon, step), quantiles
+        )
     every = 1 if refit is True else check_row_count("refit", refit)
     folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
-    options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": requested}
-    calls = (delayed(_fit_and_forecast)(estimator, *fold, options, every) for fold in folds)
+    options = {
+        "horizon": horizon,
+        "step": step,
+        "known_future": known_future,
+        "levels": requested,
+    }
+    calls = (
+        delayed(_fit_and_forecast)(estimator, *fold, options, every) for fold in folds
+    )
     table = pd.concat(Parallel(n_jobs=n_jobs)(calls))
     keys = [key for key in ("series", "origin", "target", "time") if key in table]
     ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
@@ -174,7 +187,9 @@ def _refit_folds(
         )
     X = labelled_rows(X, 0)
     time, labels = time_labels(X.index)
-    order = sort_rows(time, labels, len(X)).order  # a fit needs rows in the order of time
+    order = sort_rows(
+        time, labels, len(X)
+    ).order  # a fit needs rows in the order of time
     time = time[order]
     moments = time.unique().sort_values()
     first: Any = moments.get_loc(find_start(time, start))
@@ -187,7 +202,9 @@ def _refit_folds(
         stop = min(begin + (every - 1) * step + horizon, len(moments))
         before = np.asarray(time < moments[begin])
         later = ~before & np.asarray(time <= moments[stop - 1])
-        yield [(X.iloc[order[part]], _rows_of(y, order[part])) for part in (before, later)]
+        yield [
+            (X.iloc[order[part]], _rows_of(y, order[part])) for part in (before, later)
+        ]
 
 
 def _rows_of(y: Any, rows: IntArray) -> Any:
@@ -206,8 +223,12 @@ def _fit_and_forecast(
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
     table = backtest(fitted, *test, **options)
-    origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
-    place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
+    origins = (
+        table.groupby("series")["origin"] if "series" in table else table["origin"]
+    )
+    place = origins.rank(
+        method="dense"
+    )  # origins behind the stretch are the next fold's
     return table[place <= every]
 
 
@@ -285,7 +306,9 @@ def _forecast_turns(
         yield part, forecast(rows.shown(shown, ahead), shown, ahead)
 
 
-def _as_table(rows: SortedRows, levels: Float64Array, parts: list[_Forecasts]) -> pd.DataFrame:
+def _as_table(
+    rows: SortedRows, levels: Float64Array, parts: list[_Forecasts]
+) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     values = np.concatenate([forecasts for _, forecasts in parts])
     n_targets = values.shape[1]

@@ -147,7 +147,9 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         if not places.own:
             known = pd.concat([self._history, known])
         if self.targets_:
-            known = known.drop_duplicates(["series", "step"], keep="last")  # X's own values win
+            known = known.drop_duplicates(
+                ["series", "step"], keep="last"
+            )  # X's own values win
         forecast = np.empty(shape)
         for j, mean in enumerate(self.mean_):
             found = self._a_season_before(known, places.series, places.steps, j)

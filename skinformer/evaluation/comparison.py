@@ -57,7 +57,9 @@ def summary(
     return pd.DataFrame(errors, index=groups.size().index)
 
 
-def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None) -> pd.DataFrame:
+def compare(
+    results: Mapping[str, pd.DataFrame], *, reference: str | None = None
+) -> pd.DataFrame:
     """
     Put backtests of the same rows side by side.
 
@@ -190,7 +192,9 @@ _KEYS = ["series", "origin", "time", "ahead", "target"]
 def check_result(result: Any, *needed: str, name: Any = "") -> None:
     """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
     of = f" of {name!r}" if name else ""
-    missing = [column for column in needed if column not in getattr(result, "columns", ())]
+    missing = [
+        column for column in needed if column not in getattr(result, "columns", ())
+    ]
     if missing:
         raise ValueError(
             f"results{of} lack the column {missing[0]!r}: pass a frame that `backtest` gives, or "
@@ -207,13 +211,17 @@ def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
     """Return backtests by name, a single one by none; raise if they are none."""
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     if not tables:
-        raise ValueError("results={} holds no backtest. Pass one by name, {'model': frame}.")
+        raise ValueError(
+            "results={} holds no backtest. Pass one by name, {'model': frame}."
+        )
     for name, table in tables.items():
         check_result(table, *needed, name=name)
     return {str(name): table for name, table in tables.items()}
 
 
-def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd.DataFrame]:
+def aligned(
+    results: Mapping[str, pd.DataFrame], reference: str
+) -> dict[str, pd.DataFrame]:
     """
     Sort backtests of the same rows, so that rows of the same place are of the same forecast.
 
@@ -276,7 +284,9 @@ def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
         return result[by]
     times = pd.Index(result["time"])
     if callable(by):
-        return pd.Series(by(times), index=result.index, name=getattr(by, "__name__", "group"))
+        return pd.Series(
+            by(times), index=result.index, name=getattr(by, "__name__", "group")
+        )
     if not hasattr(times, str(by)):
         raise ValueError(
             f"by={by!r} is neither a column of the result, {list(result.columns)}, nor a field of "

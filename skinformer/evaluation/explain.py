@@ -106,13 +106,17 @@ def explain(
     >>> bool(np.allclose(total, model.forecast()["load"]))
     True
     """
-    n_permutations = check_count("n_permutations", n_permutations, "orders of groups", least=2)
+    n_permutations = check_count(
+        "n_permutations", n_permutations, "orders of groups", least=2
+    )
     random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
     columns = [*model.roles_.targets, *model.roles_.past, *model.roles_.known]
     named = _complete_groups(columns, groups)
-    members = np.array([[column in group for column in columns] for group in named.values()])
+    members = np.array(
+        [[column in group for column in columns] for group in named.values()]
+    )
     points = _Counterfactual.of(forecasts, members)
     orders = list(_orders(len(named), n_permutations, random_state))
     contributions = [points(frozenset()), *_shapley_values(points, orders)]
@@ -125,7 +129,9 @@ def explain(
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
 
 
-def _shapley_values(points: _Counterfactual, orders: Sequence[Sequence[int]]) -> Float64Array:
+def _shapley_values(
+    points: _Counterfactual, orders: Sequence[Sequence[int]]
+) -> Float64Array:
     """Average by how much each group moves forecasts over orders: (n_groups, n, n_targets)."""
     values = np.zeros((len(points.members), *points(frozenset()).shape))
     for order in orders:
@@ -136,7 +142,9 @@ def _shapley_values(points: _Counterfactual, orders: Sequence[Sequence[int]]) ->
     return values
 
 
-def _complete_groups(columns: list[Hashable], groups: Any) -> dict[Hashable, list[Hashable]]:
+def _complete_groups(
+    columns: list[Hashable], groups: Any
+) -> dict[Hashable, list[Hashable]]:
     """Return groups by name, and behind them one for each column that is in none of them."""
     named = {name: list(members) for name, members in (groups or {}).items()}
     grouped = list(chain(*named.values()))
@@ -190,9 +198,13 @@ class _Counterfactual:
         series_of_rows = steps.place.series[observed.segment]
         for series in np.unique(steps.place.series):
             own = series_of_rows == series
-            usual_given[own] = usual_values(history, series, observed.steps[own], steps.clock)
+            usual_given[own] = usual_values(
+                history, series, observed.steps[own], steps.clock
+            )
             if series < history.n_series:
-                rows = np.arange(history.first_truth[series], history.first_row[series + 1])
+                rows = np.arange(
+                    history.first_truth[series], history.first_row[series + 1]
+                )
                 past = history.steps_of(rows)
                 usual[rows] = usual_values(history, series, past, history.clock)
         usual_given[np.isnan(observed.values)] = np.nan
@@ -329,11 +341,15 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     return table[rows.ravel()].reset_index(drop=True)
 
 
-def _parts_of_windows(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> Float64Array:
+def _parts_of_windows(
+    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
+) -> Float64Array:
     """Return weights and points of members, (n_windows, n_members, 2, pred_len, n_targets)."""
     parts: dict[str, Any] = ensemble.parts(rows, origins)
     none = np.zeros_like(next(iter(parts.values())))
-    members = [np.stack(parts.get(name, none), axis=1) for name in ensemble.ensemble.members]
+    members = [
+        np.stack(parts.get(name, none), axis=1) for name in ensemble.ensemble.members
+    ]
     return np.stack(members, axis=1)
 
 

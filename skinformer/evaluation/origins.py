@@ -29,7 +29,9 @@ class OriginsModel:
     rows: IntArray
     after_truth: BoolArray
 
-    def forecast(self, origins: IntArray, horizon: IntArray, levels: Float64Array) -> Float64Array:
+    def forecast(
+        self, origins: IntArray, horizon: IntArray, levels: Float64Array
+    ) -> Float64Array:
         """Forecast so many steps from each of these later rows, as `update` and `forecast` would.
 
         The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
@@ -62,7 +64,9 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
         weight = known.astype(np.float64)
     forecaster = model._forecaster
     history = forecaster.appended(replace(table, weight=weight))
-    place = table.steps - model.timeline_.end_step[table.series]  # of a row in its series
+    place = (
+        table.steps - model.timeline_.end_step[table.series]
+    )  # of a row in its series
     n_stored = np.diff(model.timeline_.first_row)
     rows = np.empty_like(order)
     rows[order] = (history.first_row[:-1] + n_stored)[table.series] + place
@@ -84,7 +88,11 @@ def _can_update(model: Any, table: Table) -> bool:
     place = np.arange(len(table.steps)) - first_row[table.series]
     follows = table.steps == history.end_step[table.series] + place
     covariates = table.columns[table.n_targets :]
-    if not follows.all() or any(each is None or np.isnan(each).any() for each in covariates):
+    if not follows.all() or any(
+        each is None or np.isnan(each).any() for each in covariates
+    ):
         return False
     floor = model.scaler_.targets.floor
-    return bool((model.scaler_.updated(table.columns, first_row).targets.floor == floor).all())
+    return bool(
+        (model.scaler_.updated(table.columns, first_row).targets.floor == floor).all()
+    )

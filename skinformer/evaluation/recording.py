@@ -41,9 +41,15 @@ class WatchedForecaster(StepForecaster):
         """Copy a forecaster."""
         return cls(**vars(forecaster), **changes)
 
-    def _recursive_forecaster(self, forecast: Forecaster, clock: Clock) -> RecursiveForecaster:
+    def _recursive_forecaster(
+        self, forecast: Forecaster, clock: Clock
+    ) -> RecursiveForecaster:
         recursive = super()._recursive_forecaster(forecast, clock)
-        return recursive if self.context is None else replace(recursive, history=self.context)
+        return (
+            recursive
+            if self.context is None
+            else replace(recursive, history=self.context)
+        )
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         ensemble = self.ensemble_forecaster(requested.place.series, requested.clock)
@@ -82,10 +88,16 @@ class RequestedForecasts:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
         keys = np.stack([self.steps.segment, self.origins])
         windows, window = np.unique(keys, axis=1, return_inverse=True)
-        found: dict[tuple[int, int], Any] = dict.fromkeys(zip(*windows.tolist(), strict=True))
+        found: dict[tuple[int, int], Any] = dict.fromkeys(
+            zip(*windows.tolist(), strict=True)
+        )
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            pairs = zip(rows.segment[origins].tolist(), rows.steps[origins].tolist(), strict=True)
+            pairs = zip(
+                rows.segment[origins].tolist(),
+                rows.steps[origins].tolist(),
+                strict=True,
+            )
             place = {pair: i for i, pair in enumerate(pairs) if pair in found}
             if place:
                 observed = observe(ensemble, rows, origins[list(place.values())])
@@ -101,7 +113,9 @@ class RequestedForecasts:
         """
         targets = pd.DataFrame({"target": list(self.model.roles_.targets)})
         rows = self.labels.assign(ahead=self.ahead + 1)
-        return rows.merge(targets, how="cross").merge(pd.DataFrame(columns), how="cross")
+        return rows.merge(targets, how="cross").merge(
+            pd.DataFrame(columns), how="cross"
+        )
 
 
 def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
@@ -122,5 +136,7 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
         index = steps.clock.labels(steps.steps)
     time, series = time_labels(index)
     labels = {"time": time} if series is None else {"time": time, "series": series}
-    origins = block_starts(steps.place, steps.segment, steps.steps, model.sizes_.pred_len)
+    origins = block_starts(
+        steps.place, steps.segment, steps.steps, model.sizes_.pred_len
+    )
     return RequestedForecasts(model, steps, origins, pd.DataFrame(labels))

@@ -18,7 +18,12 @@ from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 from skinformer.validation import columns as checks
-from skinformer.validation.index import check_distinct, check_same_rows, find_start, time_labels
+from skinformer.validation.index import (
+    check_distinct,
+    check_same_rows,
+    find_start,
+    time_labels,
+)
 from skinformer.validation.truth import check_target_count
 
 
@@ -56,7 +61,9 @@ class SortedRows:
         row = np.repeat(begin, n_origins) + step * turn
         series = self.series[row]
         stop = np.minimum(row + horizon, ends[series])
-        return pd.DataFrame({"first": first[series], "row": row, "stop": stop, "turn": turn})
+        return pd.DataFrame(
+            {"first": first[series], "row": row, "stop": stop, "turn": turn}
+        )
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
         """Return some rows; of those ahead only what is known then."""
@@ -141,7 +148,9 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     check_same_rows(X, y)
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
-    if truth.named and truth.index is not None:  # other libraries call a Series without a name ""
+    if (
+        truth.named and truth.index is not None
+    ):  # other libraries call a Series without a name ""
         names = list(truth.names)
     if targets:
         check_target_count(len(targets), n_columns)

@@ -103,7 +103,9 @@ class ForecastScorer:
         checks.check_coverage(self.coverage)
         checks.check_row_count("season", self.season)
 
-    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def __call__(
+        self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> float:
         """
         Score a fitted estimator.
 
@@ -127,7 +129,10 @@ class ForecastScorer:
         y_true = _truth(estimator, X, y)
         options: dict[str, Any] = {"sample_weight": sample_weight}
         if name in ("mase", "rmsse"):
-            options = {"y_train": self._trained(estimator, y_true), "season": self.season}
+            options = {
+                "y_train": self._trained(estimator, y_true),
+                "season": self.season,
+            }
         if name in _QUANTILES:
             options["levels"] = self.levels
             y_pred = _predict_ranges(estimator, X, "predict_quantiles", self.levels)

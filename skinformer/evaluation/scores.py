@@ -17,7 +17,11 @@ from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation import truth as checks
-from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
+from skinformer.validation.arguments import (
+    check_coverage,
+    check_levels,
+    check_row_count,
+)
 
 
 def pinball_loss(
@@ -158,7 +162,9 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     return _mean(error - distance, sample_weight)
 
 
-def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
+def interval_coverage(
+    y_true: Any, y_interval: Any, *, sample_weight: Any = None
+) -> float:
     """
     Return which share of the truth lies within its interval.
 
@@ -399,7 +405,9 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
     return float(known.mean()) if known.any() else float("nan")
 
 
-def _check_arrays(y_true: Any, y_pred: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
+def _check_arrays(
+    y_true: Any, y_pred: Any, *behind: int
+) -> tuple[Float64Array, Float64Array]:
     """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
     y = checks.numeric_truth(y_true)
     forecasts = np.asarray(y_pred, dtype=np.float64)
@@ -452,7 +460,9 @@ def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> flo
     return float(ratios.mean())
 
 
-def _scaled(y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int) -> float:
+def _scaled(
+    y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int
+) -> float:
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
     y, y_pred = _check_arrays(y_true, y_pred)
@@ -463,7 +473,9 @@ def _scaled(y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int) 
     by_series = pd.DataFrame(errors).groupby(_series_of(y_true, len(errors)))
     error = by_series.mean()
     history = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
-    scale = history.agg(seasonal_change, season=season, power=power).reindex(error.index)
+    scale = history.agg(seasonal_change, season=season, power=power).reindex(
+        error.index
+    )
     scores = error.to_numpy() / scale.to_numpy()
     if not np.isfinite(scores).any():
         raise ValueError(

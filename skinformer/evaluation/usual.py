@@ -9,7 +9,9 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 
 
-def usual_values(history: Timeline, series: int, steps: IntArray, clock: Clock) -> Float32Array:
+def usual_values(
+    history: Timeline, series: int, steps: IntArray, clock: Clock
+) -> Float32Array:
     """Return the usual standardised values of a series at steps of a clock: (n, n_columns).
 
     They are the medians of each phase over the last 52 of the longest seasons of which the history
@@ -35,7 +37,9 @@ def _longest_season(clock: Clock, n_rows: int) -> int:
     """Return the longest season of which so many rows hold four; 1 without dates."""
     if not clock.dated:
         return 1
-    return max((season for season in likely_seasons(clock) if 4 * season <= n_rows), default=1)
+    return max(
+        (season for season in likely_seasons(clock) if 4 * season <= n_rows), default=1
+    )
 
 
 def _phases(clock: Clock, steps: IntArray, season: int) -> IntArray:

@@ -64,7 +64,9 @@ class ExportedForecast(nn.Module):
         super().__init__()
         self.members = nn.ModuleDict(members)
         self.bases = dict(bases)
-        self.weights = nn.ParameterDict({n: torch.tensor(each) for n, each in weights.items()})
+        self.weights = nn.ParameterDict(
+            {n: torch.tensor(each) for n, each in weights.items()}
+        )
         self.units = units
         self.sizes = sizes
 
@@ -100,7 +102,9 @@ class ExportedForecast(nn.Module):
         mixed = self._mixed(window, ahead, self._categories(calendar, series), series)
         forecast, fed_back = self.units.restore(mixed, series)
         lost = no_forecast[:, None, None]
-        return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
+        return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(
+            lost, torch.nan
+        )
 
     def _rows(
         self,
@@ -115,7 +119,9 @@ class ExportedForecast(nn.Module):
         sizes = self.sizes
         first_known = sizes.n_targets + sizes.n_past
         n_varying = first_known + sizes.n_known - sizes.n_static
-        before = unknown.all(dim=-1) & absent[..., sizes.n_targets : n_varying].all(dim=-1)
+        before = unknown.all(dim=-1) & absent[..., sizes.n_targets : n_varying].all(
+            dim=-1
+        )
 
         columns = slice(sizes.n_targets, first_known)
         past = self._covariates(values[..., columns], absent[..., columns], before)
@@ -135,7 +141,11 @@ class ExportedForecast(nn.Module):
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""
         may_miss = self.sizes.may_miss
-        held = values.masked_fill(absent, torch.nan) if may_miss else _held(values, absent)[0]
+        held = (
+            values.masked_fill(absent, torch.nan)
+            if may_miss
+            else _held(values, absent)[0]
+        )
         return held.masked_fill(absent & before[..., None], 0.0)
 
     def _mixed(

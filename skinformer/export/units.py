@@ -52,7 +52,9 @@ class Units(nn.Module):
         self.is_limited = limits is not None
         self.takes_logs = bool(targets.logs.any())
         tables = {"mean": scaler.mean, "scale": scaler.scale}
-        tables |= {name: getattr(targets, name) for name in ("logs", "low", "smear", "floor")}
+        tables |= {
+            name: getattr(targets, name) for name in ("logs", "low", "smear", "floor")
+        }
         if limits is not None:
             tables |= limits._asdict()
         for name, table in tables.items():
@@ -70,7 +72,9 @@ class Units(nn.Module):
         known = (series >= 0) & (series < last)
         return table[torch.where(known, series, last)]
 
-    def standardise(self, values: Tensor, series: Tensor | None, *, first: int) -> Tensor:
+    def standardise(
+        self, values: Tensor, series: Tensor | None, *, first: int
+    ) -> Tensor:
         """Return consecutive columns, (batch, length, n), in deviations from the mean, float32.
 
         first: place of the first column; either 0, or behind the targets.
@@ -97,7 +101,9 @@ class Units(nn.Module):
         if not self.is_limited:
             return forecast
         seen = past[..., : forecast.shape[-1]].amax(dim=1)
-        knee = torch.maximum(self.row(self.top, series), seen) + self.row(self.rise, series)
+        knee = torch.maximum(self.row(self.top, series), seen) + self.row(
+            self.rise, series
+        )
         knee = knee[:, None]
         width = self.row(self.width, series)[:, None]
         beyond = forecast > knee

@@ -16,7 +16,13 @@ import pandas as pd
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
 from skinformer.intervals.changes import with_random_walk
-from skinformer.intervals.features import STILL, features_of, least_volatility, unmoved, volatility
+from skinformer.intervals.features import (
+    STILL,
+    features_of,
+    least_volatility,
+    unmoved,
+    volatility,
+)
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.spread import Spread, fit_spread, mean_of_known
@@ -69,7 +75,9 @@ class Calibration:
     n_rows: IntArray
 
     @classmethod
-    def of(cls, timeline: Timeline, split: IntArray | None, settings: FitSettings) -> Calibration:
+    def of(
+        cls, timeline: Timeline, split: IntArray | None, settings: FitSettings
+    ) -> Calibration:
         """Keep what the ensemble does not hold; the split is the row where each series' begins."""
         alone = settings.train_network and not settings.linear_path
         return cls(split, alone, np.diff(timeline.first_row))
@@ -87,7 +95,9 @@ class Calibration:
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
         is_refitted = self.split is not None or _fits_again(forecaster)
-        return calibrate(forecaster, before_refit(forecaster, self.split) if is_refitted else None)
+        return calibrate(
+            forecaster, before_refit(forecaster, self.split) if is_refitted else None
+        )
 
 
 def _fits_again(forecaster: StepForecaster) -> bool:
@@ -127,7 +137,9 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut 
     earlier = replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
     # 3. Windows after the split.
     n_most_windows = 256 // ensemble.cost
-    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(n_most_windows)
+    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(
+        n_most_windows
+    )
     if not len(origins):
         return None
     place = np.searchsorted(chosen, timeline.series_of(origins))
@@ -144,7 +156,10 @@ def _mean_error(held_out: HeldOut) -> float:
 
 
 def calibrate(
-    forecaster: StepForecaster, held_out: HeldOut | None, *, split: IntArray | None = None
+    forecaster: StepForecaster,
+    held_out: HeldOut | None,
+    *,
+    split: IntArray | None = None,
 ) -> Intervals | None:
     """Estimate the errors of forecasts; None where no window has an observed target.
 
@@ -156,7 +171,9 @@ def calibrate(
     timeline = forecaster.history
     seasons = _seasons(timeline)
     # A run meets all hours of the day; those of the week are met by several runs.
-    distance = runs.run_distance(forecaster.sizes.pred_len, max(seasons[:-1] or seasons, default=1))
+    distance = runs.run_distance(
+        forecaster.sizes.pred_len, max(seasons[:-1] or seasons, default=1)
+    )
     # 1. Errors of windows of the history, as if it had not been fitted to.
     windows = _choose(forecaster, distance, split)
     if not len(windows.origins):
@@ -211,7 +228,9 @@ def _fit_sizes(
     errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
     # 3. Sizes, and errors in these.
     steps = window_rows(timeline.steps_of(windows.origins), errors.shape[1])
-    spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=windows.n_apart)
+    spread = fit_spread(
+        errors, features, steps, seasons=seasons, n_windows=windows.n_apart
+    )
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     residuals = _sample(relative, windows, timeline)
     # 4. Targets of which too few errors are known.
@@ -247,7 +266,9 @@ def _sample(relative: Float64Array, windows: _Windows, timeline: Timeline) -> Re
 
 def _seasons(timeline: Timeline) -> tuple[int, ...]:
     """Return the seasons whose phases have sizes of errors of their own, the shortest first."""
-    longest = 700  # rows: a week of quarters of an hour has a profile, and a year has none
+    longest = (
+        700  # rows: a week of quarters of an hour has a profile, and a year has none
+    )
     found: tuple[int, ...] = ()
     for season in likely_seasons(timeline.clock):
         if season <= longest and season % max(found, default=1) == 0:
@@ -266,7 +287,9 @@ def _far_sizes(
     for n_blocks in (4, 3, 2):  # as long as there are some windows of this length
         horizon = n_blocks * pred_len
         low, end = _extent(forecaster, horizon, distance, split)
-        origins, _, n_apart = runs.choose_runs(low, end - horizon, distance=distance, n_most=n_most)
+        origins, _, n_apart = runs.choose_runs(
+            low, end - horizon, distance=distance, n_most=n_most
+        )
         if n_apart >= runs.FEWEST:
             break
     else:
@@ -292,7 +315,9 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     series = timeline.series_of(own_origins)
     np.minimum.at(fitted_until, series, timeline.steps_of(own_origins))
     before = replace(found, fitted_until=fitted_until)
-    outputs, errors = _forecast_errors(IntervalForecaster.of(forecaster, before), own_origins)
+    outputs, errors = _forecast_errors(
+        IntervalForecaster.of(forecaster, before), own_origins
+    )
     relative = errors * np.exp(-outputs[..., 1] - found.spread.typical)
     ratio = _ratio(relative, found.residuals.errors.astype(np.float64))
     share = shrinkage(_count_apart(own_origins, found.distance), prior)
@@ -311,7 +336,9 @@ def _count_apart(origins: IntArray, distance: int) -> int:
     return count
 
 
-def _choose(forecaster: StepForecaster, distance: int, split: IntArray | None) -> _Windows:
+def _choose(
+    forecaster: StepForecaster, distance: int, split: IntArray | None
+) -> _Windows:
     """Choose windows in runs, whole ones if there are any, else those that the history cuts off."""
     # Half as many where members are costly: from a quarter, steps ahead cover 5 points more or less
     # than asked.
@@ -323,14 +350,18 @@ def _choose(forecaster: StepForecaster, distance: int, split: IntArray | None) -
         last = _at_same_steps(forecaster.history, low, last, distance)
         n_each = runs.count_windows(low, last, distance)
         n_wanted = min(n_most, overlap * int(n_each.sum()))
-        origins, run, n_apart = runs.choose_runs(low, last, distance=distance, n_most=n_wanted)
+        origins, run, n_apart = runs.choose_runs(
+            low, last, distance=distance, n_most=n_wanted
+        )
         if n_apart:
             break
     n_moments = max(int(n_each.max()), runs.FEWEST)
     return _Windows(origins, run, n_apart, min(n_apart, n_moments))
 
 
-def _at_same_steps(timeline: Timeline, low: IntArray, last: IntArray, distance: int) -> IntArray:
+def _at_same_steps(
+    timeline: Timeline, low: IntArray, last: IntArray, distance: int
+) -> IntArray:
     """Return last origins such that windows of all series begin at the same steps of the clock.
 
     What happens to all series at one time is seen by windows of one time. A series that ends

@@ -31,7 +31,9 @@ def with_random_walk(
     few: (n_targets,), which targets these are.
     """
     walking = Spread(
-        typical=np.where(few, _walk_sizes(timeline, *spread.typical.shape), spread.typical),
+        typical=np.where(
+            few, _walk_sizes(timeline, *spread.typical.shape), spread.typical
+        ),
         centre=spread.centre,
         slope=np.where(few[:, None], 0.0, spread.slope),
         profile=np.where(few, 0.0, spread.profile),
@@ -44,7 +46,9 @@ def with_random_walk(
     errors = np.where(few, np.resize(walk, n)[:, None, None], errors).astype(np.float32)
     # None of these happened at the time of another.
     series = np.resize(residuals.series, n)
-    return walking, replace(residuals, errors=errors, series=series, origins=np.arange(n))
+    return walking, replace(
+        residuals, errors=errors, series=series, origins=np.arange(n)
+    )
 
 
 def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Array:

@@ -33,11 +33,16 @@ def features_of(
     Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
     there is none.
     """
-    least_apart = 1e-6  # below this distance of quantiles the network has learnt nothing
+    least_apart = (
+        1e-6  # below this distance of quantiles the network has learnt nothing
+    )
     head = forecaster.head
     points = head.point(outputs)
     log_volatility = np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)
-    features = [log_volatility, _log_levels(points, forecaster.scaler.with_unseen(), series)]
+    features = [
+        log_volatility,
+        _log_levels(points, forecaster.scaler.with_unseen(), series),
+    ]
     if head.median_index is not None:
         apart = np.abs(outputs - points[..., None]).mean(axis=-1)
         features.append(np.log(np.where(apart > least_apart, apart, np.nan)))

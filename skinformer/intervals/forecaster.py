@@ -61,7 +61,11 @@ class Intervals:
     fitted_until: IntArray
 
     def quantiles(
-        self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
+        self,
+        outputs: Float64Array,
+        levels: Float64Array,
+        scaler: Scaler,
+        series: IntArray,
     ) -> Float64Array:
         """Return quantiles of rows, (n, n_targets, n_levels), in y's units, ascending.
 
@@ -72,7 +76,9 @@ class Intervals:
         targets: Any = scaler.targets  # a regressor's always has it
         table = self.residuals.quantiles(levels)
         if targets.is_decreasing.any():
-            table = np.where(targets.is_decreasing, self.residuals.quantiles(1 - levels), table)
+            table = np.where(
+                targets.is_decreasing, self.residuals.quantiles(1 - levels), table
+            )
         point, size, ahead = self._parts(outputs)
         errors = table[:, ahead, np.arange(point.shape[1])]
         restored = [scaler.restored(point + size * error, series) for error in errors]
@@ -100,7 +106,9 @@ class Intervals:
 
         def restore(errors: Float64Array) -> Float64Array:
             limited = np.clip(size * errors, -limit, limit)
-            return np.stack([scaler.restored(point + error, series) for error in limited], axis=2)
+            return np.stack(
+                [scaler.restored(point + error, series) for error in limited], axis=2
+            )
 
         table = np.clip(self.residuals.quantiles(_PATH_LEVELS), -most_error, most_error)
         paths = restore(_interpolate(table, levels, ahead))
@@ -110,7 +118,9 @@ class Intervals:
         wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
         return _with_mean(paths, mean, wanted, scaler, series)
 
-    def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
+    def _parts(
+        self, outputs: Float64Array
+    ) -> tuple[Float64Array, Float64Array, IntArray]:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
         typical = np.concatenate([self.spread.typical, self.far])
@@ -162,7 +172,9 @@ class IntervalForecaster(StepForecaster):
         quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
         return np.concatenate([points[..., None], quantiles], axis=2)
 
-    def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+    def set_constant(
+        self, outputs: Float32Array, where: BoolArray, value: Float32Array
+    ) -> None:
         """Put a value in the place of some outputs, without an error."""
         log_of_no_size = -100.0
         outputs[where, 0] = value[where]
@@ -217,13 +229,17 @@ class _SizedWindows:
         relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size[n:])
         sizes = mean_of_known(relative, axis=1)
         was_still = unmoved(errors, changes[n:])
-        recent = _recent_sizes(sizes, was_still, changes[:n] >= STILL, earlier, trailing)
+        recent = _recent_sizes(
+            sizes, was_still, changes[:n] >= STILL, earlier, trailing
+        )
         # 4. Join them.
         sized = np.empty((*point[:n].shape, 3), dtype=np.float32)
         sized[..., 0] = point[:n]
         sized[..., 1] = log_size[:n] + np.log(trailing_sizes(recent))[:, None]
         self._widen_unknown(sized, rows, origins)
-        sized[..., 2] = window_rows(origins - known_until, fit.sizes.pred_len)[..., None]
+        sized[..., 2] = window_rows(origins - known_until, fit.sizes.pred_len)[
+            ..., None
+        ]
         return sized
 
     def _series(self, rows: Rows, origins: IntArray) -> IntArray:
@@ -238,7 +254,9 @@ class _SizedWindows:
         """
         begin = self.requested.place.begin[rows.segment[origins]]
         start = origins - np.maximum(rows.steps[origins] - begin, 0)
-        known_until = np.maximum(self.known_until[origins], start - self.forecaster.look_back)
+        known_until = np.maximum(
+            self.known_until[origins], start - self.forecaster.look_back
+        )
         return known_until, np.maximum(known_until, start)
 
     def _trailing(self, rows: Rows, origins: IntArray, anchor: IntArray) -> IntArray:
@@ -271,7 +289,9 @@ class _SizedWindows:
         log_size = fit.intervals.spread.log_size(features, steps)
         return fit.head.point(outputs), log_size, changes
 
-    def _errors(self, point: Float64Array, rows: Rows, origins: IntArray) -> Float64Array:
+    def _errors(
+        self, point: Float64Array, rows: Rows, origins: IntArray
+    ) -> Float64Array:
         """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
         known = np.asarray(self.known)
@@ -286,17 +306,23 @@ class _SizedWindows:
             errors[fitted] *= fit.intervals.optimism
         return errors
 
-    def _widen_unknown(self, sized: Float32Array, rows: Rows, origins: IntArray) -> None:
+    def _widen_unknown(
+        self, sized: Float32Array, rows: Rows, origins: IntArray
+    ) -> None:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
         segment = rows.segment[origins]
         series = self._series(rows, origins)
         first_row = np.searchsorted(rows.segment, segment)
-        blank = (self.known_until[origins] == first_row) & (series < fit.history.n_series)
+        blank = (self.known_until[origins] == first_row) & (
+            series < fit.history.n_series
+        )
         if blank.any():
             by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
             log_size = by_level[series[blank], None] - fit.intervals.spread.typical
-            sized[blank, ..., 1] = np.where(np.isnan(log_size), sized[blank, ..., 1], log_size)
+            sized[blank, ..., 1] = np.where(
+                np.isnan(log_size), sized[blank, ..., 1], log_size
+            )
 
 
 def _known_rows(
@@ -348,11 +374,15 @@ def _recent_sizes(
     window, age = np.nonzero(trailing >= 0)
     number = np.searchsorted(earlier, trailing[window, age])
     recent = np.full((*trailing.shape, sizes.shape[1]), np.nan)
-    recent[window, age] = np.where(was_still[number] & has_moved[window], np.nan, sizes[number])
+    recent[window, age] = np.where(
+        was_still[number] & has_moved[window], np.nan, sizes[number]
+    )
     return recent
 
 
-def _interpolate(table: Float64Array, levels: Float32Array, ahead: IntArray) -> Float64Array:
+def _interpolate(
+    table: Float64Array, levels: Float32Array, ahead: IntArray
+) -> Float64Array:
     """Interpolate the errors of levels, (n_paths, n, n_targets), in those of equal shares.
 
     table: (n_shares, pred_len, n_targets).
@@ -377,7 +407,11 @@ def _error_limits(scaler: Scaler, series: IntArray, n_targets: int) -> Float64Ar
 
 
 def _with_mean(
-    paths: Float64Array, mean: Float64Array, wanted: Float64Array, scaler: Scaler, series: IntArray
+    paths: Float64Array,
+    mean: Float64Array,
+    wanted: Float64Array,
+    scaler: Scaler,
+    series: IntArray,
 ) -> Float64Array:
     """Move the mean of the distribution of paths to the forecast: by a factor, of amounts.
 

@@ -19,7 +19,9 @@ from skinformer.intervals.residuals import Residuals
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
 
-def draw_levels(residuals: Residuals, series: IntArray, n_paths: int, random: Any) -> Float32Array:
+def draw_levels(
+    residuals: Residuals, series: IntArray, n_paths: int, random: Any
+) -> Float32Array:
     """Draw levels of quantiles, (n_series, n_paths, pred_len, n_targets), each in (0, 1).
 
     series: those that are drawn, by their number in the fit; others are new ones.
@@ -33,7 +35,9 @@ def draw_levels(residuals: Residuals, series: IntArray, n_paths: int, random: An
     common = common_scores(scores, time)
     shared = random.normal(size=(n_paths, len(times)))
     levels = np.empty((len(series), n_paths, *scores.shape[1:]), dtype=np.float32)
-    for place, (windows, is_own) in enumerate(_windows(residuals.series, series, random)):
+    for place, (windows, is_own) in enumerate(
+        _windows(residuals.series, series, random)
+    ):
         weights = shared[:, time[windows]]
         in_common = scores[windows] if is_own else common[time[windows]]
         total = np.tensordot(weights, in_common, axes=1)
@@ -66,7 +70,9 @@ def normal_scores(residuals: Residuals) -> Float64Array:
             own = errors[:, step, target]
             n_less = pooled.searchsorted(own)
             n_less_or_equal = pooled.searchsorted(own, side="right")
-            scores[:, step, target] = ndtri((n_less + n_less_or_equal) / (2 * len(pooled)))
+            scores[:, step, target] = ndtri(
+                (n_less + n_less_or_equal) / (2 * len(pooled))
+            )
     return scores
 
 
@@ -91,7 +97,9 @@ def common_scores(scores: Float64Array, time: IntArray) -> Float64Array:
     return np.asarray(mean * np.sqrt(share))
 
 
-def _windows(owner: IntArray, series: IntArray, random: Any) -> Iterator[tuple[IntArray, bool]]:
+def _windows(
+    owner: IntArray, series: IntArray, random: Any
+) -> Iterator[tuple[IntArray, bool]]:
     """Iterate over series: the windows whose errors each one has, and whether they are its own."""
     order = np.argsort(owner, kind="stable")
     known, first = np.unique(owner[order], return_index=True)

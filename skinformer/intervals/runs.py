@@ -30,7 +30,13 @@ def run_distance(pred_len: int, season: int) -> int:
 
 
 def earliest_origins(
-    begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int, fewest: int = 0, spare: int = 0
+    begin: IntArray,
+    end: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    fewest: int = 0,
+    spare: int = 0,
 ) -> IntArray:
     """Return the first rows of series, from begin to end, from which errors are representative.
 
@@ -81,7 +87,9 @@ def choose_runs(
     first = np.repeat(low, n_shifts)
     last = (high[:, None] - shift).ravel()
     # 2. Parts of these, of which as many are kept as windows are wanted.
-    part_last, part_length = _cut_runs(last, count_windows(first, last, distance), distance)
+    part_last, part_length = _cut_runs(
+        last, count_windows(first, last, distance), distance
+    )
     mean_length = float(part_length.mean()) if len(part_length) else 1.0
     kept = spread_places(len(part_length), max(1, int(n_most / mean_length)))
     # 3. The windows of each.
@@ -98,7 +106,9 @@ def count_windows(low: IntArray, high: IntArray, distance: int) -> IntArray:
     return np.asarray(np.maximum((high - low) // distance + 1, 0))
 
 
-def _cut_runs(last: IntArray, length: IntArray, distance: int) -> tuple[IntArray, IntArray]:
+def _cut_runs(
+    last: IntArray, length: IntArray, distance: int
+) -> tuple[IntArray, IntArray]:
     """Cut runs from their ends, so that the latest part is whole: last origin and length of each.
 
     last, length: last origin of each run, and its windows.

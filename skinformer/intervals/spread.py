@@ -76,7 +76,9 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
         known = mean[:, j] > least
         if known.any():
             weight = np.where(known, share, 0.0)
-            out[:, j] = weight * logs[:, j] + (1 - weight) * _smooth_curve(logs[:, j], known)
+            out[:, j] = weight * logs[:, j] + (1 - weight) * _smooth_curve(
+                logs[:, j], known
+            )
     return out
 
 
@@ -128,7 +130,11 @@ def fit_spread(
 
 
 def _fit_target(
-    errors: Float64Array, x: Float64Array, steps: IntArray, seasons: tuple[int, ...], prior: float
+    errors: Float64Array,
+    x: Float64Array,
+    steps: IntArray,
+    seasons: tuple[int, ...],
+    prior: float,
 ) -> tuple[Float64Array, Float64Array]:
     """Fit slopes and profile of one target in turn, as backfitting does.
 
@@ -146,7 +152,9 @@ def _fit_target(
     for _ in range(n_rounds):
         relative = _relative_to_step(sizes * np.exp(-(x @ slope)), known)
         profile, relative = _fit_profile(relative, known, steps, seasons, prior)
-        slope = _update_slopes(relative[:, chosen], known[:, chosen], x[:, chosen], slope, prior)
+        slope = _update_slopes(
+            relative[:, chosen], known[:, chosen], x[:, chosen], slope, prior
+        )
     return slope, profile
 
 
@@ -180,7 +188,11 @@ def _fit_profile(
 
 
 def _update_slopes(
-    relative: Float64Array, known: BoolArray, x: Float64Array, slope: Float64Array, prior: float
+    relative: Float64Array,
+    known: BoolArray,
+    x: Float64Array,
+    slope: Float64Array,
+    prior: float,
 ) -> Float64Array:
     """Take one Newton step of each slope in turn, shrunk to 0."""
     n_steps = relative.shape[1]

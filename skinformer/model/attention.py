@@ -115,7 +115,9 @@ class MultiHeadAttention(nn.Module):
         self.key = HiddenLinear(d_model, d_model, bias=bias)
         self.value = HiddenLinear(d_model, d_model, bias=bias)
         self.gate = HiddenLinear(d_model, d_model, bias=bias) if output_gate else None
-        self.qk_norm = QKNorm(n_heads=n_heads, d_head=d_model // n_heads) if qk_norm else None
+        self.qk_norm = (
+            QKNorm(n_heads=n_heads, d_head=d_model // n_heads) if qk_norm else None
+        )
         self.output = ResidualOutput(d_model, d_model, bias=bias)
 
     def forward(
@@ -148,5 +150,7 @@ class MultiHeadAttention(nn.Module):
 
     def _split_heads(self, x: Tensor) -> Tensor:
         d_head = x.shape[2] // self.n_heads
-        heads = x.view(*x.shape[:2], self.n_heads, d_head)  # (batch, length, n_heads, d_head)
+        heads = x.view(
+            *x.shape[:2], self.n_heads, d_head
+        )  # (batch, length, n_heads, d_head)
         return heads.transpose(1, 2)  # (batch, n_heads, length, d_head)

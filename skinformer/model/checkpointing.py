@@ -7,7 +7,9 @@ from torch.utils.checkpoint import checkpoint
 from skinformer.model.dropout import repeated_draws
 
 
-def run_layer(layer: nn.Module, *inputs: Tensor | int | None, recompute: bool) -> Tensor:
+def run_layer(
+    layer: nn.Module, *inputs: Tensor | int | None, recompute: bool
+) -> Tensor:
     """Run a layer; with ``recompute`` keep only its inputs for the backward pass (in training).
 
     What a layer draws, other than by `Dropout`, must be given to it as an input, or its second run

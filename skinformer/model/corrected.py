@@ -10,14 +10,20 @@ from skinformer.model.outputs import match_axes
 
 
 def correct(
-    network: Informer, found: Tensor, past: Tensor, future: Tensor, *times: Tensor | None
+    network: Informer,
+    found: Tensor,
+    past: Tensor,
+    future: Tensor,
+    *times: Tensor | None,
 ) -> Tensor:
     """Add a network's correction to a forecast, (batch, pred_len, n_targets), that it sees.
 
     The other arguments, and what comes back, are those of `Informer`.
     """
     if network.reads_forecast:
-        future = torch.cat([found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1)
+        future = torch.cat(
+            [found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1
+        )
     correction: Tensor = network(past, future, *times)
     return match_axes(found, correction) + correction
 

@@ -33,7 +33,15 @@ class DenseAttention(nn.Module):
     def draw_keys(self, length: int, device: torch.device) -> None:
         """Draw nothing: all keys are used."""
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: None, n_last: int) -> Tensor:  # noqa: ARG002
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        *,
+        keys: None,  # noqa: ARG002
+        n_last: int,
+    ) -> Tensor:
         """Return the context of the last ``n_last`` queries, (batch, n_heads, n_last, d_head).
 
         ``keys`` are those of the other kernel, which is called alike.
@@ -47,9 +55,13 @@ class DenseAttention(nn.Module):
         mask = self._visible(q, k, n_last)
         return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, attn_mask=mask)
 
-    def weights(self, q: Tensor, k: Tensor, *, keys: None, n_last: int) -> AttentionWeights:
+    def weights(
+        self, q: Tensor, k: Tensor, *, keys: None, n_last: int
+    ) -> AttentionWeights:
         """Write out the weights of the last ``n_last`` queries, in memory of length²."""
-        weights = self.forward(q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last)
+        weights = self.forward(
+            q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last
+        )
         selected = torch.ones_like(weights[..., 0], dtype=torch.bool)
         return AttentionWeights(weights, selected, self._visible(q, k, n_last))
 

@@ -75,13 +75,19 @@ class Dropout(nn.Dropout):
             return self.device_generator
         seed = int(torch.randint(2**62, (), generator=self.generator))
         # Tensors without values, such as those of torch.export, have no generator to draw from.
-        return None if device.type == "meta" else torch.Generator(device).manual_seed(seed)
+        return (
+            None if device.type == "meta" else torch.Generator(device).manual_seed(seed)
+        )
 
     def _random_int16(self, shape: torch.Size) -> Tensor:
         """Return integers spread evenly over the range of int16."""
         draws = torch.empty(-(-shape.numel() // 4), dtype=torch.int64)
-        generator = self.generator if self.device_generator is None else self.device_generator
-        draws.random_(-(2**63), None, generator=generator)  # None: to the end of int64's range
+        generator = (
+            self.generator if self.device_generator is None else self.device_generator
+        )
+        draws.random_(
+            -(2**63), None, generator=generator
+        )  # None: to the end of int64's range
         return draws.view(torch.int16)[: shape.numel()].view(shape)
 
 

@@ -39,7 +39,9 @@ class CalendarEmbedding(nn.Module):
 
     def __init__(self, *, sizes: Sequence[int], d_model: int) -> None:
         super().__init__()
-        self.tables = nn.ModuleList(nn.Embedding(size, _CALENDAR_WIDTH) for size in sizes)
+        self.tables = nn.ModuleList(
+            nn.Embedding(size, _CALENDAR_WIDTH) for size in sizes
+        )
         self.hidden = InputLinear(_CALENDAR_WIDTH * len(sizes), d_model, bias=True)
         self.output = InputLinear(d_model, d_model, bias=True)
 
@@ -108,9 +110,13 @@ class StepEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         self.values = InputLinear(n_inputs, d_model, bias=True)
-        self.position = make_position(position, length=length, origin=origin, d_model=d_model)
+        self.position = make_position(
+            position, length=length, origin=origin, d_model=d_model
+        )
         self.calendar = (
-            CalendarEmbedding(sizes=calendar_sizes, d_model=d_model) if calendar_sizes else None
+            CalendarEmbedding(sizes=calendar_sizes, d_model=d_model)
+            if calendar_sizes
+            else None
         )
         self.n_masked = n_masked
         self.mask = nn.Embedding(1, d_model) if n_masked else None
@@ -134,7 +140,9 @@ class StepEmbedding(nn.Module):
             embedded: Tensor = self.values(values) + code
         else:
             missing = values.isnan().float()  # (batch, length, n_inputs)
-            embedded = self.values(values.nan_to_num()) + missing @ self.null.weight + code
+            embedded = (
+                self.values(values.nan_to_num()) + missing @ self.null.weight + code
+            )
         if self.calendar is not None:
             embedded = embedded + self.calendar(calendar)
         return self.norm(embedded)

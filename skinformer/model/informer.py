@@ -79,7 +79,9 @@ class Informer(nn.Module):
     """
 
     @without_draws()
-    def __init__(self, layout: WindowLayout, settings: NetworkSettings, *, seed: int) -> None:
+    def __init__(
+        self, layout: WindowLayout, settings: NetworkSettings, *, seed: int
+    ) -> None:
         super().__init__()
         self.layout, self.settings, self.seed = layout, settings, seed
         self.n_seen = n_patches(layout.seq_len, layout.patch_len)
@@ -103,10 +105,14 @@ class Informer(nn.Module):
         self.projection = nn.Linear(settings.d_model, n_outputs)
         self.known_path: KnownFuturePath | None = None
         if layout.n_known:
-            self.known_path = KnownFuturePath(n_known=layout.n_known, n_targets=layout.n_targets)
+            self.known_path = KnownFuturePath(
+                n_known=layout.n_known, n_targets=layout.n_targets
+            )
         self.window_path: WindowPath | None = None
         if layout.window_path:
-            self.window_path = WindowPath(seq_len=layout.seq_len, pred_len=layout.pred_len)
+            self.window_path = WindowPath(
+                seq_len=layout.seq_len, pred_len=layout.pred_len
+            )
         initialize(self, init=settings.init, seed=seed)
         if layout.forecasts_distance:
             nn.init.zeros_(self.projection.weight)
@@ -115,8 +121,12 @@ class Informer(nn.Module):
     def of(cls, built_from: Mapping[str, Any]) -> "Informer":
         """Build a network, with new weights, from values as `built_from` has them."""
         of_layout = {field.name for field in fields(WindowLayout)}
-        layout = {name: value for name, value in built_from.items() if name in of_layout}
-        others = {name: value for name, value in built_from.items() if name not in of_layout}
+        layout = {
+            name: value for name, value in built_from.items() if name in of_layout
+        }
+        others = {
+            name: value for name, value in built_from.items() if name not in of_layout
+        }
         seed = others.pop("seed")
         return cls(WindowLayout(**layout), NetworkSettings(**others), seed=seed)
 
@@ -133,7 +143,10 @@ class Informer(nn.Module):
     @property
     def largest_product(self) -> int:
         """Products of two numbers in a layer's largest product of matrices, for one window."""
-        width, n_tokens = self.settings.d_model, max(self.n_seen, self.n_guiding + self.n_ahead)
+        width, n_tokens = (
+            self.settings.d_model,
+            max(self.n_seen, self.n_guiding + self.n_ahead),
+        )
         return self.n_apart * n_tokens * width * max(self.settings.d_ff, 3 * width)
 
     def _make_window_norm(self) -> WindowNorm | None:
@@ -141,7 +154,9 @@ class Informer(nn.Module):
             return None
         layout = self.layout
         return WindowNorm(
-            n_targets=layout.n_targets_at_once, n_past=layout.n_past, may_miss=layout.null_embedding
+            n_targets=layout.n_targets_at_once,
+            n_past=layout.n_past,
+            may_miss=layout.null_embedding,
         )
 
     def _make_embedding(
@@ -163,9 +178,14 @@ class Informer(nn.Module):
     def _make_stack(self, *, in_decoder: bool) -> Stack:
         """Make encoder or decoder, whose layers sample their keys from seeds of their own."""
         settings = self.settings
-        n_layers = settings.n_decoder_layers if in_decoder else settings.n_encoder_layers
+        n_layers = (
+            settings.n_decoder_layers if in_decoder else settings.n_encoder_layers
+        )
         first = self.seed + (settings.n_encoder_layers if in_decoder else 0)
-        layers = [Layer(settings, in_decoder=in_decoder, seed=first + i) for i in range(n_layers)]
+        layers = [
+            Layer(settings, in_decoder=in_decoder, seed=first + i)
+            for i in range(n_layers)
+        ]
         return Stack(
             layers,
             d_model=settings.d_model,
@@ -201,7 +221,9 @@ class Informer(nn.Module):
             own, ahead = _each_target(past, k), _each_target(future, k)
             each = [x if x is None else x.repeat_interleave(k, 0) for x in times]
             alone = self._forecast(own, ahead, *each)
-            forecast = alone.reshape(n, k, self.layout.pred_len, *self.shape[1:]).movedim(1, 2)
+            forecast = alone.reshape(
+                n, k, self.layout.pred_len, *self.shape[1:]
+            ).movedim(1, 2)
         if self.known_path is not None:
             effect = self.known_path(
                 future[..., future.shape[-1] - self.layout.n_known :].nan_to_num()
@@ -219,12 +241,23 @@ class Informer(nn.Module):
                 future = self.window_norm.normalise_forecast(future, statistics)
         if self.layout.season:
             future = self._with_season(past, future)
-        seen, ahead = (past, past_calendar, past_time), (future, future_calendar, future_time)
+        seen, ahead = (
+            (past, past_calendar, past_time),
+            (future, future_calendar, future_time),
+        )
         tokens = _tokens(seen, self.layout.patch_len, pad_front=True)
-        forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))
+        forecast = self._decode(
+            seen, ahead, self.encoder(self.encoder_embedding(*tokens))
+        )
         if self.window_path is not None:
-            forecast = forecast + match_axes(self.window_path(past[..., : self.shape[0]]), forecast)
-        if self.window_norm is not None and statistics is not None and self.layout.in_units:
+            forecast = forecast + match_axes(
+                self.window_path(past[..., : self.shape[0]]), forecast
+            )
+        if (
+            self.window_norm is not None
+            and statistics is not None
+            and self.layout.in_units
+        ):
             forecast = self.window_norm.undo(
                 forecast, statistics, centre=not self.layout.forecasts_distance
             )
@@ -234,7 +267,9 @@ class Informer(nn.Module):
         """Put the window's mean at the phase of each step ahead in the place of masked targets."""
         k, n_seasons = self.shape[0], past.shape[1] // self.layout.season
         whole = past[:, past.shape[1] - n_seasons * self.layout.season :, :k]
-        usual = whole.reshape(past.shape[0], n_seasons, self.layout.season, k).mean(dim=1)
+        usual = whole.reshape(past.shape[0], n_seasons, self.layout.season, k).mean(
+            dim=1
+        )
         ahead = usual.repeat(1, -(-self.layout.pred_len // self.layout.season), 1)[
             :, : self.layout.pred_len
         ]
@@ -253,11 +288,20 @@ class Informer(nn.Module):
         before = _tokens(guiding, self.layout.decoder_patch_len, pad_front=True)
         after = _tokens(ahead, self.layout.decoder_patch_len, pad_front=False)
         pairs = zip(before, after, strict=True)
-        joined = [None if a is None or b is None else torch.cat([a, b], dim=1) for a, b in pairs]
-        embedded = self.decoder_embedding(*joined)  # (batch, n_guiding + n_ahead, d_model)
+        joined = [
+            None if a is None or b is None else torch.cat([a, b], dim=1)
+            for a, b in pairs
+        ]
+        embedded = self.decoder_embedding(
+            *joined
+        )  # (batch, n_guiding + n_ahead, d_model)
         states = self.decoder(embedded, memory, n_last=self.n_ahead)
-        forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_outputs)
-        steps = split_steps(forecast, self.layout.decoder_patch_len, length=self.layout.pred_len)
+        forecast: Tensor = self.projection(
+            states
+        ).float()  # (batch, n_ahead, patch · n_outputs)
+        steps = split_steps(
+            forecast, self.layout.decoder_patch_len, length=self.layout.pred_len
+        )
         return steps.reshape(*steps.shape[:2], *self.shape)
 
 

@@ -31,7 +31,9 @@ class FloatLayerNorm(nn.LayerNorm):
     def forward(self, x: Tensor) -> Tensor:
         """Normalise each step of (..., d_model), in float32."""
         # CPU autocast would otherwise keep the statistics of a bf16 input in bf16.
-        return F.layer_norm(x.float(), self.normalized_shape, self.weight, self.bias, self.eps)
+        return F.layer_norm(
+            x.float(), self.normalized_shape, self.weight, self.bias, self.eps
+        )
 
 
 class ZeroCentredRMSNorm(nn.Module):

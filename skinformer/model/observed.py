@@ -59,7 +59,10 @@ class AttentionRecorder:
     def __init__(self, network: Informer, *, n_kept: int) -> None:
         shared: dict[int, Any] = {id(weight): weight for weight in network.parameters()}
         self.network = copy.deepcopy(network, shared)
-        self.largest_product, self.reads_forecast = network.largest_product, network.reads_forecast
+        self.largest_product, self.reads_forecast = (
+            network.largest_product,
+            network.reads_forecast,
+        )
         self._n_lacking, self._seq_len = n_kept, 0
         self._found: dict[tuple[str, int], list[Any]] = {}
         stacks = {"encoder": self.network.encoder, "decoder": self.network.decoder}
@@ -81,11 +84,15 @@ class AttentionRecorder:
         spans = self._spans()
         out = []
         for (where, layer), parts in self._found.items():
-            weights, selected = (torch.cat([part[j] for part in parts]) for j in range(2))
+            weights, selected = (
+                torch.cat([part[j] for part in parts]) for j in range(2)
+            )
             queries, keys = spans[where, layer]
             queries = queries[len(queries) - weights.shape[2] :]
             out.append(
-                LayerAttention(where, layer, weights, selected, parts[0].visible, queries, keys)
+                LayerAttention(
+                    where, layer, weights, selected, parts[0].visible, queries, keys
+                )
             )
         return out
 
@@ -94,22 +101,31 @@ class AttentionRecorder:
         attention.kernel.register_forward_pre_hook(hook, with_kwargs=True)
 
     def _keep(
-        self, place: tuple[str, int], kernel: Any, args: tuple[Tensor, ...], options: dict[str, Any]
+        self,
+        place: tuple[str, int],
+        kernel: Any,
+        args: tuple[Tensor, ...],
+        options: dict[str, Any],
     ) -> None:
         n_apart = self.network.n_apart
         q, k = (each[: self._n_lacking * n_apart] for each in args[:2])
         found = kernel.weights(q, k, **options)
         if n_apart > 1:  # the mean over the targets of a window
             weights, selected = (
-                x.reshape(-1, n_apart, *x.shape[1:]) for x in (found.weights, found.selected)
+                x.reshape(-1, n_apart, *x.shape[1:])
+                for x in (found.weights, found.selected)
             )
-            found = found._replace(weights=weights.mean(dim=1), selected=selected.any(dim=1))
+            found = found._replace(
+                weights=weights.mean(dim=1), selected=selected.any(dim=1)
+            )
         self._found.setdefault(place, []).append(found)
 
     def _spans(self) -> dict[tuple[str, int], tuple[Tensor, Tensor]]:
         """Return the steps of queries and keys of each attention, counted from the origin."""
         network, layout, out = self.network, self.network.layout, {}
-        tokens = patch_ends(self._seq_len, layout.patch_len, pad_front=True) - self._seq_len
+        tokens = (
+            patch_ends(self._seq_len, layout.patch_len, pad_front=True) - self._seq_len
+        )
         for i, gap in enumerate(network.encoder.gaps):
             out["encoder", i] = (tokens, tokens)
             tokens = halved_ends(tokens) if isinstance(gap, Distil) else tokens

@@ -4,7 +4,9 @@ import torch
 from torch import Tensor, nn
 
 
-def make_position(position: str, *, length: int, origin: int, d_model: int) -> nn.Module:
+def make_position(
+    position: str, *, length: int, origin: int, d_model: int
+) -> nn.Module:
     """Build the position code that ``position`` names; ``origin`` is for "continuous" alone."""
     if position == "continuous":
         return ContinuousPosition(origin=origin, d_model=d_model)
@@ -108,7 +110,9 @@ class ContinuousPosition(nn.Module):
     def __init__(self, *, origin: int, d_model: int) -> None:
         super().__init__()
         self.origin, self.d_model = origin, d_model
-        self.register_buffer("frequency", _frequencies(d_model).float(), persistent=False)
+        self.register_buffer(
+            "frequency", _frequencies(d_model).float(), persistent=False
+        )
 
     def forward(self, time: Tensor | None) -> Tensor:
         """Return the code of each window's times, (batch, length, d_model); None is an error."""

@@ -31,7 +31,9 @@ def sparsity(q: Tensor, k: Tensor, keys: Tensor, *, causal: bool) -> Tensor:
     # the ranking.
     with torch.autocast(q.device.type, enabled=False):
         sample = k[:, :, keys].float()  # (batch, n_heads, n_sampled, d_head)
-        scores = q.float() @ sample.mT / math.sqrt(q.shape[-1])  # (…, n_queries, n_sampled)
+        scores = (
+            q.float() @ sample.mT / math.sqrt(q.shape[-1])
+        )  # (…, n_queries, n_sampled)
         if not causal:
             return scores.logsumexp(dim=-1) - scores.mean(dim=-1)
         visible = keys <= torch.arange(q.shape[-2], device=q.device).unsqueeze(-1)
@@ -95,7 +97,9 @@ class ProbSparseAttention(nn.Module):
         n_keys = n_sampled_keys(length, self.factor)
         return self.sampler(length=length, n_keys=n_keys, device=device)
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int) -> Tensor:
+    def forward(
+        self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int
+    ) -> Tensor:
         """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys)  # (batch, n_heads, n_top)
         queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
@@ -108,13 +112,17 @@ class ProbSparseAttention(nn.Module):
         n_dropped = q.shape[-2] - n_last
         return context[:, :, n_dropped:] if n_dropped else context
 
-    def weights(self, q: Tensor, k: Tensor, *, keys: Tensor, n_last: int) -> AttentionWeights:
+    def weights(
+        self, q: Tensor, k: Tensor, *, keys: Tensor, n_last: int
+    ) -> AttentionWeights:
         """Write out the weights of the last ``n_last`` steps, in memory of length².
 
         Queries that are not selected give all visible values the same.
         """
         n_dropped = q.shape[-2] - n_last
-        weights = self.forward(q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last)
+        weights = self.forward(
+            q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last
+        )
         selected = torch.zeros_like(q[..., 0], dtype=torch.bool)
         selected.scatter_(-1, self._select(q, k, keys), value=True)
         visible = torch.ones_like(weights[0, 0], dtype=torch.bool)

@@ -35,7 +35,9 @@ class Residual(nn.Module):
     True
     """
 
-    def __init__(self, *, d_model: int, dropout: float, norm: str, norm_first: bool) -> None:
+    def __init__(
+        self, *, d_model: int, dropout: float, norm: str, norm_first: bool
+    ) -> None:
         super().__init__()
         self.norm = make_norm(norm, d_model=d_model)
         self.dropout = Dropout(dropout)

@@ -54,16 +54,26 @@ class Stack(nn.Module):
     """
 
     def __init__(
-        self, layers: Sequence[Layer], *, d_model: int, distil: bool, norm: str, recompute: bool
+        self,
+        layers: Sequence[Layer],
+        *,
+        d_model: int,
+        distil: bool,
+        norm: str,
+        recompute: bool,
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
-        gaps = [Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]]
+        gaps = [
+            Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]
+        ]
         self.gaps = nn.ModuleList([*gaps, nn.Identity()])
         self.norm = make_norm(norm, d_model=d_model)
         self.recompute = recompute
 
-    def forward(self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None
+    ) -> Tensor:
         """Return the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
         n_wanted = [*[None] * (len(self.layers) - 1), n_last]
         layers = cast("Iterable[Layer]", self.layers)

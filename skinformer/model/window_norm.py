@@ -68,10 +68,14 @@ class WindowNorm(nn.Module):
         scale = self._mean(centred.square()).clamp(min=_FLOOR**2).sqrt()
         normalised = centred / scale
         if past.shape[-1] > self.n_columns:
-            normalised = torch.cat([normalised, past[..., self.n_columns :].float()], dim=-1)
+            normalised = torch.cat(
+                [normalised, past[..., self.n_columns :].float()], dim=-1
+            )
         return normalised, WindowStatistics(last + centre, scale)
 
-    def normalise_forecast(self, future: Tensor, statistics: WindowStatistics) -> Tensor:
+    def normalise_forecast(
+        self, future: Tensor, statistics: WindowStatistics
+    ) -> Tensor:
         """Normalise a forecast of the targets, the first columns, by its window.
 
         It is clipped to 10 deviations: those of a window that hardly moves tell nothing.

@@ -51,7 +51,9 @@ class FieldCheck:
         hints = record_hints(kind)
         if hints is not None:
             for name, of_field in hints.items():
-                self.check(getattr(value, name), of_field, f"{type(value).__name__}.{name}")
+                self.check(
+                    getattr(value, name), of_field, f"{type(value).__name__}.{name}"
+                )
         elif isinstance(value, dict | list | tuple):
             self._check_parts(value, get_args(fitting[0]), place)
         elif fitting[0] is not Any and place not in self.unbounded:
@@ -88,7 +90,9 @@ def without_alias(hint: Any) -> Any:
 
 
 def _is_array_of(value: Any, kind: Any) -> bool:
-    return isinstance(value, np.ndarray) and (kind is Any or np.issubdtype(value.dtype, kind))
+    return isinstance(value, np.ndarray) and (
+        kind is Any or np.issubdtype(value.dtype, kind)
+    )
 
 
 def _is_a(value: Any, hint: Any) -> bool:
@@ -104,7 +108,9 @@ def _is_a(value: Any, hint: Any) -> bool:
     if origin is np.ndarray and get_args(hint):
         return _is_array_of(value, get_args(get_args(hint)[1])[0])
     if origin is float:
-        return isinstance(value, float | int | np.number) and not isinstance(value, bool)
+        return isinstance(value, float | int | np.number) and not isinstance(
+            value, bool
+        )
     if origin is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, origin)

@@ -107,7 +107,9 @@ class Codec:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._by_type = {kind.type: kind for kind in kinds}
-        self._together = _PLAIN | {kind.name: kind.together for kind in self._by_type.values()}
+        self._together = _PLAIN | {
+            kind.name: kind.together for kind in self._by_type.values()
+        }
 
     def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
         """Write a value for a file, as a tree that refers to arrays by number.
@@ -121,7 +123,9 @@ class Codec:
         """Write a value for a pickle: arrays stay in the tree, and so does what is not listed."""
         return self._encode(value, None, "")
 
-    def flatten_some(self, state: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    def flatten_some(
+        self, state: dict[str, Any], names: Collection[str]
+    ) -> dict[str, Any]:
         """Put the attributes of these names into one tree, which stands behind the others."""
         fitted = {name: value for name, value in state.items() if name in names}
         rest = {name: value for name, value in state.items() if name not in names}
@@ -149,7 +153,9 @@ class Codec:
         together = self._together
         if rebuild is not None:
             together = {**together, _CONFIGURED: lambda of: rebuild(*of)}
-        return _decoded(tree, None if arrays is None else dict(enumerate(arrays)), together)
+        return _decoded(
+            tree, None if arrays is None else dict(enumerate(arrays)), together
+        )
 
     def _encode(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
         kind = type(value)
@@ -160,17 +166,25 @@ class Codec:
         if kind is bytes:
             return {"is": "bytes", "of": value.hex()}
         if kind in (list, tuple):
-            each = [self._encode(part, arrays, f"{place}[{i}]") for i, part in enumerate(value)]
+            each = [
+                self._encode(part, arrays, f"{place}[{i}]")
+                for i, part in enumerate(value)
+            ]
             return each if kind is list else {"is": "tuple", "of": each}
         if kind is dict:
             pairs = [
-                [self._encode(key, arrays, place), self._encode(part, arrays, f"{place}.{key}")]
+                [
+                    self._encode(key, arrays, place),
+                    self._encode(part, arrays, f"{place}.{key}"),
+                ]
                 for key, part in value.items()
             ]
             return {"is": "dict", "of": pairs}
         return self._encode_other(value, arrays, place)
 
-    def _encode_other(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
+    def _encode_other(
+        self, value: Any, arrays: list[AnyArray] | None, place: str
+    ) -> Any:
         try:
             if type(value) in (np.ndarray, np.memmap):  # as joblib maps a file
                 return self._encode_array(value, arrays, place)
@@ -180,13 +194,18 @@ class Codec:
                 return {"is": _CONFIGURED, "of": [type(value).__name__, config]}
             if kind is None:
                 raise NotPlainError(place, value)
-            return {"is": kind.name, "of": self._encode(kind.apart(value), arrays, place)}
+            return {
+                "is": kind.name,
+                "of": self._encode(kind.apart(value), arrays, place),
+            }
         except NotPlainError as error:
             if arrays is None:
                 return {"is": "other", "of": value}
             raise NotPlainError(error.place or place, error.value) from error
 
-    def _encode_array(self, value: AnyArray, arrays: list[AnyArray] | None, place: str) -> Any:
+    def _encode_array(
+        self, value: AnyArray, arrays: list[AnyArray] | None, place: str
+    ) -> Any:
         name = {"O": "objects", "U": "texts"}.get(value.dtype.kind)
         if name is not None and value.ndim == 1:
             return {"is": name, "of": self._encode(value.tolist(), arrays, place)}
@@ -195,18 +214,24 @@ class Codec:
         if arrays is None:
             return {"is": "array", "of": value}
         # Products of the same numbers, laid out otherwise, may be rounded otherwise.
-        turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
+        turned = (
+            value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
+        )
         arrays.append(value.T if turned else value)
         return {"is": "turned" if turned else "array", "of": len(arrays) - 1}
 
     def _kind_of(self, value: Any) -> Kind | None:
         own = self._by_type.get(type(value))
         above = (self._by_type.get(base) for base in type(value).__mro__)
-        return own or next((kind for kind in above if kind is not None and kind.derived), None)
+        return own or next(
+            (kind for kind in above if kind is not None and kind.derived), None
+        )
 
 
 def _decoded(
-    tree: Any, arrays: dict[int, AnyArray] | None, together: Mapping[str, Callable[[Any], Any]]
+    tree: Any,
+    arrays: dict[int, AnyArray] | None,
+    together: Mapping[str, Callable[[Any], Any]],
 ) -> Any:
     """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
     if type(tree) is list:

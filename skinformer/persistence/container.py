@@ -26,7 +26,9 @@ _LENGTH_SIZE = 8
 #: Bytes of all but the arrays: Python's objects take some twenty times as many.
 _LONGEST_HEADER = 1 << 24
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1"} | {
-    f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
+    f"{kind}{8 * size}": f"<{kind.lower()}{size}"
+    for kind in "IU"
+    for size in (1, 2, 4, 8)
 }
 _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
@@ -63,7 +65,11 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
             f"{_LONGEST_HEADER:,} are read at most: pickle this model with joblib."
         )
     size = len(text).to_bytes(_LENGTH_SIZE, "little")
-    parts: list[Any] = [size, text, *(np.ascontiguousarray(array) for _, array in numbered)]
+    parts: list[Any] = [
+        size,
+        text,
+        *(np.ascontiguousarray(array) for _, array in numbered),
+    ]
     digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
     for part in parts:
         digest.update(part)  # of the text with zeros in the digest's place
@@ -86,7 +92,11 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
         end = begin + array.nbytes
         offsets = [begin, end]
         kind = _NAMES[array.dtype]
-        header[str(i)] = {"dtype": kind, "shape": list(array.shape), "data_offsets": offsets}
+        header[str(i)] = {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "data_offsets": offsets,
+        }
         begin = end
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     return text + b" " * (-len(text) % _LENGTH_SIZE)
@@ -102,7 +112,9 @@ def read_content(path: str | os.PathLike[str]) -> Content:
         size = os.fstat(file.fileno()).st_size
         head = file.read(_LENGTH_SIZE + _AFTER)
         stated = head[_LENGTH_SIZE + len(_START) :]
-        if not head[_LENGTH_SIZE:].startswith(_START) or not re.fullmatch(b"[0-9a-f]{64}", stated):
+        if not head[_LENGTH_SIZE:].startswith(_START) or not re.fullmatch(
+            b"[0-9a-f]{64}", stated
+        ):
             raise ModelFileError("it does not begin like one")
         n_header = int.from_bytes(head[:_LENGTH_SIZE], "little")
         if not _AFTER <= n_header <= min(size - _LENGTH_SIZE, _LONGEST_HEADER):
@@ -137,10 +149,14 @@ def _parse(text: bytes, body: bytearray) -> Content:
         at = end
     if at != len(body) or sorted(arrays) != list(range(len(header))):
         raise ModelFileError("its arrays are not what it says")
-    return Content(json.loads(metadata["state"]), [arrays[i] for i in range(len(arrays))])
+    return Content(
+        json.loads(metadata["state"]), [arrays[i] for i in range(len(arrays))]
+    )
 
 
-def _array(body: bytearray, begin: int, end: int, kind: str, shape: list[int]) -> AnyArray:
+def _array(
+    body: bytearray, begin: int, end: int, kind: str, shape: list[int]
+) -> AnyArray:
     dtype = np.dtype(_TYPES[kind])
     n_bytes = math.prod(shape) * dtype.itemsize
     # An array without numbers may not be as long as it likes, either.

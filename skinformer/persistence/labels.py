@@ -29,7 +29,9 @@ def _zone_apart(zone: Any) -> Any:
         return None
     if type(zone) is datetime.timezone:
         return zone.utcoffset(None).total_seconds()
-    name = getattr(zone, "key", None) or getattr(zone, "zone", None)  # pytz has the second
+    name = getattr(zone, "key", None) or getattr(
+        zone, "zone", None
+    )  # pytz has the second
     if name is None:
         raise NotPlainError("", zone)
     return name
@@ -95,8 +97,12 @@ def _step_together(given: Any) -> Any:
         return pd.tseries.frequencies.to_offset(given)
     if type(given) is not dict or given["name"] not in _OFFSETS:
         raise ModelFileError("it holds a step that is none")
-    arguments = {name: _argument_together(value) for name, value in given["given"].items()}
-    return _OFFSETS[given["name"]](given["n"], normalize=given["normalize"], **arguments)
+    arguments = {
+        name: _argument_together(value) for name, value in given["given"].items()
+    }
+    return _OFFSETS[given["name"]](
+        given["n"], normalize=given["normalize"], **arguments
+    )
 
 
 def _texts_apart(values: list[str]) -> Any:
@@ -118,7 +124,9 @@ def _categories_apart(kind: pd.CategoricalDtype) -> dict[str, Any]:
 
 def _fraction_together(given: Any) -> Fraction:
     numerator, denominator = given
-    return Fraction(int(numerator), int(denominator))  # text would be read, however long
+    return Fraction(
+        int(numerator), int(denominator)
+    )  # text would be read, however long
 
 
 def _scalar_apart(value: Any) -> Any:
@@ -142,12 +150,20 @@ def _index_apart(index: pd.Index) -> Any:
         return out | {"dtype": "period", "values": data.asi8, "step": kind.freq}
     if kind.kind in "mM":
         zone = _zone_apart(getattr(data, "tz", None))
-        return out | {"dtype": kind.kind, "values": data.asi8, "unit": data.unit, "zone": zone}
+        return out | {
+            "dtype": kind.kind,
+            "values": data.asi8,
+            "unit": data.unit,
+            "zone": zone,
+        }
     if isinstance(kind, np.dtype) and kind.kind in "fiub":
         return out | {"values": index.to_numpy()}
     items = index.tolist()
     if all(type(item) is str for item in items):
-        return out | {"dtype": "str" if str(kind) == "str" else "object", **_texts_apart(items)}
+        return out | {
+            "dtype": "str" if str(kind) == "str" else "object",
+            **_texts_apart(items),
+        }
     if kind.kind != "O":
         raise NotPlainError("", index)
     return out | {"values": index.to_numpy()}
@@ -161,7 +177,9 @@ def _index_together(given: Any) -> pd.Index:
         kept = {name: given[name] for name in ("codes", "categories", "ordered")}
         values = pd.Categorical.from_codes(**kept)
     elif kind == "period":
-        values = pd.arrays.PeriodArray(given["values"], dtype=pd.PeriodDtype(given["step"]))
+        values = pd.arrays.PeriodArray(
+            given["values"], dtype=pd.PeriodDtype(given["step"])
+        )
     elif kind in ("M", "m"):
         whole = given["values"].astype(np.int64, casting="safe")
         values = pd.Index(whole.view(f"{kind}8[{given['unit']}]"))
@@ -198,9 +216,15 @@ def _label_together(given: Any, dtype: str) -> Any:
 LABEL_KINDS = [
     *(
         Kind(kind.__name__, kind, _label_apart, partial(_label_together, dtype=dtype))
-        for kind, dtype in ((pd.Timestamp, "M"), (pd.Timedelta, "m"), (pd.Period, "period"))
+        for kind, dtype in (
+            (pd.Timestamp, "M"),
+            (pd.Timedelta, "m"),
+            (pd.Period, "period"),
+        )
     ),
-    Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
+    Kind(
+        "Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True
+    ),
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
     Kind(
         "Categories",
@@ -208,7 +232,9 @@ LABEL_KINDS = [
         _categories_apart,
         lambda given: pd.CategoricalDtype(**given),
     ),
-    Kind("DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))),
+    Kind(
+        "DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))
+    ),
     Kind("Fraction", Fraction, Fraction.as_integer_ratio, _fraction_together),
     Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
 ]

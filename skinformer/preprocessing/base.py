@@ -40,7 +40,9 @@ class RowTransformer(TransformerMixin, PlainPickles):
         if not isinstance(X, pd.DataFrame | pd.Series):
             return values
         # PERF: without a copy, as the values are new; of windows it would double the memory.
-        return pd.DataFrame(values, index=X.index, columns=self.get_feature_names_out(), copy=False)
+        return pd.DataFrame(
+            values, index=X.index, columns=self.get_feature_names_out(), copy=False
+        )
 
 
 def as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

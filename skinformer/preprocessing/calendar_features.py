@@ -14,7 +14,10 @@ from skinformer.timeline.clock import is_dated
 from skinformer.timeline.holidays import holiday_values
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
-from skinformer.validation.parameters import CALENDAR_FEATURES_CONSTRAINTS, check_calendar
+from skinformer.validation.parameters import (
+    CALENDAR_FEATURES_CONSTRAINTS,
+    check_calendar,
+)
 from skinformer.validation.warning import warn_user
 
 
@@ -163,7 +166,9 @@ class CalendarFeatures(RowTransformer):
         columns = [values, circle.reshape(len(values), -1), holidays]
         return self._wrap(np.hstack(columns), X)
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(
+        self, input_features: Any = None
+    ) -> npt.NDArray[np.object_]:
         """
         Name the columns of the output.
 

@@ -134,11 +134,15 @@ class SlidingWindow(RowTransformer):
         values = as_float(rows.values)
         found = self._places.find(X, rows.time, rows.series, len(values))
         past_values, past_codes, past_steps = self._past(values, found)
-        means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
+        means = np.vstack(
+            [self.mean_, self.mean_.mean(axis=0)]
+        )  # the last for unseen series
         mean = means[np.minimum(found.series, len(self.mean_))].astype(values.dtype)
         windows = np.empty((*values.shape, self.seq_len), dtype=past_values.dtype)
         newest = found.steps - self.lag
-        rows_back = _rows_back(past_codes, past_steps, found.series, newest, length=self.seq_len)
+        rows_back = _rows_back(
+            past_codes, past_steps, found.series, newest, length=self.seq_len
+        )
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
         for back, row in enumerate(rows_back, start=1):
             is_known = row[:, None] >= 0
@@ -152,7 +156,9 @@ class SlidingWindow(RowTransformer):
             return rows
         return [np.concatenate(pair) for pair in zip(self._tail, rows, strict=True)]
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(
+        self, input_features: Any = None
+    ) -> npt.NDArray[np.object_]:
         """
         Name the columns of the output.
 
@@ -173,7 +179,12 @@ class SlidingWindow(RowTransformer):
 
 
 def _rows_back(
-    codes: IntArray, steps: IntArray, from_codes: IntArray, from_steps: IntArray, *, length: int
+    codes: IntArray,
+    steps: IntArray,
+    from_codes: IntArray,
+    from_steps: IntArray,
+    *,
+    length: int,
 ) -> Iterator[IntArray]:
     """
     Find the rows at some steps, then those a step before, and so on; -1 where there is none.

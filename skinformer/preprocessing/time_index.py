@@ -142,7 +142,9 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         check_complete(frame[self.series], "series")
         return frame.set_index(self.series, append=True).swaplevel()
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(
+        self, input_features: Any = None
+    ) -> npt.NDArray[np.object_]:
         """
         Name the columns of the output.
 

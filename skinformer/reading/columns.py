@@ -52,7 +52,9 @@ def as_frame(X: Any) -> Any:
     return X.to_frame() if isinstance(X, pd.Series) else X
 
 
-def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None = None) -> Columns:
+def read_columns(
+    estimator: object, X: Any, *, reset: bool, roles: Roles | None = None
+) -> Columns:
     """Read X as columns of numbers, in X's order. NaN and infinity are checked by role, later.
 
     reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
@@ -72,7 +74,9 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
     return Columns(columns, None, named=fitted_names is not None)
 
 
-def _read_frame(estimator: object, X: pd.DataFrame, *, reset: bool, roles: Roles | None) -> Columns:
+def _read_frame(
+    estimator: object, X: pd.DataFrame, *, reset: bool, roles: Roles | None
+) -> Columns:
     """Read a frame as columns of numbers."""
     checks.check_columns(estimator, X, reset=reset)
     names: list[Hashable] = list(X.columns)

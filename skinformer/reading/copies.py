@@ -48,7 +48,9 @@ def find_copies(
         if classifies and len(np.unique(y[~np.isnan(y)])) < 3:
             continue  # a yes or no that goes with two classes need not be one
         copies = [column for column, values in columns.items() if _is_copy(values, y)]
-        straight = [column for column in copies if affine_link(columns[column], y) is not None]
+        straight = [
+            column for column in copies if affine_link(columns[column], y) is not None
+        ]
         if copies and (classifies or not straight):
             checks.raise_copy(copies[0], name, classifies=classifies)
         found += straight[:1]
@@ -61,7 +63,9 @@ def _is_copy(column: AnyArray, y: Float64Array) -> bool:
     """Whether a column is a monotone map of a target that varies, on all rows that hold both."""
     # Fewer may have the same order by chance: eight do in 1 of 20,000 pairs of columns.
     fewest_rows = 8
-    first_rows = 64  # which exclude nearly every column: only others are read to the end
+    first_rows = (
+        64  # which exclude nearly every column: only others are read to the end
+    )
     for rows in (slice(first_rows), slice(None)):
         x = np.asarray(column[rows], dtype=np.float64)
         values = y[rows]

@@ -145,9 +145,15 @@ class LabelReader(NumberReader):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
         if np.asarray(y).ndim != 2:
             values = values[:, 0]
-        return pd.Series(values, y.index, name=y.name) if isinstance(y, pd.Series) else values
+        return (
+            pd.Series(values, y.index, name=y.name)
+            if isinstance(y, pd.Series)
+            else values
+        )
 
-    def _encode(self, column: pd.Series, target: Labels, where: str, unseen: float) -> Float64Array:
+    def _encode(
+        self, column: pd.Series, target: Labels, where: str, unseen: float
+    ) -> Float64Array:
         """Encode labels of one target; warn of those that training did not hold."""
         codes = target.encode(column)
         is_unseen = codes == -1
@@ -167,7 +173,11 @@ class LabelReader(NumberReader):
         for j, target in enumerate(self.targets):
             codes = table.columns[j]
             n_classes = len(target.classes)
-            weight = np.ones(len(table.series)) if table.weight is None else table.weight[:, j]
+            weight = (
+                np.ones(len(table.series))
+                if table.weight is None
+                else table.weight[:, j]
+            )
             if codes is None:
                 columns += [None] * n_classes
             else:
@@ -180,7 +190,10 @@ class LabelReader(NumberReader):
             weight_of_all = np.column_stack(weights)
         covariates = table.columns[table.n_targets :]
         return replace(
-            table, columns=columns + covariates, n_targets=len(columns), weight=weight_of_all
+            table,
+            columns=columns + covariates,
+            n_targets=len(columns),
+            weight=weight_of_all,
         )
 
     def adapt_scaler(self, scaler: Scaler) -> Scaler:
@@ -236,7 +249,9 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     if y is not None:
         y_columns = _label_columns(y)
         y_names, named = name_columns(y, np.asarray(y).shape)
-        y_targets = Targets(np.empty((0, 0)), y_names, named, None, one_dimensional=True)
+        y_targets = Targets(
+            np.empty((0, 0)), y_names, named, None, one_dimensional=True
+        )
     names: tuple[Hashable, ...] = ()  # of no columns, which their reader refuses
     if len(table.columns):
         names = find_targets(target, list(table.columns), named=by_name, y=y_targets)
@@ -314,4 +329,6 @@ def _plain(values: pd.Series) -> AnyArray:
         values = values.astype(values.dtype.categories.dtype)
     if isinstance(values.dtype, np.dtype) and values.dtype != object:
         return values.to_numpy()
-    return np.asarray(pd.Series(values.to_numpy(dtype=object)).infer_objects().to_numpy())
+    return np.asarray(
+        pd.Series(values.to_numpy(dtype=object)).infer_objects().to_numpy()
+    )

@@ -49,7 +49,9 @@ class GroupedRows:
             checks.raise_irregular(time_of_longest, panel=self.names is not None)
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
-        checks.check_on_grid(steps, time, clock, series, self.names, named=freq is not None)
+        checks.check_on_grid(
+            steps, time, clock, series, self.names, named=freq is not None
+        )
         checks.check_no_missing_steps(time, series, steps, clock, self.names)
         return clock, steps
 
@@ -59,7 +61,9 @@ class GroupedRows:
         return RowPlaces(clock, self.names, int(steps[-1]) + 1, digest)
 
 
-def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
+def group_rows(
+    time: pd.Index | None, labels: pd.Index | None, n_rows: int
+) -> GroupedRows:
     """Bring training rows of each series together, without a copy where they are sorted already.
 
     It is a ValueError if rows of a series carry the same label or go back in time.
@@ -77,12 +81,16 @@ def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> G
     return GroupedRows(order, series, names, time)
 
 
-def sort_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
+def sort_rows(
+    time: pd.Index | None, labels: pd.Index | None, n_rows: int
+) -> GroupedRows:
     """Sort rows that may be in any order; without labels of time each series keeps its order."""
     series, names = _number_series(labels, n_rows)
     by_time = np.arange(n_rows) if time is None else np.argsort(time, kind="stable")
     order = by_time[np.argsort(series[by_time], kind="stable")]
-    return GroupedRows(order, series[order], names, None if time is None else time[order])
+    return GroupedRows(
+        order, series[order], names, None if time is None else time[order]
+    )
 
 
 def _number_series(
@@ -169,11 +177,15 @@ class RowPlaces:
 
     def _follow(self, X: Any, n_rows: int, *, labelled: bool) -> FoundRows:
         """Place rows without labels behind the training rows, or on them if they are these."""
-        is_fitted = not labelled and self.digest != b"" and content_digest(X) == self.digest
+        is_fitted = (
+            not labelled and self.digest != b"" and content_digest(X) == self.digest
+        )
         first_step = 0 if is_fitted else self.end
         steps = np.arange(n_rows) + first_step
         series = np.zeros(n_rows, dtype=np.int64)
-        return FoundRows(series, steps, self.names, self.clock, own=False, assumed=not is_fitted)
+        return FoundRows(
+            series, steps, self.names, self.clock, own=False, assumed=not is_fitted
+        )
 
 
 def _find_series(

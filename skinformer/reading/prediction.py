@@ -61,7 +61,9 @@ def _read_table(
     if found.assumed:
         warn_of_assumed_steps(clock, fitted.places.end, n_rows)
     n_targets = len(fitted.roles.targets)
-    return Table(ordered, n_targets, found.series, found.steps, found.clock, names=found.names)
+    return Table(
+        ordered, n_targets, found.series, found.steps, found.clock, names=found.names
+    )
 
 
 def _order_columns(
@@ -89,7 +91,9 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     roles = fitted.roles
     if y is None:
         checks.check_y_needed("update", roles)
-    table = _read_table(estimator, X, fitted, optional=() if y is None else roles.targets)
+    table = _read_table(
+        estimator, X, fitted, optional=() if y is None else roles.targets
+    )
     check_same_index(X, y)
     if (table.series >= fitted.places.n_series).any():
         raise_unseen_series(fitted.places.names)
@@ -100,7 +104,9 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
         check_consistent_length(table.series, values)
         targets = _prefer_y(values, targets)
     observed = ~np.isnan(np.column_stack(targets))
-    return replace(table, columns=targets + covariates, weight=truth_weight(None, observed))
+    return replace(
+        table, columns=targets + covariates, weight=truth_weight(None, observed)
+    )
 
 
 def _prefer_y(y: Float64Array, histories: list[Any]) -> list[AnyArray]:
@@ -108,7 +114,9 @@ def _prefer_y(y: Float64Array, histories: list[Any]) -> list[AnyArray]:
     check_target_count(len(histories), y.shape[1])
     targets = []
     for own, history in zip(y.T, histories, strict=True):
-        targets.append(own if history is None else np.where(np.isnan(own), history, own))
+        targets.append(
+            own if history is None else np.where(np.isnan(own), history, own)
+        )
     return targets
 
 

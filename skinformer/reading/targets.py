@@ -81,7 +81,9 @@ def find_targets(
 
 
 def find_known(
-    names: Sequence[Hashable], given: Collection[Hashable], targets: Collection[Hashable]
+    names: Sequence[Hashable],
+    given: Collection[Hashable],
+    targets: Collection[Hashable],
 ) -> tuple[Hashable, ...]:
     """Return which columns are known ahead, in X's order: those given, and the calendar's.
 
@@ -89,4 +91,6 @@ def find_known(
     ('calendar__hour_sin', 'price')
     """
     candidates = [name for name in names if name not in targets]
-    return tuple(name for name in candidates if name in given or is_calendar_column(name))
+    return tuple(
+        name for name in candidates if name in given or is_calendar_column(name)
+    )

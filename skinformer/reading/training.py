@@ -18,7 +18,11 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks
-from skinformer.validation.columns import check_finite, check_known_future, check_some_columns
+from skinformer.validation.columns import (
+    check_finite,
+    check_known_future,
+    check_some_columns,
+)
 from skinformer.validation.index import check_same_index, check_same_rows, time_labels
 from skinformer.validation.parameters import check_enough_rows
 
@@ -112,7 +116,9 @@ def _read_roles(
         check_some_columns(X.shape[1], "X")
     columns = read_columns(estimator, X, reset=True)
     y_targets = None if y is None else read_targets(y)
-    roles = _assign_roles(columns, y_targets, settings, classifies=is_classifier(estimator))
+    roles = _assign_roles(
+        columns, y_targets, settings, classifies=is_classifier(estimator)
+    )
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
     if y_targets is not None:
         _check_targets(X, y, y_targets, columns, roles)
@@ -137,23 +143,37 @@ def _group_rows(
 
 
 def _assign_roles(
-    columns: Columns, y_targets: Targets | None, settings: ReadingSettings, *, classifies: bool
+    columns: Columns,
+    y_targets: Targets | None,
+    settings: ReadingSettings,
+    *,
+    classifies: bool,
 ) -> Roles:
     """Choose the mode, and each column's role in it."""
     names = tuple(columns.values)
-    targets, is_copy = _find_targets(columns, y_targets, settings, classifies=classifies)
+    targets, is_copy = _find_targets(
+        columns, y_targets, settings, classifies=classifies
+    )
     check_known_future(settings.known_future, names, targets)
     one_dimensional = not isinstance(settings.target, list)
     if y_targets is not None:
         one_dimensional = y_targets.one_dimensional
     if y_targets is not None and not targets:
         return Roles(
-            "features", y_targets.names, (), names, one_dimensional, names, by_name=columns.named
+            "features",
+            y_targets.names,
+            (),
+            names,
+            one_dimensional,
+            names,
+            by_name=columns.named,
         )
     known = find_known(names, settings.known_future, targets)
     past = tuple(name for name in names if name not in targets and name not in known)
     mode: Literal["frame", "both"] = "frame" if y_targets is None else "both"
-    roles = Roles(mode, targets, past, known, one_dimensional, names, by_name=columns.named)
+    roles = Roles(
+        mode, targets, past, known, one_dimensional, names, by_name=columns.named
+    )
     if y_targets is not None and is_copy and y_targets.named:
         checks.warn_of_copy(targets[0], past)
         roles = replace(roles, labels=y_targets.names)
@@ -161,7 +181,11 @@ def _assign_roles(
 
 
 def _find_targets(
-    columns: Columns, y_targets: Targets | None, settings: ReadingSettings, *, classifies: bool
+    columns: Columns,
+    y_targets: Targets | None,
+    settings: ReadingSettings,
+    *,
+    classifies: bool,
 ) -> tuple[tuple[Hashable, ...], bool]:
     """Return which columns of X are the targets, and whether they are y in another scale."""
     names = tuple(columns.values)
@@ -172,7 +196,9 @@ def _find_targets(
     return copies, bool(copies)
 
 
-def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+def _column_levels(
+    X: Any, y: Any, mode: str
+) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
     """Return names of the levels of the targets' labels and of those of X's columns."""
     of_x = _level_names(X)
     name = getattr(y, "name", None)
@@ -186,12 +212,16 @@ def _level_names(rows: Any) -> tuple[Hashable, ...]:
     return tuple(rows.columns.names) if isinstance(rows, pd.DataFrame) else (None,)
 
 
-def _check_targets(X: Any, y: Any, y_targets: Targets, columns: Columns, roles: Roles) -> None:
+def _check_targets(
+    X: Any, y: Any, y_targets: Targets, columns: Columns, roles: Roles
+) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
     checks.check_some_truth(y_targets.values)
     check_same_rows(X, y)
     targets = () if roles.mode == "features" else roles.targets
-    features = {name: column for name, column in columns.values.items() if name not in targets}
+    features = {
+        name: column for name, column in columns.values.items() if name not in targets
+    }
     checks.warn_of_leaks(features, y_targets.values)
 
 
@@ -229,7 +259,9 @@ def _link_targets(
     return tuple(links), targets
 
 
-def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple[Table, Roles]:
+def _with_static(
+    table: Table, roles: Roles, settings: ReadingSettings
+) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
     targets = table.columns[: table.n_targets]
     covariates = table.columns[table.n_targets :]
@@ -237,8 +269,12 @@ def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple
     names = (*roles.targets, *by_name)
     # What is named as known ahead can change, however long it has not.
     may_change = set(settings.known_future)
-    static = tuple(names[j] for j in table.static_columns() if names[j] not in may_change)
-    unchanged = tuple(names[j] for j in table.constant_columns() if names[j] in may_change)
+    static = tuple(
+        names[j] for j in table.static_columns() if names[j] not in may_change
+    )
+    unchanged = tuple(
+        names[j] for j in table.constant_columns() if names[j] in may_change
+    )
     past = tuple(name for name in roles.past if name not in static)
     known = (*(name for name in roles.known if name not in static), *static)
     roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)

@@ -24,7 +24,11 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
 
 
 def choose_weights(
-    stretches: list[Stretch], chosen: IntArray, n_strengths: int, *, margins: Float64Array
+    stretches: list[Stretch],
+    chosen: IntArray,
+    n_strengths: int,
+    *,
+    margins: Float64Array,
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
@@ -76,7 +80,9 @@ def mixed_errors(
     return np.asarray(np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR)
 
 
-def _of_chosen(stretches: list[Stretch], chosen: IntArray, n_strengths: int) -> Float64Array:
+def _of_chosen(
+    stretches: list[Stretch], chosen: IntArray, n_strengths: int
+) -> Float64Array:
     """Return the products of the candidates' errors at their strengths, stretch by stretch."""
     places = np.arange(len(chosen)) * n_strengths + chosen
     return np.stack(stretches)[:, places[:, None], places]

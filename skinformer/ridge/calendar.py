@@ -17,7 +17,9 @@ from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
 
-_MOST_TIMED = 512  # effects of columns on targets at each time of the day; of more there is one
+_MOST_TIMED = (
+    512  # effects of columns on targets at each time of the day; of more there is one
+)
 
 
 class Effect(NamedTuple):
@@ -116,7 +118,9 @@ def _choose_penalty(parts: list[Sums], design: _Design) -> Float64Array:
     best = min((np.full(design.width, strength) for strength in strengths), key=error)
     if design.n_known:
         is_column = np.arange(design.width) >= design.n_indicators
-        best = min((np.where(is_column, strength, best) for strength in strengths), key=error)
+        best = min(
+            (np.where(is_column, strength, best) for strength in strengths), key=error
+        )
     return best
 
 
@@ -196,7 +200,9 @@ def _level_sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Su
         is_known = _is_known(problem, rows)
         y -= (y * is_known).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1.0)
         cell = problem.cycle.of_row[rows].astype(np.int64)
-        regressors = design.regressors(cell, known_columns(problem, rows, design.n_known))
+        regressors = design.regressors(
+            cell, known_columns(problem, rows, design.n_known)
+        )
         # A row counts by its truths: those that are missing by the clock have cells of their own.
         share = is_known.mean(axis=1, keepdims=True)
         regressors -= (regressors * share).sum(axis=0) / max(share.sum(), 1.0)
@@ -253,7 +259,9 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     line = (rows - rows[0]) / (rows[-1] - rows[0])
     place = day * cells.n_times + cell % cells.n_times
     regressors = np.column_stack([waves[place], line, np.ones(len(rows))])
-    y = np.clip(remaining(problem, rows)[:, :k], *find_bounds(problem.values[rows, :k], 0))
+    y = np.clip(
+        remaining(problem, rows)[:, :k], *find_bounds(problem.values[rows, :k], 0)
+    )
     sums = Sums.of_sizes(1, regressors.shape[1], k)
     sums.add(0, regressors, y, np.ones_like(y))
     # Per row, for waves whose mean square is a half; none for line and level.
@@ -286,12 +294,18 @@ def _year_waves(cells: Cells) -> Float64Array:
     month, day = np.divmod(np.arange(cells.n_days), 31)
     # With one wave of each, WTH errs by 1 to 2 % more.
     of_year = fourier((days_before_month[month] + day) / 366, 2)
-    of_day = fourier(np.arange(cells.n_times) / cells.n_times, min(2, (cells.n_times - 1) // 2))
+    of_day = fourier(
+        np.arange(cells.n_times) / cells.n_times, min(2, (cells.n_times - 1) // 2)
+    )
     waves = of_year[:, None, :, None] * of_day[None, :, None, :]
-    return waves.reshape(cells.n_days * cells.n_times, -1)[:, 1:]  # the first is constant
+    return waves.reshape(cells.n_days * cells.n_times, -1)[
+        :, 1:
+    ]  # the first is constant
 
 
 def fourier(turns: Float64Array, n_waves: int) -> Float64Array:
     """Return 1, and cosines and sines of 1, 2, … turns as often: (n, 1 + 2 n_waves)."""
     angle = 2 * np.pi * turns[:, None] * np.arange(1, n_waves + 1)
-    return np.concatenate([np.ones((len(turns), 1)), np.cos(angle), np.sin(angle)], axis=1)
+    return np.concatenate(
+        [np.ones((len(turns), 1)), np.cos(angle), np.sin(angle)], axis=1
+    )

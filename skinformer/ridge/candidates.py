@@ -47,7 +47,9 @@ class Candidate(NamedTuple):
     def __str__(self) -> str:
         """Name the candidate, for reports."""
         level = " and levels" if self.level else ""
-        return self.kind if not self.length else f"{self.kind}, {self.length} rows{level}"
+        return (
+            self.kind if not self.length else f"{self.kind}, {self.length} rows{level}"
+        )
 
 
 def affordable(n_gram: int, n_map: int) -> bool:
@@ -91,7 +93,10 @@ class Competition:
             out += [Candidate("own", length) for length in halved]
         if mixed_len:
             for length in sorted({mixed_len, max(1, mixed_len // 2)}, reverse=True):
-                out += [Candidate("mixed", length), Candidate("mixed", length, level=True)]
+                out += [
+                    Candidate("mixed", length),
+                    Candidate("mixed", length, level=True),
+                ]
         return out
 
     def learn(self, origins: IntArray) -> None:
@@ -103,9 +108,15 @@ class Competition:
             for windows in gather(short, origins):
                 self.mixed.add_mixed(windows, length=self.mixed_len)
 
-    def equations(self, skip: Collection[Candidate] = ()) -> Iterator[tuple[Candidate, Equations]]:
+    def equations(
+        self, skip: Collection[Candidate] = ()
+    ) -> Iterator[tuple[Candidate, Equations]]:
         """Return those of the windows so far, but for ``skip`` and "last", which learns nothing."""
-        groups = {"shared": self.columns.shared(), "own": self.columns, "mixed": self.mixed}
+        groups = {
+            "shared": self.columns.shared(),
+            "own": self.columns,
+            "mixed": self.mixed,
+        }
         for kind, sums in groups.items():
             equations = sums.means()
             for candidate in self.candidates:
@@ -115,7 +126,9 @@ class Competition:
     def features(self, candidate: Candidate) -> IntArray:
         """Return the positions of the features of its sums that a candidate uses."""
         if candidate.kind != "mixed":
-            return np.arange(self.problem.seq_len - candidate.length, self.problem.seq_len)
+            return np.arange(
+                self.problem.seq_len - candidate.length, self.problem.seq_len
+            )
         n_columns = self.problem.values.shape[1]
         stop = self.mixed_len * n_columns
         end = stop + n_columns + 1 if candidate.level else stop
@@ -131,14 +144,18 @@ class Competition:
             for each in ridges.forecasts(features):
                 yield each.reshape(shape)
         else:
-            for each in ridges.forecasts(windows.past[:, used, : shape[2]].transpose(2, 0, 1)):
+            for each in ridges.forecasts(
+                windows.past[:, used, : shape[2]].transpose(2, 0, 1)
+            ):
                 yield each.transpose(1, 2, 0)
 
 
 def _mixed_length(problem: Problem) -> int:
     """Return over how many rows all columns are looked at together; 0 where they are too many."""
     n_columns = problem.values.shape[1]
-    length = min(problem.seq_len, _MIXED_ROWS, 1024 // n_columns)  # the products must stay small
+    length = min(
+        problem.seq_len, _MIXED_ROWS, 1024 // n_columns
+    )  # the products must stay small
     n_features = _n_mixed_features(problem, length)
     n_outputs = problem.n_targets * problem.pred_len
     fits = affordable(n_features**2, 2 * n_features * n_outputs)

@@ -9,17 +9,31 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product
-from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
+from skinformer.ridge.blend import (
+    Stretch,
+    choose_strengths,
+    choose_weights,
+    mixed_errors,
+)
 from skinformer.ridge.calendar import Effect, with_year
 from skinformer.ridge.candidates import Candidate, Competition
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
-from skinformer.ridge.sums import STRENGTHS, Decomposition, Problem, TimedOrigins, Windows, gather
+from skinformer.ridge.sums import (
+    STRENGTHS,
+    Decomposition,
+    Problem,
+    TimedOrigins,
+    Windows,
+    gather,
+)
 from skinformer.selection import sure_gain
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-_LEAST_GAIN = 0.01  # of the log error: a cycle that is worth less is one more thing to know
+_LEAST_GAIN = (
+    0.01  # of the log error: a cycle that is worth less is one more thing to know
+)
 
 
 class _Trial(NamedTuple):
@@ -79,7 +93,11 @@ def fit_linear_path(
     periods = _leave_one_period_out(problem, training, ends)
     folds = [_blend(others, weights, chosen) for others, _ in periods]
     # 4. Maps of all windows, and the newest holiday, too.
-    late = _without_jumps(problem, windows, len(training.origins)) if refit else origins[:0]
+    late = (
+        _without_jumps(problem, windows, len(training.origins))
+        if refit
+        else origins[:0]
+    )
     if len(late):
         trial.competition.learn(late)
         after = _blend(trial.competition, weights, chosen)
@@ -89,11 +107,15 @@ def fit_linear_path(
     fits = LinearFits(before, after, tuple(zip(ends.tolist(), folds, strict=True)))
     # 5. What the same maps at all hours leave.
     if folds and split is not None:
-        fits = find_phases(problem, fits, training, windows.take(windows.steps >= split), late)
+        fits = find_phases(
+            problem, fits, training, windows.take(windows.steps >= split), late
+        )
     return fits
 
 
-def _choose_effect(problem: Problem, windows: TimedOrigins, split: int | None) -> Effect:
+def _choose_effect(
+    problem: Problem, windows: TimedOrigins, split: int | None
+) -> Effect:
     """Choose what is known ahead and found by itself, where ridges forecast better without it.
 
     The effect of columns alone explains changes since the origin, and so does whatever has the same
@@ -124,7 +146,9 @@ def _choose_effect(problem: Problem, windows: TimedOrigins, split: int | None) -
     return best._replace(year=_has_year(taken_off, windows, split, early))
 
 
-def _has_year(problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray) -> bool:
+def _has_year(
+    problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray
+) -> bool:
     """Return whether the time of the year, found by early windows, gains beside an effect.
 
     By all candidates: those that see levels gain most.
@@ -188,7 +212,9 @@ def _stretch_borders(
     if not len(training):
         return []
     n_parts = 4 if split is None else 3
-    places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(np.int64)
+    places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(
+        np.int64
+    )
     borders = training[places].tolist()
     borders[-1] += 1
     if split is not None:
@@ -218,11 +244,15 @@ def _leave_one_period_out(
         yield others, training.origins[(period == number) & ~is_near]
 
 
-def _count_in_windows(problem: Problem, flags: BoolArray, origins: IntArray) -> IntArray:
+def _count_in_windows(
+    problem: Problem, flags: BoolArray, origins: IntArray
+) -> IntArray:
     """Count the flagged rows of each window."""
     total = np.zeros((len(flags) + 1, *flags.shape[1:]), dtype=np.int64)
     np.cumsum(flags, axis=0, out=total[1:])
-    counts: IntArray = total[origins + problem.pred_len] - total[origins - problem.seq_len]
+    counts: IntArray = (
+        total[origins + problem.pred_len] - total[origins - problem.seq_len]
+    )
     return counts
 
 
@@ -243,7 +273,9 @@ def _usable(problem: Problem, origins: IntArray) -> BoolArray:
     return np.full(len(origins), share <= 0.4)
 
 
-def _without_jumps(problem: Problem, windows: TimedOrigins, n_training: int) -> IntArray:
+def _without_jumps(
+    problem: Problem, windows: TimedOrigins, n_training: int
+) -> IntArray:
     """Leave out windows of the split that hold what strengths chosen before it know nothing of.
 
     One series of 336 that a new product made rise to 2300 deviations made the ridges of all the
@@ -269,7 +301,9 @@ def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
     origins = origins[spread_places(len(origins), n_most)]
     ridges = {c: equations.decomposed() for c, equations in competition.equations()}
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
-    for windows in gather(problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))):
+    for windows in gather(
+        problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))
+    ):
         errors = _weighted_errors(competition, ridges, windows)
         products += product(errors, errors.T)
         total += float(windows.weight.sum())
@@ -301,16 +335,22 @@ def _weigh(trial: _Trial) -> tuple[Float64Array, IntArray]:
         return 1.0 - learns, np.zeros(len(candidates), dtype=np.int64)
     chosen = choose_strengths(stretches, len(STRENGTHS))
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
-    margins = np.array([candidate.margin for candidate in candidates]) + trial.noise * learns
+    margins = (
+        np.array([candidate.margin for candidate in candidates]) + trial.noise * learns
+    )
     return choose_weights(stretches, chosen, len(STRENGTHS), margins=margins), chosen
 
 
-def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) -> LinearFit:
+def _blend(
+    competition: Competition, weights: Float64Array, chosen: IntArray
+) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     problem, candidates = competition.problem, competition.candidates
     own = np.zeros_like(competition.columns.cross)
     mixed = np.zeros_like(competition.mixed.cross[0])
-    negligible = [c for c, weight in zip(candidates, weights, strict=True) if weight < 1e-6]
+    negligible = [
+        c for c, weight in zip(candidates, weights, strict=True) if weight < 1e-6
+    ]
     for candidate, equations in competition.equations(negligible):
         place = candidates.index(candidate)
         maps = weights[place] * equations.solve(STRENGTHS[chosen[place]])
@@ -319,7 +359,9 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
             mixed[used] += maps[0]
         else:
             own[:, used] += maps
-    blend = {str(c): round(float(w), 4) for c, w in zip(candidates, weights, strict=True)}
+    blend = {
+        str(c): round(float(w), 4) for c, w in zip(candidates, weights, strict=True)
+    }
     return LinearFit(
         own.astype(np.float32),
         mixed.astype(np.float32),

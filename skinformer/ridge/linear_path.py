@@ -57,7 +57,9 @@ class LinearPath(nn.Module):
             # 2. Map distances from the last value.
             last = past[:, -1:]
             distance = past - last
-            forecast = last[..., : self.n_targets] + self.map_distances(distance, last[:, 0])
+            forecast = last[..., : self.n_targets] + self.map_distances(
+                distance, last[:, 0]
+            )
             if self.phases is not None and future_calendar is not None:
                 observed = distance[..., : distance.shape[-1] - self.n_known]
                 forecast = forecast + self.phases(observed, future_calendar[:, 0])
@@ -133,7 +135,9 @@ class _Calendar(nn.Module):
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
         first = values.shape[-1] - self.known.shape[1]
         low, high = self.bounds
-        return torch.cat([values[..., :first], values[..., first:].clamp(low, high)], dim=-1)
+        return torch.cat(
+            [values[..., :first], values[..., first:].clamp(low, high)], dim=-1
+        )
 
 
 class _Phases(nn.Module):
@@ -181,4 +185,6 @@ def _keep(module: nn.Module, found: Mapping[str, object]) -> None:
     for name, array in found.items():
         if isinstance(array, np.ndarray):
             tensor = tensor_of(array)
-            module.register_buffer(name, tensor.float() if tensor.is_floating_point() else tensor)
+            module.register_buffer(
+                name, tensor.float() if tensor.is_floating_point() else tensor
+            )

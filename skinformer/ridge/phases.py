@@ -59,7 +59,10 @@ def find_phases(
         return fits  # nothing so large is learnt from so little
     ends = [end for end, _ in fits.folds[:-1]]
     number = np.searchsorted(ends, training.steps, side="right")
-    periods = [_Period(fit, training.take(number == i)) for i, (_, fit) in enumerate(fits.folds)]
+    periods = [
+        _Period(fit, training.take(number == i))
+        for i, (_, fit) in enumerate(fits.folds)
+    ]
     judges = [*periods, _Period(fits.before, validation)]
     if not all(len(period.windows.origins) for period in judges):
         return fits
@@ -67,7 +70,10 @@ def find_phases(
     part = 10_000 / len(training.origins)
     sums = [_learn(problem, layout, period, part) for period in periods]
     whole = Sums.total(sums)
-    equations = [*(others.means() for others in Sums.leave_one_out(sums)), whole.means()]
+    equations = [
+        *(others.means() for others in Sums.leave_one_out(sums)),
+        whole.means(),
+    ]
     # 2. Strength and share, by periods that were not learnt.
     best = _choose(problem, layout, judges, [each.decomposed() for each in equations])
     if best is None:
@@ -80,7 +86,11 @@ def find_phases(
 
 
 def _with_phases(
-    fits: LinearFits, layout: PhaseMaps, equations: list[Equations], strength: float, share: float
+    fits: LinearFits,
+    layout: PhaseMaps,
+    equations: list[Equations],
+    strength: float,
+    share: float,
 ) -> LinearFits:
     """Add maps to all fits, by the equations of those without each period, before and final."""
     blends = [*(fit for _, fit in fits.folds), fits.before, fits.final]
@@ -99,13 +109,17 @@ def _make_layout(problem: Problem) -> PhaseMaps | None:
         return None
     cells, k = problem.cycle.cells, problem.n_targets
     n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
-    period = len(np.unique(problem.cycle.of_row % n_times))  # rows of a cycle: three-hourly, 8
+    period = len(
+        np.unique(problem.cycle.of_row % n_times)
+    )  # rows of a cycle: three-hourly, 8
     n_waves = min(4, (period - 1) // 2)
     waves = fourier(np.arange(n_times) / n_times, n_waves)
     own, others = _window_features(problem.seq_len, period)
     if problem.n_observed > 16:
         others = others[:, :0]
-    tables = (table.astype(np.float32) for table in (waves, own, others, np.zeros((k, 0, 0))))
+    tables = (
+        table.astype(np.float32) for table in (waves, own, others, np.zeros((k, 0, 0)))
+    )
     maps = PhaseMaps(cells.places, *tables)
     n = _n_features(problem, maps)
     # The sums of three times and all of them are held beside each other.
@@ -123,7 +137,9 @@ def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Ar
     near = rows[:, max(seq_len - 25, 0) : -1]
     size = max(1, seq_len // 28)
     n_parts = seq_len // size
-    parts = rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size).mean(axis=2)
+    parts = (
+        rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size).mean(axis=2)
+    )
     means = [rows[:, -n:].mean(axis=1) for n in (period, seq_len) if n <= seq_len]
     return np.concatenate([near, parts], axis=1), np.stack(means, axis=1)
 
@@ -149,8 +165,13 @@ def _residuals(
         part = slice(stop, stop + len(windows.last))
         stop = part.stop
         cell = problem.cycle.of_row[origins[part]]
-        distance, last = torch.tensor(windows.past).float(), torch.tensor(windows.last).float()
-        features = path.phases.read(distance[..., : problem.n_observed], torch.tensor(cell).long())
+        distance, last = (
+            torch.tensor(windows.past).float(),
+            torch.tensor(windows.last).float(),
+        )
+        features = path.phases.read(
+            distance[..., : problem.n_observed], torch.tensor(cell).long()
+        )
         left = windows.future - path.map_distances(distance, last).numpy()
         # PERF: products of float32 take half the time; sums over chunks are added in float64.
         yield part, windows, features.mT.numpy(), left
@@ -158,7 +179,9 @@ def _residuals(
 
 def _learn(problem: Problem, maps: PhaseMaps, period: _Period, part: float) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
-    sums = Sums.of_sizes(problem.n_targets, _n_features(problem, maps), problem.pred_len)
+    sums = Sums.of_sizes(
+        problem.n_targets, _n_features(problem, maps), problem.pred_len
+    )
     n_most = int(part * len(period.windows.origins)) + 1
     origins = period.windows.thinned(n_most).origins
     for _, windows, features, left in _residuals(problem, maps, period.fit, origins):
@@ -168,7 +191,10 @@ def _learn(problem: Problem, maps: PhaseMaps, period: _Period, part: float) -> S
 
 
 def _choose(
-    problem: Problem, maps: PhaseMaps, judges: list[_Period], ridges: list[Decomposition]
+    problem: Problem,
+    maps: PhaseMaps,
+    judges: list[_Period],
+    ridges: list[Decomposition],
 ) -> tuple[float, float] | None:
     """Choose strength and share by all stretches of all times, the last of which is the split."""
     n_outputs = problem.pred_len * problem.n_targets
@@ -178,7 +204,9 @@ def _choose(
         is_split = period is judges[-1]
         some = period._replace(windows=period.windows.thinned(n_most))
         n_stretches = MOST_STRETCHES if is_split else 4
-        stretches = cut_stretches(some.windows.steps, problem.pred_len, n_most=n_stretches)
+        stretches = cut_stretches(
+            some.windows.steps, problem.pred_len, n_most=n_stretches
+        )
         if stretches is not None:
             losses.append(_losses(problem, maps, some, ridge, stretches))
         elif is_split:
@@ -189,7 +217,11 @@ def _choose(
 
 
 def _losses(
-    problem: Problem, maps: PhaseMaps, period: _Period, ridges: Decomposition, stretches: IntArray
+    problem: Problem,
+    maps: PhaseMaps,
+    period: _Period,
+    ridges: Decomposition,
+    stretches: IntArray,
 ) -> Float64Array:
     """Return squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
     shares, origins = np.array(SHARES), period.windows.origins

@@ -46,7 +46,9 @@ class TimedOrigins(NamedTuple):
         """Return those, in order of time, whose truths all lie before a split; all without one."""
         if split is None:
             return self
-        return self.take(slice(int(np.searchsorted(self.steps, split - pred_len, side="right"))))
+        return self.take(
+            slice(int(np.searchsorted(self.steps, split - pred_len, side="right")))
+        )
 
     def thinned(self, n_most: int) -> TimedOrigins:
         """Return so many at most, spread over all."""
@@ -89,7 +91,9 @@ class Problem(NamedTuple):
         return int(self.values.shape[1]) - self.n_known
 
 
-def gather(problem: Problem, origins: IntArray, n_most: int | None = None) -> Iterator[Windows]:
+def gather(
+    problem: Problem, origins: IntArray, n_most: int | None = None
+) -> Iterator[Windows]:
     """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
     seq_len, length = problem.seq_len, problem.seq_len + problem.pred_len
     size = max(16_000_000 // (8 * length * problem.values.shape[1]), 1)
@@ -103,7 +107,9 @@ def gather(problem: Problem, origins: IntArray, n_most: int | None = None) -> It
         past, future = distance[:, :seq_len], distance[:, seq_len:, : problem.n_targets]
         weight = np.ones_like(future)
         if problem.weight is not None:
-            weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(np.float64)
+            weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(
+                np.float64
+            )
         yield Windows(past, future, last, weight)
 
 
@@ -212,11 +218,15 @@ class Sums(NamedTuple):
         for i in range(len(parts)):
             yield cls.total(parts[:i] + parts[i + 1 :])
 
-    def add(self, group: int, features: Floats, future: Float64Array, weight: Float64Array) -> None:
+    def add(
+        self, group: int, features: Floats, future: Float64Array, weight: Float64Array
+    ) -> None:
         """Add some windows, (n, …) each, as many as fit in memory."""
         of_window = weight.mean(axis=1, keepdims=True).astype(features.dtype)
         self.gram[group] += product(features.T, features * of_window)
-        self.cross[group] += product(features.T, (future * weight).astype(features.dtype))
+        self.cross[group] += product(
+            features.T, (future * weight).astype(features.dtype)
+        )
         self.weight[group] += weight.sum(axis=0)
 
     def add_columns(self, windows: Windows) -> None:
@@ -233,13 +243,17 @@ class Sums(NamedTuple):
         """Add the last rows of all columns together, see `mixed_features`."""
         features = mixed_features(windows, length=length)
         n = len(features)
-        self.add(0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1))
+        self.add(
+            0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1)
+        )
 
     def means(self) -> Equations:
         """Return `gram` and `cross`, each group per unit of its own weight."""
         weight = np.maximum(self.weight, _TINY)
         of_group = np.maximum(self.weight.mean(axis=1), _TINY)
-        return Equations(self.gram / of_group[:, None, None], self.cross / weight[:, None])
+        return Equations(
+            self.gram / of_group[:, None, None], self.cross / weight[:, None]
+        )
 
     def shared(self) -> Sums:
         """Put the groups together, for one map that all targets share."""

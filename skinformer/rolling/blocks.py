@@ -127,8 +127,12 @@ class RecursiveForecaster:
         )
         last = _ends(segment, steps, len(place.anchor))[1]
         held = self._hold(buffer, until=last)
-        origins, of_request = np.unique(buffer.segments.find(segment, start), return_inverse=True)
-        runs = self._missing_runs(buffer, None).needed(origins, seq_len=self.sizes.seq_len)
+        origins, of_request = np.unique(
+            buffer.segments.find(segment, start), return_inverse=True
+        )
+        runs = self._missing_runs(buffer, None).needed(
+            origins, seq_len=self.sizes.seq_len
+        )
         outputs = self._forecast_all(buffer, runs, origins)
         return outputs[of_request, steps - start], held
 
@@ -143,7 +147,9 @@ class RecursiveForecaster:
         lacking = np.isnan(targets).any(axis=1)
         segment = observed.segment[lacking]
         steps = observed.steps[lacking]
-        buffer = self._build_buffer(observed, after_history(self.history), segment, steps + 1)
+        buffer = self._build_buffer(
+            observed, after_history(self.history), segment, steps + 1
+        )
         self._hold(buffer, until=buffer.until)
         self._fill(buffer, self._missing_runs(buffer, LONGEST_CHAIN))
         rows = buffer.segments.find(segment, steps)
@@ -161,7 +167,9 @@ class RecursiveForecaster:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
         low, high, until = _extent(place, self.sizes, segment, start)
         first_row = np.concatenate([[0], np.cumsum(high - low)])
-        values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
+        values = np.full(
+            (first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32
+        )
         segments = Timeline(values, None, first_row, low, self.history.clock)
         # 1. Put in what is known.
         rows = segments.find(observed.segment, observed.steps)
@@ -196,7 +204,9 @@ class RecursiveForecaster:
         segment = segments.series
         steps = segments.steps
         is_early = steps < place.begin[segment]
-        is_early[rows] = False  # what a row of X lacks is missing, also before the origin
+        is_early[rows] = (
+            False  # what a row of X lacks is missing, also before the origin
+        )
         values[is_early, self.sizes.n_targets :] = 0.0  # training mean
         stored = self.history.find(place.series[segment], steps)
         stored = np.where(place.stored[segment], stored, -1)
@@ -219,7 +229,9 @@ class RecursiveForecaster:
         covariates = rows.values[:, sizes.n_targets :]
         lacks = np.isnan(covariates)
         lacks_past = lacks[:, : sizes.n_past].any(axis=1)
-        lacks_known = lacks[:, sizes.n_past : lacks.shape[1] - sizes.n_static].any(axis=1)
+        lacks_known = lacks[:, sizes.n_past : lacks.shape[1] - sizes.n_static].any(
+            axis=1
+        )
         lacks_past &= rows.steps < buffer.until[rows.segment]
         lacks_known &= rows.steps <= until[rows.segment]
         fill_forward(covariates, buffer.segments.first_row)
@@ -232,7 +244,10 @@ class RecursiveForecaster:
         if self.closed is not None:
             unknown[unknown] = ~self.closed.at(rows.steps[unknown])
         return find_missing_runs(
-            unknown, seq_len=self.sizes.seq_len, pred_len=self.sizes.pred_len, longest=longest
+            unknown,
+            seq_len=self.sizes.seq_len,
+            pred_len=self.sizes.pred_len,
+            longest=longest,
         )
 
     def _forecast_all(
@@ -248,11 +263,15 @@ class RecursiveForecaster:
         place = order[np.searchsorted(made, origins, sorter=order)]
         return np.concatenate(outputs)[place]
 
-    def _fill(self, buffer: _RowBuffer, runs: MissingRuns) -> tuple[IntArray, list[Float32Array]]:
+    def _fill(
+        self, buffer: _RowBuffer, runs: MissingRuns
+    ) -> tuple[IntArray, list[Float32Array]]:
         """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""
         runs = runs.take(np.argsort(runs.turn, kind="stable"))
         turn_edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
-        cells, fillers, cell_edges = _cells_to_fill(buffer, runs, turn_edges, self.sizes.pred_len)
+        cells, fillers, cell_edges = _cells_to_fill(
+            buffer, runs, turn_edges, self.sizes.pred_len
+        )
         values = buffer.rows.values.reshape(-1)  # a view
         outputs = []
         for turn in range(len(turn_edges) - 1):
@@ -264,13 +283,17 @@ class RecursiveForecaster:
         return runs.origins, outputs
 
 
-def block_starts(place: Placement, segment: IntArray, steps: IntArray, pred_len: int) -> IntArray:
+def block_starts(
+    place: Placement, segment: IntArray, steps: IntArray, pred_len: int
+) -> IntArray:
     """Find the origin, as a step, of the block that each step of a segment is in."""
     anchor = place.anchor[segment]
     return anchor + (steps - anchor) // pred_len * pred_len
 
 
-def _ends(segment: IntArray, steps: IntArray, n_segments: int) -> tuple[IntArray, IntArray]:
+def _ends(
+    segment: IntArray, steps: IntArray, n_segments: int
+) -> tuple[IntArray, IntArray]:
     """Find each segment's first and last step; the last is the smaller one where it has none."""
     limits = np.iinfo(np.int64)
     first = np.full(n_segments, limits.max)

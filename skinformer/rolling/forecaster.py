@@ -11,7 +11,12 @@ from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.windows import Forecaster
-from skinformer.rolling.blocks import HeldValues, Observed, RecursiveForecaster, RequestedSteps
+from skinformer.rolling.blocks import (
+    HeldValues,
+    Observed,
+    RecursiveForecaster,
+    RequestedSteps,
+)
 from skinformer.rolling.missing_runs import LONGEST_CHAIN
 from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -80,7 +85,9 @@ class StepForecaster:
         missing = np.isnan(observed.values[:, : self.sizes.n_targets])
         has_target = np.asarray(~missing.all(axis=1))
         reach = LONGEST_CHAIN * self.sizes.pred_len
-        place, segment = place_rows(table, self.history, observed=has_target, reach=reach)
+        place, segment = place_rows(
+            table, self.history, observed=has_target, reach=reach
+        )
         checks.check_placement(
             place,
             segment,
@@ -108,7 +115,9 @@ class StepForecaster:
         checks.warn_of_held_values(self.roles, past=held.past, known=held.known)
         return outputs
 
-    def standardised_and_held(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
+    def standardised_and_held(
+        self, requested: RequestedSteps
+    ) -> tuple[Float64Array, HeldValues]:
         """Forecast steps as `standardised` does; return what had to be held, without a warning."""
         with self._threads():
             forecast = self._window_forecaster(requested)
@@ -118,14 +127,20 @@ class StepForecaster:
             self._set_dark_to_zero(outputs, requested)
         return outputs.astype(np.float64), held
 
-    def _set_dark_to_zero(self, outputs: Float32Array, requested: RequestedSteps) -> None:
+    def _set_dark_to_zero(
+        self, outputs: Float32Array, requested: RequestedSteps
+    ) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
         dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
         if dark.places:
             series = requested.series(self.history.n_series)
-            self.set_constant(outputs, dark.at(series, requested.steps), dark.zero[series])
+            self.set_constant(
+                outputs, dark.at(series, requested.steps), dark.zero[series]
+            )
 
-    def set_constant(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+    def set_constant(
+        self, outputs: Float32Array, where: BoolArray, value: Float32Array
+    ) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
         outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
 
@@ -134,7 +149,9 @@ class StepForecaster:
 
         Rows are sorted by series and step.
         """
-        new = build_timeline(table, self.scaler, fill_covariates=not self.sizes.may_miss)
+        new = build_timeline(
+            table, self.scaler, fill_covariates=not self.sizes.may_miss
+        )
         if table.missing is not None:
             values = new.values.copy()
             targets = values[:, : table.n_targets]
@@ -185,12 +202,16 @@ class StepForecaster:
         is_inside = rows >= 0
         rows = rows[is_inside]
         differs = _differs(values[is_inside], history.values[rows])
-        if history.weight is not None:  # a missing target was filled: any value is as good
+        if (
+            history.weight is not None
+        ):  # a missing target was filled: any value is as good
             differs[:, : table.n_targets] &= history.weight[rows] > 0
         end = history.clock.labels(history.end_step.max(keepdims=True))[0]
         checks.check_not_reset(np.asarray(differs.any(axis=1)), end, history.clock.freq)
 
-    def _recursive_forecaster(self, forecast: Forecaster, clock: Clock) -> RecursiveForecaster:
+    def _recursive_forecaster(
+        self, forecast: Forecaster, clock: Clock
+    ) -> RecursiveForecaster:
         sizes = self.sizes._replace(seq_len=self.look_back)
         # Steps of rows that are their own timeline lie elsewhere in a day.
         closed = Closed.of(self.history) if clock == self.history.clock else None
@@ -208,7 +229,14 @@ class StepForecaster:
         if self.head.in_units:
             reach = Reach.of(self.history, self.sizes.n_targets, limits)
         return EnsembleForecaster(
-            self.ensemble, self.sizes, series, clock, self.device, self.head, limits, reach
+            self.ensemble,
+            self.sizes,
+            series,
+            clock,
+            self.device,
+            self.head,
+            limits,
+            reach,
         )
 
     def _filled(self, rows: Observed) -> Float32Array:

@@ -19,12 +19,16 @@ def nothing_observed(history: Timeline) -> Observed:
     return Observed(history.values[:0], nothing, nothing)
 
 
-def without_early(table: Table, observed: Observed, history: Timeline) -> tuple[Table, Observed]:
+def without_early(
+    table: Table, observed: Observed, history: Timeline
+) -> tuple[Table, Observed]:
     """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
     later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
     kept = ~early | ~later[table.series]
-    of_kept = Observed(observed.values[kept], observed.segment[kept], observed.steps[kept])
+    of_kept = Observed(
+        observed.values[kept], observed.segment[kept], observed.steps[kept]
+    )
     return table.take(kept), of_kept
 
 

@@ -38,7 +38,9 @@ def forecast_origins(
     return np.concatenate(outputs), HeldValues(n_past, n_known)
 
 
-def _request(forecaster: StepForecaster, origins: IntArray, horizon: IntArray) -> RequestedSteps:
+def _request(
+    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
+) -> RequestedSteps:
     """Lay out a segment for each origin, with its context and what is known ahead.
 
     Behind the last row of a series its values are held.

@@ -10,7 +10,13 @@ import pandas as pd
 from skinformer.serving.signature import Signature, plain
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
-from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, join_series
+from skinformer.timeline.clock import (
+    OFF_GRID,
+    Clock,
+    clock_for,
+    infer_step,
+    join_series,
+)
 
 
 class WindowInputs(NamedTuple):
@@ -45,7 +51,9 @@ class _Rows(NamedTuple):
     values: pd.DataFrame
 
 
-def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:
+def window_inputs(
+    X: pd.DataFrame, signature: Signature, origins: Any = None
+) -> WindowInputs:
     """
     Make the arrays that an exported graph takes of rows.
 
@@ -100,11 +108,17 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     wanted = places.set_index([0, 1]).index
     values = rows.values.reindex(wanted).to_numpy().reshape(n_windows, length, -1)
     past = values[:, : signature.seq_len]
-    future = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]
+    future = values[
+        :, signature.seq_len :, len(signature.targets) + len(signature.past) :
+    ]
     if not signature.may_miss:
         _check_ahead(future, signature, rows.clock, start)
     # 2. The graph's inputs.
-    inputs = {"past": past, "future": future, "series": _numbers(rows.names, signature)[owner]}
+    inputs = {
+        "past": past,
+        "future": future,
+        "series": _numbers(rows.names, signature)[owner],
+    }
     if "calendar" in signature.inputs:
         fields = calendar_values(rows.clock.labels(steps.ravel()), signature.calendar)
         inputs["calendar"] = fields.astype(np.int64).reshape(n_windows, length, -1)
@@ -143,7 +157,9 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     return _Rows(names, clock, values)
 
 
-def _check_steps(index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock) -> None:
+def _check_steps(
+    index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock
+) -> None:
     """Raise if rows lie between two steps, or two of them on one."""
     off = steps == OFF_GRID
     if off.any():
@@ -161,7 +177,9 @@ def _check_steps(index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock)
         )
 
 
-def _split(index: pd.Index, signature: Signature) -> tuple[IntArray, pd.Index | None, pd.Index]:
+def _split(
+    index: pd.Index, signature: Signature
+) -> tuple[IntArray, pd.Index | None, pd.Index]:
     """Part an index into numbers of series, their names, and time."""
     needed = 1 if signature.series is None else 2
     if index.nlevels != needed or not len(index):
@@ -229,7 +247,9 @@ def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
     return np.array(numbers, dtype=np.int64)
 
 
-def _check_ahead(ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray) -> None:
+def _check_ahead(
+    ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray
+) -> None:
     """Raise if a column known ahead lacks a value in a step to forecast."""
     missing = np.argwhere(np.isnan(ahead))
     if len(missing):

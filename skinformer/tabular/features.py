@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import (
+    AnyArray,
+    BoolArray,
+    Float64Array,
+    Floats,
+    IntArray,
+)
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
@@ -66,7 +72,12 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of_windows(
-        cls, origins: IntArray, begin: IntArray, steps: IntArray, pred_len: int, n_targets: int = 1
+        cls,
+        origins: IntArray,
+        begin: IntArray,
+        steps: IntArray,
+        pred_len: int,
+        n_targets: int = 1,
     ) -> Pairs:
         """List every step and target of windows, in the order of (n, pred_len, n_targets)."""
         shape = (len(origins), pred_len, n_targets)
@@ -209,7 +220,9 @@ class FeatureMaker:
 class View:
     """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers."""
 
-    def __init__(self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock) -> None:
+    def __init__(
+        self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock
+    ) -> None:
         self.values = values
         self.pairs = pairs
         self.clock = clock
@@ -230,7 +243,9 @@ class View:
         """Read a column that is known ahead, up to the step."""
         return self._read(column, rows, self.row + 1)
 
-    def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Float64Array:
+    def _read(
+        self, column: int | IntArray, rows: IntArray, stop: IntArray
+    ) -> Float64Array:
         """Read rows of each pair from its series' first one to `stop`; NaN for others."""
         start = self.pairs.begin
         column = np.asarray(column)
@@ -303,7 +318,9 @@ def _calendar_features(view: View) -> list[AnyArray]:
     if not view.clock.dated:
         return []
     steps, place = np.unique(view.pairs.step + view.pairs.ahead, return_inverse=True)
-    wall: Any = view.clock.labels(steps)  # of periods what pandas reads, as everywhere else
+    wall: Any = view.clock.labels(
+        steps
+    )  # of periods what pandas reads, as everywhere else
     minute = wall.hour * 60 + wall.minute
     minute_of_week = wall.day_of_week * 1440 + minute
     fields = (minute, wall.day_of_week, minute_of_week, wall.day, wall.day_of_year)

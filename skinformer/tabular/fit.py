@@ -8,11 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.tabular.features import LEVEL, Columns, FeatureMaker, Pairs, find_seasons
+from skinformer.tabular.features import (
+    LEVEL,
+    Columns,
+    FeatureMaker,
+    Pairs,
+    find_seasons,
+)
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
 from skinformer.threads import at_once
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import (
+    BoolArray,
+    Float32Array,
+    Float64Array,
+    Floats,
+    IntArray,
+)
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
@@ -61,7 +73,12 @@ class TabularFit:
         return self.maker.look_back
 
     def forecast(
-        self, values: Floats, begin: IntArray, origins: IntArray, steps: IntArray, clock: Clock
+        self,
+        values: Floats,
+        begin: IntArray,
+        origins: IntArray,
+        steps: IntArray,
+        clock: Clock,
     ) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); one does not depend on others.
 
@@ -179,7 +196,10 @@ def _fit_member(training: _Training, plan: _Plan, random_state: int) -> Anchored
 
 
 def _make_maker(
-    timeline: Timeline, columns: Columns, plain: tuple[int, ...], calendar: CalendarEffect | None
+    timeline: Timeline,
+    columns: Columns,
+    plain: tuple[int, ...],
+    calendar: CalendarEffect | None,
 ) -> FeatureMaker:
     """Choose the features: seasons, and bounds of what counts as known."""
     low, high = find_bounds(timeline.values, columns.n_targets)
@@ -207,7 +227,9 @@ def _draw_training_pairs(
         end = np.minimum(stop, end)
     usable = _usable(timeline, maker, begin, end, missing)
     if not len(usable):
-        raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
+        raise ValueError(
+            "no truth is left to learn from: give more rows, or a later stop."
+        )
     return draw_pairs(timeline, maker.columns, begin, usable, random_state, MOST_PAIRS)
 
 
@@ -241,7 +263,12 @@ def _usable(
 
 
 def draw_pairs(
-    timeline: Timeline, sizes: Columns, begin: IntArray, usable: IntArray, seed: int, n_most: int
+    timeline: Timeline,
+    sizes: Columns,
+    begin: IntArray,
+    usable: IntArray,
+    seed: int,
+    n_most: int,
 ) -> Pairs:
     """Draw truths, spread over all, and how far ahead of its origin each of them is.
 
@@ -303,7 +330,9 @@ def _plan_trees(
     closest = _closest_anchor(maker, training)
     level = _level(training.features, LEVEL)
     steady = None if _stays(level, training.steps) else LEVEL
-    if closest == 0 and _mean_error(training, 0) < _MUCH_CLOSER * _mean_error(training, LEVEL):
+    if closest == 0 and _mean_error(training, 0) < _MUCH_CLOSER * _mean_error(
+        training, LEVEL
+    ):
         steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (docs/laboratory/drivers.md).

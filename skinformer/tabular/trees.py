@@ -10,7 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 
@@ -45,7 +48,9 @@ class Trees(NamedTuple):
 
 def to_arrays(boosted: Boosted) -> Trees | None:
     """Write the trees of a regressor or classifier as arrays; None where they split categories."""
-    trees = [tree.nodes for trees_of_turn in boosted._predictors for tree in trees_of_turn]
+    trees = [
+        tree.nodes for trees_of_turn in boosted._predictors for tree in trees_of_turn
+    ]
     nodes = np.concatenate(trees)
     sizes = np.array([len(tree) for tree in trees], dtype=np.int64)
     leaf = nodes["is_leaf"].astype(bool)
@@ -85,7 +90,9 @@ def from_arrays(trees: Trees) -> HistGradientBoostingRegressor:
     return _with_trees(stub, trees)
 
 
-def classifier_from_arrays(trees: Trees, classes: IntArray) -> HistGradientBoostingClassifier:
+def classifier_from_arrays(
+    trees: Trees, classes: IntArray
+) -> HistGradientBoostingClassifier:
     """Make the classifier of trees, as `from_arrays` does; classes are ascending.
 
     It is a ValueError, too, if there are other classes than trees.
@@ -93,7 +100,9 @@ def classifier_from_arrays(trees: Trees, classes: IntArray) -> HistGradientBoost
     _check(trees)
     if classes.dtype != np.int64 or len(classes) < 2 or (np.diff(classes) <= 0).any():
         raise ValueError("classes ascend")
-    stub = HistGradientBoostingClassifier(max_iter=1, early_stopping=False, random_state=0)
+    stub = HistGradientBoostingClassifier(
+        max_iter=1, early_stopping=False, random_state=0
+    )
     stub.fit(np.zeros((len(classes), trees.n_features)), classes)
     return _with_trees(stub, trees)
 
@@ -118,7 +127,8 @@ def _with_trees(stub: Any, trees: Trees) -> Any:
     parts = np.split(nodes, np.cumsum(trees.sizes)[:-1])
     predictors = [type(tree)(part, *categories) for part in parts]
     stub._predictors = [
-        predictors[first : first + n_each] for first in range(0, len(predictors), n_each)
+        predictors[first : first + n_each]
+        for first in range(0, len(predictors), n_each)
     ]
     stub._baseline_prediction = trees.baseline
     return stub.set_params(**trees.parameters)

@@ -95,10 +95,13 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     fitting = [
         name
         for name, field in FIELDS.items()
-        if field.finest <= step < field.coarsest and not (field.annual and days < _YEARS * 364)
+        if field.finest <= step < field.coarsest
+        and not (field.annual and days < _YEARS * 364)
     ]
     values = calendar_values(index, fitting)
-    return tuple(name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column))
+    return tuple(
+        name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column)
+    )
 
 
 def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | None:

@@ -79,7 +79,9 @@ class IntegerClock(Clock):
 
     def labels(self, steps: IntArray) -> pd.Index:
         """Return the integers of steps."""
-        labels: pd.Index = pd.Index(int(self.origin) + steps * self.freq, name=self.name)
+        labels: pd.Index = pd.Index(
+            int(self.origin) + steps * self.freq, name=self.name
+        )
         return labels
 
 
@@ -126,7 +128,9 @@ class ElapsedClock(Clock):
         """Return the instants of steps, in the origin's time zone."""
         # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
         unit = f"timedelta64[{self.origin.unit}]"
-        elapsed = steps * np.int64(pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit))
+        elapsed = steps * np.int64(
+            pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit)
+        )
         dates = self.origin + pd.to_timedelta(elapsed.astype(unit))
         return _with_freq(pd.DatetimeIndex(dates, name=self.name), steps, self.freq)
 
@@ -181,7 +185,9 @@ class WallClock(Clock):
             return self._grid(0, 0)[:0].as_unit(self.origin.unit).rename(self.name)
         before = max(0, -int(steps.min()))
         grid = self._grid(before, max(0, int(steps.max())))
-        dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(self.origin.unit)
+        dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(
+            self.origin.unit
+        )
         return _with_freq(dates, steps, self.freq)
 
     def _count_before(self, low: Any) -> int:
@@ -202,7 +208,13 @@ class WallClock(Clock):
 
 
 #: All kinds.
-CLOCKS: tuple[type[Clock], ...] = (IntegerClock, RowClock, PeriodClock, ElapsedClock, WallClock)
+CLOCKS: tuple[type[Clock], ...] = (
+    IntegerClock,
+    RowClock,
+    PeriodClock,
+    ElapsedClock,
+    WallClock,
+)
 
 
 def clock_for(index: pd.Index, freq: Any) -> Clock:
@@ -263,7 +275,9 @@ def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
     """Find the step of dates with gaps: the commonest gap, if it divides all others."""
     # Whole days on the wall are days of the calendar; anything finer is elapsed time.
     by_day = bool(((walls - walls[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
-    gaps = np.diff((walls if by_day else index.tz_convert("UTC") if index.tz else index).asi8)
+    gaps = np.diff(
+        (walls if by_day else index.tz_convert("UTC") if index.tz else index).asi8
+    )
     day = int(pd.Timedelta(days=1) / pd.Timedelta(1, unit=index.unit))
     gap = _common_gap(gaps, day)
     if gap is None:
@@ -351,7 +365,9 @@ def _on_the_clock(wall: pd.DatetimeIndex, tz: Any) -> pd.DatetimeIndex:
     if tz is None:
         return wall
     first = np.ones(len(wall), dtype=bool)
-    return pd.DatetimeIndex(wall.tz_localize(tz, nonexistent="shift_forward", ambiguous=first))
+    return pd.DatetimeIndex(
+        wall.tz_localize(tz, nonexistent="shift_forward", ambiguous=first)
+    )
 
 
 def _common_gap(gaps: IntArray, default: int) -> int | None:

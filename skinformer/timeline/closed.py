@@ -38,7 +38,9 @@ class Closed(NamedTuple):
             return cls(clock, ())
         known = np.asarray((timeline.weight > 0).any(axis=1))
         wall = clock.wall_steps(timeline.steps)
-        each = (_never(wall % season, known, season) for season in seasons_from_a_day(clock))
+        each = (
+            _never(wall % season, known, season) for season in seasons_from_a_day(clock)
+        )
         return cls(clock, tuple(places for places in each if places.any()))
 
     def at(self, steps: IntArray) -> BoolArray:

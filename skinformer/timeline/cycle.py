@@ -93,7 +93,9 @@ class RowCells(NamedTuple):
     of_row: npt.NDArray[np.signedinteger]
 
 
-def calendar_cells(fields: Sequence[str], values: AnyArray, *, years: bool = False) -> Cells | None:
+def calendar_cells(
+    fields: Sequence[str], values: AnyArray, *, years: bool = False
+) -> Cells | None:
     """Find the cycle that calendar fields, with their values in training, go through.
 
     The week, in steps of a day or less; the day where there is no weekday; else the year in months
@@ -108,7 +110,11 @@ def calendar_cells(fields: Sequence[str], values: AnyArray, *, years: bool = Fal
     every = np.arange(_MOST_VALUES)
     n_times = _place_times(places, fields, values)
     n_cells = n_times
-    cycles = [("weekday", 7)] if n_times > 1 else [("weekday", 7), ("week", 53), ("month", 12)]
+    cycles = (
+        [("weekday", 7)]
+        if n_times > 1
+        else [("weekday", 7), ("week", 53), ("month", 12)]
+    )
     for name, size in cycles:
         if name in fields:
             places[fields.index(name), :size] = n_times * every[:size]
@@ -142,7 +148,9 @@ def number_cells(places: Any, values: Any) -> Any:
     return sum(place[values[..., j]] for j, place in enumerate(places))
 
 
-def row_cells(timeline: Timeline, fields: Sequence[str], *, years: bool = False) -> RowCells | None:
+def row_cells(
+    timeline: Timeline, fields: Sequence[str], *, years: bool = False
+) -> RowCells | None:
     """Find where in their cycle the rows of a timeline lie; None where there is no cycle."""
     if not fields:
         return None

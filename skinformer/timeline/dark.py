@@ -53,10 +53,14 @@ class Dark(NamedTuple):
         is_zero = timeline.values[:, :n_targets] == zeros[series]
         if not len(is_zero) or is_zero.mean() < _LEAST:
             return cls(clock, zero, ())
-        known = np.ones_like(is_zero) if timeline.weight is None else timeline.weight > 0
+        known = (
+            np.ones_like(is_zero) if timeline.weight is None else timeline.weight > 0
+        )
         wall = clock.wall_steps(timeline.steps)
         seasons = seasons_from_a_day(clock)[:_N_SEASONS]
-        places = [_always(is_zero & known, known, series, wall, season) for season in seasons]
+        places = [
+            _always(is_zero & known, known, series, wall, season) for season in seasons
+        ]
         return cls(clock, zero, tuple(each for each in places if each.any()))
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
@@ -74,8 +78,14 @@ def _always(
     cell = series * season + wall % season
     out = np.zeros((n_series + 1, known.shape[1], season), dtype=bool)
     for j in range(known.shape[1]):
-        zeros = np.bincount(cell, is_zero[:, j], n_series * season).reshape(n_series, season)
-        seen = np.bincount(cell, known[:, j], n_series * season).reshape(n_series, season)
-        share = zeros.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+        zeros = np.bincount(cell, is_zero[:, j], n_series * season).reshape(
+            n_series, season
+        )
+        seen = np.bincount(cell, known[:, j], n_series * season).reshape(
+            n_series, season
+        )
+        share = zeros.sum(axis=1, keepdims=True) / np.maximum(
+            seen.sum(axis=1, keepdims=True), 1
+        )
         out[:-1, j] = (zeros == seen) & (seen > 0) & (share**seen < _CHANCE)
     return out

@@ -11,6 +11,8 @@ def content_digest(X: Any) -> bytes:
     values = np.asarray(X)
     digest = hashlib.blake2b(repr(values.shape).encode())
     for start in range(0, len(values), 1 << 16):
-        chunk = np.ascontiguousarray(values[start : start + (1 << 16)], dtype=np.float64)
+        chunk = np.ascontiguousarray(
+            values[start : start + (1 << 16)], dtype=np.float64
+        )
         digest.update(chunk.data)
     return digest.digest()

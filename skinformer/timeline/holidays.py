@@ -24,12 +24,16 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
     years = range(first.min().year - 1, last.max().year + 2)  # with the days beside
-    has_weeks = bool((stop - start >= 6 * _DAY).any())  # each of which has a weekend beside it
+    has_weeks = bool(
+        (stop - start >= 6 * _DAY).any()
+    )  # each of which has a weekend beside it
     values = np.empty((len(index), len(places), 3))
     for j, place in enumerate(places):
         days, weekmask = _days_off(place, years)
         weekmask = "1111111" if has_weeks else weekmask
-        values[:, j, 0] = np.searchsorted(days, stop, side="right") - np.searchsorted(days, start)
+        values[:, j, 0] = np.searchsorted(days, stop, side="right") - np.searchsorted(
+            days, start
+        )
         values[:, j, 1] = ~np.is_busday(start - _DAY, weekmask, days)
         values[:, j, 2] = ~np.is_busday(stop + _DAY, weekmask, days)
     return values.reshape(len(index), -1)
@@ -38,7 +42,11 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
 def _check_days(index: pd.Index) -> None:
     """Raise if rows, in any order, stand for several days without saying for which."""
     apart = np.diff(np.unique(wall_times(index).to_numpy()))
-    if len(apart) and np.median(apart) > _DAY and not isinstance(index.dtype, pd.PeriodDtype):
+    if (
+        len(apart)
+        and np.median(apart) > _DAY
+        and not isinstance(index.dtype, pd.PeriodDtype)
+    ):
         raise ValueError(
             f"holidays are those of days, but rows are {pd.Timedelta(np.median(apart))} apart, and "
             "nothing says which days a row stands for. Make them periods of their length, such as "

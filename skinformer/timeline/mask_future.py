@@ -5,7 +5,9 @@ from typing import Any, TypeVar
 Values = TypeVar("Values")
 
 
-def mask_future(values: Values, *, n_future: int, hidden: slice | list[int], fill: float) -> Values:
+def mask_future(
+    values: Values, *, n_future: int, hidden: slice | list[int], fill: float
+) -> Values:
     """Hide columns in the last rows of each window, or one table, in a copy (the note, section 1).
 
     Values are standardised: a raw zero may lie many deviations from the mean, so masking comes

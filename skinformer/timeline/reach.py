@@ -34,7 +34,9 @@ class Reach(NamedTuple):
     high: Float32Array
 
     @classmethod
-    def of(cls, timeline: Timeline, n_targets: int, limits: Limits | None = None) -> Reach:
+    def of(
+        cls, timeline: Timeline, n_targets: int, limits: Limits | None = None
+    ) -> Reach:
         """
         Look at all observed rows of a history.
 
@@ -86,19 +88,24 @@ class Reach(NamedTuple):
             return forecast
         least, greatest = seen(some)
         low, high = self._around(
-            np.fmin(self.low[series[some]], least), np.fmax(self.high[series[some]], greatest)
+            np.fmin(self.low[series[some]], least),
+            np.fmax(self.high[series[some]], greatest),
         )
         out = forecast.copy()
         out[some] = np.fmin(np.fmax(forecast[some], low[deep]), high[deep])
         return out
 
     @staticmethod
-    def _around(low: Float32Array, high: Float32Array) -> tuple[Float32Array, Float32Array]:
+    def _around(
+        low: Float32Array, high: Float32Array
+    ) -> tuple[Float32Array, Float32Array]:
         room = np.float32(_BEYOND) * np.maximum(high - low, np.float32(_LEAST))
         return low - room, high + room
 
 
-def _extremes(values: Float32Array, first_row: IntArray) -> tuple[Float32Array, Float32Array]:
+def _extremes(
+    values: Float32Array, first_row: IntArray
+) -> tuple[Float32Array, Float32Array]:
     """Return the least and the greatest value of each series; infinities where it has no row."""
     n_series = len(first_row) - 1
     low = np.full((n_series, values.shape[1]), -np.inf, dtype=np.float32)

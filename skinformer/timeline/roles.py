@@ -49,6 +49,10 @@ class Roles:
         return _label_columns(self.columns, self.levels[1])
 
 
-def _label_columns(names: tuple[Hashable, ...], levels: tuple[Hashable, ...]) -> pd.Index:
+def _label_columns(
+    names: tuple[Hashable, ...], levels: tuple[Hashable, ...]
+) -> pd.Index:
     several = len(levels) > 1
-    return pd.Index(list(names), tupleize_cols=several, name=levels if several else levels[0])
+    return pd.Index(
+        list(names), tupleize_cols=several, name=levels if several else levels[0]
+    )

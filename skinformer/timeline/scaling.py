@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.timeline.arrays import AnyArray, BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import (
+    AnyArray,
+    BoolArray,
+    Float32Array,
+    Float64Array,
+    IntArray,
+)
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
@@ -37,7 +43,10 @@ class Limits(NamedTuple):
     width: Float32Array
 
     def apply(
-        self, forecast: Float32Array, series: IntArray, seen: Callable[[IntArray], Float32Array]
+        self,
+        forecast: Float32Array,
+        series: IntArray,
+        seen: Callable[[IntArray], Float32Array],
     ) -> Float32Array:
         """Compress what goes beyond its limit of forecasts, (n, n_steps, n_targets, …).
 
@@ -72,7 +81,9 @@ class Scaler:
     scale: Float64Array
     targets: TargetScale | None = None
 
-    def transform(self, columns: list[AnyArray | None], series: IntArray) -> Float32Array:
+    def transform(
+        self, columns: list[AnyArray | None], series: IntArray
+    ) -> Float32Array:
         """Standardise columns, None for missing ones: (n, n_columns), float32.
 
         Values are centred in float64 before they are rounded, so that 1e8 ± 1 keeps its digits. It
@@ -91,9 +102,13 @@ class Scaler:
 
     def forward(self, column: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j as it is before it is standardised."""
-        return column if self.targets is None else self.targets.forward(column, series, j)
+        return (
+            column if self.targets is None else self.targets.forward(column, series, j)
+        )
 
-    def _check_reach(self, column: AnyArray, values: Float64Array, owner: IntArray, j: int) -> None:
+    def _check_reach(
+        self, column: AnyArray, values: Float64Array, owner: IntArray, j: int
+    ) -> None:
         """Raise if a value lies too far from the mean."""
         far = np.flatnonzero(np.abs(values) > _FARTHEST)
         if len(far):
@@ -105,7 +120,9 @@ class Scaler:
                 "it NaN if it is a target's."
             )
 
-    def inverse(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
+    def inverse(
+        self, values: npt.NDArray[np.floating], series: IntArray
+    ) -> Float64Array:
         """Put standardised forecasts, (n, n_targets), into their units, within their bounds.
 
         What single precision made of a zero is zero again.
@@ -128,11 +145,15 @@ class Scaler:
         k = targets.n_targets
         scale = np.where(targets.logs, self.scale[:, :k], 1.0)
         mean = np.where(targets.logs, self.mean[:, :k], 0.0)
-        rise = np.maximum(targets.rise - targets.smear, 0.0)  # a mean lies above its median
+        rise = np.maximum(
+            targets.rise - targets.smear, 0.0
+        )  # a mean lies above its median
         tables = (targets.top - mean) / scale, rise / scale, np.log(_BEYOND) / scale
         return Limits(*(table.astype(np.float32) for table in tables))
 
-    def restored(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
+    def restored(
+        self, values: npt.NDArray[np.floating], series: IntArray
+    ) -> Float64Array:
         """Put standardised targets, or their quantiles, back into their units as they were.
 
         It is `inverse` but for what makes means of exponentials, which quantiles do not need.
@@ -142,7 +163,9 @@ class Scaler:
         plain = replace(self.targets, smear=np.zeros_like(self.targets.smear))
         return replace(self, targets=plain).inverse(values, series)
 
-    def affine_parameters(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
+    def affine_parameters(
+        self, series: IntArray, k: int
+    ) -> tuple[Float64Array, Float64Array]:
         """Return mean and deviation, (n, k), that put the first k columns into units on a line.
 
         They are 0 and 1 where a target is transformed: no straight line leads to its units.
@@ -225,7 +248,9 @@ def fit_scaler(
         if targets is not None and is_target:
             values = targets.forward(values, owner, j)
             logs = targets.logs[:, j]
-        mean[:, j], deviation, seen = _moments(values.astype(np.float64), owner, n_series)
+        mean[:, j], deviation, seen = _moments(
+            values.astype(np.float64), owner, n_series
+        )
         if j in static and seen.any():
             mean[:, j], deviation[:] = _moments_across(mean[seen, j])
         else:
@@ -255,7 +280,9 @@ def _scale_of(
     return scale
 
 
-def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: BoolArray) -> None:
+def _lend(
+    mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: BoolArray
+) -> None:
     """Set for series that start after the training rows what the others in their units have."""
     for kind in (~logs, logs):
         some = seen & kind
@@ -264,7 +291,9 @@ def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: Bo
             deviation[~seen & kind] = deviation[some].mean()
 
 
-def _damp(scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolArray) -> None:
+def _damp(
+    scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolArray
+) -> None:
     """Make what others of a panel teach move series little that never moved, in any unit.
 
     sized: which have a size of their own; others have that of the median series that varies.
@@ -300,7 +329,9 @@ def _units(sizes: npt.ArrayLike) -> Float64Array:
     return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent - 1))
 
 
-def affine_link(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:
+def affine_link(
+    source: Float64Array, truth: Float64Array
+) -> tuple[float, float] | None:
     """Find slope and intercept that map a scaled column to its raw truth, (n,) each.
 
     None where the relation is not affine, to 1e-4 of the truth's range; rows with a NaN are left

@@ -45,5 +45,7 @@ def _seasons(clock: Clock, cycles: tuple[float, ...]) -> tuple[int, ...]:
     n_steps = 48  # whole years of months and quarters
     step = float(np.ptp(clock.elapsed(np.array([0, n_steps])))) / n_steps
     in_rows = [cycle / step for cycle in cycles]
-    rounded = {round(cycle) for cycle in in_rows if abs(cycle - round(cycle)) < 0.02 * cycle}
+    rounded = {
+        round(cycle) for cycle in in_rows if abs(cycle - round(cycle)) < 0.02 * cycle
+    }
     return tuple(sorted(season for season in rounded if season >= 2))

@@ -176,11 +176,16 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
             raise ValueError(
                 f"gap={self.gap!r} must be 0 or more: below it test rows would be trained on."
             )
-        labelled = [part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)]
+        labelled = [
+            part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)
+        ]
         index = labelled[0].index if labelled else None
         if index is None or index.nlevels == 1:
             yield from super().split(X, y, groups)
             return
         times, moments = pd.factorize(index.get_level_values(-1), sort=True)
         for train, test in super().split(np.arange(len(moments))):
-            yield np.flatnonzero(np.isin(times, train)), np.flatnonzero(np.isin(times, test))
+            yield (
+                np.flatnonzero(np.isin(times, train)),
+                np.flatnonzero(np.isin(times, test)),
+            )

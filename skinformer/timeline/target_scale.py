@@ -114,7 +114,8 @@ class TargetScale:
     def is_decreasing(self) -> BoolArray:
         """Where a transformer falls as the target rises, shape (n_targets,)."""
         return np.array(
-            [each.is_decreasing for each in self.transformers] or [False] * self.n_targets
+            [each.is_decreasing for each in self.transformers]
+            or [False] * self.n_targets
         )
 
     def with_logs(self, logs: BoolArray) -> TargetScale:
@@ -164,7 +165,9 @@ class TargetScale:
         bounded = (self.floor == 0).all(axis=0)
         logs = bounded & (self.logs.mean(axis=0) > 0.5)
         low = self.low.min(axis=0, where=self.logs, initial=np.inf)
-        smear = (self.smear * self.logs).sum(axis=0) / np.maximum(self.logs.sum(axis=0), 1)
+        smear = (self.smear * self.logs).sum(axis=0) / np.maximum(
+            self.logs.sum(axis=0), 1
+        )
         return replace(
             self,
             floor=np.vstack([self.floor, np.where(bounded, 0.0, -np.inf)]),
@@ -191,7 +194,9 @@ class TargetScale:
             floor[some[is_negative & ~self.logs[some, j]], j] = -np.inf
             if top is not None:
                 most = np.fmax.reduceat(column, begin).astype(np.float64)
-                top[some, j] = np.fmax(top[some, j], np.log(np.fmax(most, self.low[some, j])))
+                top[some, j] = np.fmax(
+                    top[some, j], np.log(np.fmax(most, self.low[some, j]))
+                )
         return replace(self, floor=floor, top=top)
 
 
@@ -207,9 +212,15 @@ def observe_targets(
     >>> scale.floor.ravel(), least.ravel()
     (array([  0., -inf]), array([ 1., -1.]))
     """
-    least = np.column_stack([_least(columns[j], first_row[:-1]) for j in range(n_targets)])
-    largest = np.column_stack([_largest(columns[j], first_row[:-1]) for j in range(n_targets)])
-    least = np.where(np.isnan(least), np.nan_to_num(np.fmin.reduce(least, axis=0)), least)
+    least = np.column_stack(
+        [_least(columns[j], first_row[:-1]) for j in range(n_targets)]
+    )
+    largest = np.column_stack(
+        [_largest(columns[j], first_row[:-1]) for j in range(n_targets)]
+    )
+    least = np.where(
+        np.isnan(least), np.nan_to_num(np.fmin.reduce(least, axis=0)), least
+    )
     positive = least > 0
     floor = np.where(least < -_ROUNDING * largest, -np.inf, 0.0)
     low = _LOWEST * np.where(positive, least, 1.0)
@@ -240,7 +251,9 @@ def observe_records(
             if len(record):
                 top[i, j] = record[-1]
                 rise[i, j] = _largest_rise(record[len(record) // 2 :], n_steps)
-        some = scale.logs[:, j] & np.isfinite(top[:, j])  # of the others nothing is known
+        some = scale.logs[:, j] & np.isfinite(
+            top[:, j]
+        )  # of the others nothing is known
         if some.any():
             rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j]))
     # A quarter more needs no reason.

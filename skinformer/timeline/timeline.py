@@ -51,19 +51,27 @@ class Table:
         """Find the covariates that never change within a series."""
         first = self.first_row[self.series]  # row of each row's series
         covariates = range(self.n_targets, len(self.columns))
-        return [j for j in covariates if (self.columns[j] == self.columns[j][first]).all()]
+        return [
+            j for j in covariates if (self.columns[j] == self.columns[j][first]).all()
+        ]
 
     def static_columns(self) -> list[int]:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
         # A column that is the same everywhere may be a measurement in a quiet time.
-        return [j for j in self.constant_columns() if len(np.unique(self.columns[j][start])) > 1]
+        return [
+            j
+            for j in self.constant_columns()
+            if len(np.unique(self.columns[j][start])) > 1
+        ]
 
     def take(self, rows: Any) -> Table:
         """Choose or reorder rows, by a slice, numbers or a mask."""
         return replace(
             self,
-            columns=[column if column is None else column[rows] for column in self.columns],
+            columns=[
+                column if column is None else column[rows] for column in self.columns
+            ],
             series=self.series[rows],
             steps=self.steps[rows],
             weight=None if self.weight is None else self.weight[rows],
@@ -78,7 +86,9 @@ class Table:
         for j, outliers in enumerate(self.outliers.T):
             if outliers.any():
                 columns[j] = np.where(outliers, np.nan, columns[j].astype(np.float64))
-        weight = np.where(self.outliers, 0.0, 1.0 if self.weight is None else self.weight)
+        weight = np.where(
+            self.outliers, 0.0, 1.0 if self.weight is None else self.weight
+        )
         return replace(self, columns=columns, weight=weight, outliers=None)
 
 
@@ -116,7 +126,9 @@ class Timeline:
     @property
     def steps(self) -> IntArray:
         """The step of each row, shape (n_rows,)."""
-        offset = np.repeat(self.first_step - self.first_row[:-1], np.diff(self.first_row))
+        offset = np.repeat(
+            self.first_step - self.first_row[:-1], np.diff(self.first_row)
+        )
         return np.arange(len(offset)) + offset
 
     def steps_of(self, rows: IntArray) -> IntArray:
@@ -168,9 +180,13 @@ class Timeline:
         """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
         stop = self.first_row[1:]
         first = np.maximum(self.first_row[:-1], stop - n_rows)
-        forecast_from = self.end_step if self.forecast_from is None else self.forecast_from
+        forecast_from = (
+            self.end_step if self.forecast_from is None else self.forecast_from
+        )
         first_step = self.end_step - (stop - first)
-        return self._part(first, stop, first_step=first_step, forecast_from=forecast_from)
+        return self._part(
+            first, stop, first_step=first_step, forecast_from=forecast_from
+        )
 
     def of_series(self, chosen: IntArray) -> Timeline:
         """Keep a copy of some series, numbered anew."""
@@ -234,7 +250,9 @@ def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
     if missing is None:
         return first_row[:-1]
     known = np.append(np.flatnonzero(~missing.all(axis=1)), first_row[-1])
-    return np.asarray(np.minimum(known[np.searchsorted(known, first_row[:-1])], first_row[1:]))
+    return np.asarray(
+        np.minimum(known[np.searchsorted(known, first_row[:-1])], first_row[1:])
+    )
 
 
 def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:

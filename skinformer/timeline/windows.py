@@ -66,4 +66,6 @@ class Origins:
 
     def thinned(self, n_most: int | None) -> IntArray:
         """Return all origins in order, or at most so many that are spread over them."""
-        return self.take(spread_places(self.count, self.count if n_most is None else n_most))
+        return self.take(
+            spread_places(self.count, self.count if n_most is None else n_most)
+        )

@@ -53,7 +53,9 @@ class BareMuon(BareOptimizer, Muon):
         buffers = [self._momentum_buffer(matrix) for matrix in matrices]
         weights = torch.stack(matrices)
         old_mean = torch.stack(buffers)
-        gradients = torch.stack([matrix.grad for matrix in matrices if matrix.grad is not None])
+        gradients = torch.stack(
+            [matrix.grad for matrix in matrices if matrix.grad is not None]
+        )
 
         mean = old_mean.lerp(gradients, 1 - group["momentum"])
         update = gradients.lerp(mean, group["momentum"]) if group["nesterov"] else mean
@@ -70,7 +72,9 @@ class BareMuon(BareOptimizer, Muon):
         self._write(stepped, unless_held_back=weights, into=matrices)
         self._write(mean, unless_held_back=old_mean, into=buffers)
 
-    def _write(self, new: Tensor, *, unless_held_back: Tensor, into: list[Tensor]) -> None:
+    def _write(
+        self, new: Tensor, *, unless_held_back: Tensor, into: list[Tensor]
+    ) -> None:
         """Copy new values, or the old ones where `found_inf` is 1, into tensors of their own."""
         if self.found_inf is not None:
             new = torch.where(self.found_inf.bool(), unless_held_back, new)
@@ -85,7 +89,11 @@ class BareMuon(BareOptimizer, Muon):
 
 
 def orthogonalise(
-    matrices: Tensor, *, coefficients: tuple[float, float, float], n_steps: int, eps: float
+    matrices: Tensor,
+    *,
+    coefficients: tuple[float, float, float],
+    n_steps: int,
+    eps: float,
 ) -> Tensor:
     """Bring the singular values of matrices, (n, n_rows, n_columns), near 1; bfloat16.
 

@@ -15,7 +15,9 @@ from skinformer.persistence.atomic import replacing
 FORMAT = 2  # of the file
 _MAGIC = b"skinformer fit\r\n"
 _DIGEST_SIZE = 32
-_HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")  # magic, format, digest of the rest
+_HEADER = Struct(
+    f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s"
+)  # magic, format, digest of the rest
 
 
 def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
@@ -39,7 +41,9 @@ def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
         file.write(_HEADER.pack(_MAGIC, FORMAT, digest))
 
 
-def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
+def load(
+    path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]
+) -> dict[str, Any]:
     """Read a state, on the CPU, and check that it belongs to this fit; no code of it runs.
 
     fingerprint: what must be the same for the fit to continue (name of a part -> its hash), as
@@ -61,7 +65,9 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
             raise refusal(path, fault)
         file.seek(_HEADER.size)
         try:
-            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+            state: dict[str, Any] = torch.load(
+                file, map_location="cpu", weights_only=True
+            )
             stored = dict(state["fingerprint"])
             names = sorted({*stored, *fingerprint})
         except MemoryError:  # says nothing about the file

@@ -39,7 +39,9 @@ def quantile_error(*, levels: Sequence[float]) -> Loss:
 
     def _errors(output: Tensor, target: Tensor) -> Tensor:
         # Filled on the device: a copy of numbers from the host would wait for it.
-        tau = torch.stack([output.new_full((), level, dtype=torch.float32) for level in fixed])
+        tau = torch.stack(
+            [output.new_full((), level, dtype=torch.float32) for level in fixed]
+        )
         short = target.float().unsqueeze(-1) - output.float()  # (..., n_levels)
         return torch.maximum(tau * short, (tau - 1) * short).mean(-1)
 
@@ -69,13 +71,19 @@ def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
         log_probability = torch.log_softmax(logits, -1)
         true = log_probability.gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
         others = log_probability.sum(-1) - true
-        smoothed = (1 - label_smoothing) * true + label_smoothing / max(1, n_classes - 1) * others
+        smoothed = (1 - label_smoothing) * true + label_smoothing / max(
+            1, n_classes - 1
+        ) * others
         return z_weight * torch.logsumexp(logits, -1).square() - smoothed
 
     return _errors
 
 
-LOSSES: dict[str, Loss] = {"mse": squared_error, "mae": absolute_error, "huber": huber_error}
+LOSSES: dict[str, Loss] = {
+    "mse": squared_error,
+    "mae": absolute_error,
+    "huber": huber_error,
+}
 
 
 def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:

@@ -16,7 +16,11 @@ ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
 def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
     """Raise unless each trainable parameter is in one group: in none it is never trained."""
     held = [id(p) for group in groups.values() for p in group]
-    counts = {name: held.count(id(p)) for name, p in module.named_parameters() if p.requires_grad}
+    counts = {
+        name: held.count(id(p))
+        for name, p in module.named_parameters()
+        if p.requires_grad
+    }
     wrong = [f"{name} ({count})" for name, count in counts.items() if count != 1]
     if wrong:
         raise ValueError(
@@ -24,7 +28,9 @@ def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
         )
 
 
-def make_optimizers(groups: ParameterGroups, settings: TrainerSettings) -> list[BareOptimizer]:
+def make_optimizers(
+    groups: ParameterGroups, settings: TrainerSettings
+) -> list[BareOptimizer]:
     """Build the optimisers of a fit; each group keeps its peak rate as ``initial_lr``.
 
     groups: "matrix" (attention, feed-forward and gate matrices, which "muon" steps by Muon),
@@ -96,7 +102,9 @@ def _make_adamw(
     )
 
 
-def set_learning_rates(optimizers: Iterable[BareOptimizer], *, multiplier: float) -> None:
+def set_learning_rates(
+    optimizers: Iterable[BareOptimizer], *, multiplier: float
+) -> None:
     """Set every group to `multiplier` times its peak learning rate."""
     for group in _groups(optimizers):
         rate = group["initial_lr"] * multiplier
@@ -106,7 +114,9 @@ def set_learning_rates(optimizers: Iterable[BareOptimizer], *, multiplier: float
             group["lr"] = rate
 
 
-def clip_gradients(parameters: Iterable[nn.Parameter], *, max_norm: float | None) -> Tensor:
+def clip_gradients(
+    parameters: Iterable[nn.Parameter], *, max_norm: float | None
+) -> Tensor:
     """Clip gradients, float32 and unscaled, to a global norm in place; return the norm before.
 
     ``g *= min(1, max_norm / (norm + 1e-6))``, the 1e-6 is torch's; None only measures.

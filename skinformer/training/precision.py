@@ -25,8 +25,14 @@ def resolve_precision(precision: str, *, device: torch.device, d_model: int) -> 
         return precision
     if device.type == "cuda":
         with torch.cuda.device(device):
-            return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    return "bf16" if d_model >= BF16_MIN_WIDTH and _has_bf16_products(device) else "fp32"
+            return (
+                "bf16"
+                if torch.cuda.is_bf16_supported(including_emulation=False)
+                else "fp32"
+            )
+    return (
+        "bf16" if d_model >= BF16_MIN_WIDTH and _has_bf16_products(device) else "fp32"
+    )
 
 
 def _has_bf16_products(device: torch.device) -> bool:

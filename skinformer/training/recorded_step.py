@@ -72,7 +72,12 @@ class RecordedStep:
         batches = [to_device(batch, device=self.generator.device) for batch in batches]
         self.shapes = self.shapes or shapes_of(batches)
         is_usual = shapes_of(batches) == self.shapes
-        if is_usual and self.may_record and not self.batches and self.n_eager >= N_EAGER:
+        if (
+            is_usual
+            and self.may_record
+            and not self.batches
+            and self.n_eager >= N_EAGER
+        ):
             self._record(batches)
         if not is_usual or not self.batches:
             self.n_eager += is_usual
@@ -95,7 +100,9 @@ class RecordedStep:
             copies = [batch.each(torch.clone) for batch in batches]
             with _RECORDING, drawing_from(self.network, self.generator):
                 self.result = self.recorder.record(lambda: self.take_step(copies))
-        except RuntimeError:  # there is no memory for a second step, or no way to record this one
+        except (
+            RuntimeError
+        ):  # there is no memory for a second step, or no way to record this one
             self.may_record = False
             self.recorder.close()
         else:
@@ -178,7 +185,10 @@ def first_generator(network: nn.Module) -> torch.Generator:
 
 def shapes_of(batches: Sequence[Batch]) -> list[list[torch.Size | None]]:
     """Return the shapes of all tensors of batches."""
-    return [[None if part is None else part.shape for part in _parts(batch)] for batch in batches]
+    return [
+        [None if part is None else part.shape for part in _parts(batch)]
+        for batch in batches
+    ]
 
 
 def copy_batch(batch: Batch, *, into: Batch) -> None:

@@ -33,12 +33,16 @@ def accumulate_gradients(
     batches = [to_device(batch, device=device) for batch in batches]
     for parameter in module.parameters():
         parameter.grad = None
-    total = torch.stack([total_weight(b.target, weight=b.weight) for b in batches]).sum()
+    total = torch.stack(
+        [total_weight(b.target, weight=b.weight) for b in batches]
+    ).sum()
     means = []
     for batch in batches:
         with autocast(precision, device=device):
             output = module(*batch.inputs)
-        mean = weighted_mean(loss(output, batch.target), weight=batch.weight, total=total)
+        mean = weighted_mean(
+            loss(output, batch.target), weight=batch.weight, total=total
+        )
         scaled = mean if scaler is None else scaler.scale(mean)
         torch.autograd.backward(scaled)
         means.append(mean.detach())
@@ -73,7 +77,12 @@ def clip_and_step(
 
 @torch.no_grad()
 def mean_loss(
-    module: nn.Module, batches: Iterable[Batch], *, loss: Loss, precision: str, device: torch.device
+    module: nn.Module,
+    batches: Iterable[Batch],
+    *,
+    loss: Loss,
+    precision: str,
+    device: torch.device,
 ) -> float:
     """Return the weighted mean loss over all values of some batches; an error if there are none."""
     sums = []
@@ -81,9 +90,13 @@ def mean_loss(
         with autocast(precision, device=device):
             output = module(*batch.inputs)
         total = total_weight(batch.target, weight=batch.weight)
-        mean = weighted_mean(loss(output, batch.target), weight=batch.weight, total=total)
+        mean = weighted_mean(
+            loss(output, batch.target), weight=batch.weight, total=total
+        )
         sums.append(torch.stack((mean * total, total)))
     error, present = torch.stack(sums).double().sum(0).tolist()  # the only read
     if not present:
-        raise ValueError("the validation batches hold no target value: all are missing.")
+        raise ValueError(
+            "the validation batches hold no target value: all are missing."
+        )
     return float(error / present)

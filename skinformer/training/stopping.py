@@ -20,7 +20,9 @@ class BestWeights(NamedTuple):
     loss: float = math.inf
     n_waited: int = 0
 
-    def after(self, module: nn.Module, *, epoch: int, loss: float, tol: float) -> "BestWeights":
+    def after(
+        self, module: nn.Module, *, epoch: int, loss: float, tol: float
+    ) -> "BestWeights":
         """Take the finite loss of an epoch (1 for the first) into account."""
         n_waited = 0 if loss < self.loss - tol else self.n_waited + 1
         if loss < self.loss:

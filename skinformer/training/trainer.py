@@ -70,13 +70,23 @@ def train(
     current ones. A
     checkpoint that cannot be written warns once.
     """
-    fit = _Fit(module, training=training, validation=validation, settings=settings, groups=groups)
+    fit = _Fit(
+        module,
+        training=training,
+        validation=validation,
+        settings=settings,
+        groups=groups,
+    )
     if checkpoint is not None:
         fit.resume(checkpoint, fingerprint=fingerprint)
     try:
         while not fit.stopped:
             fit.finish_epoch(_epoch(fit))
-            if on_epoch is not None and on_epoch(fit.so_far(), module) and not fit.stopped:
+            if (
+                on_epoch is not None
+                and on_epoch(fit.so_far(), module)
+                and not fit.stopped
+            ):
                 fit.stopped = "callback"
             if checkpoint is not None:
                 _write(fit, checkpoint, fingerprint=fingerprint)
@@ -121,14 +131,18 @@ class _Fit:
         check_partition(module, groups=groups)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(groups, settings)
-        self.total_steps = settings.max_iter * math.ceil(len(training) / settings.accumulate)
+        self.total_steps = settings.max_iter * math.ceil(
+            len(training) / settings.accumulate
+        )
         self.best = BestWeights(copy_state(module))
         self.rows: list[EpochRow] = []
         self.step, self.n_skipped, self.stopped = 0, 0, ""
         self.unwritten = False  # whether a checkpoint could not be written
         self.recorded: RecordedStep | None = None
         if can_record(module, device=self.device) and self.scaler is None:
-            self.recorded = RecordedStep.on_cuda(self._take_step, module, device=self.device)
+            self.recorded = RecordedStep.on_cuda(
+                self._take_step, module, device=self.device
+            )
 
     @property
     def _shuffling(self) -> ShuffledBatches | None:
@@ -170,7 +184,9 @@ class _Fit:
     def multiplier(self, step: int) -> float:
         """Return the share of the peak learning rate at a step."""
         total, settings = self.total_steps, self.settings
-        warmup = warmup_steps(total_steps=total, warmup_fraction=settings.warmup_fraction)
+        warmup = warmup_steps(
+            total_steps=total, warmup_fraction=settings.warmup_fraction
+        )
         return learning_rate_multiplier(step, total_steps=total, warmup=warmup)
 
     def finish_epoch(self, row: EpochRow) -> None:
@@ -179,7 +195,10 @@ class _Fit:
             self.module, epoch=row.epoch, loss=row.last_loss, tol=self.settings.tol
         )
         stopped = ""
-        if self.validation is not None and best.n_waited >= self.settings.n_iter_no_change:
+        if (
+            self.validation is not None
+            and best.n_waited >= self.settings.n_iter_no_change
+        ):
             stopped = "converged"
         elif row.epoch >= self.settings.max_iter:
             stopped = "max_iter"
@@ -194,7 +213,10 @@ class _Fit:
         """Report, with the latest epoch's weights."""
         last = self.rows[-1]
         return TrainingRecord(
-            rows=self.rows, best_iter=last.epoch, best_loss=last.last_loss, stopped=self.stopped
+            rows=self.rows,
+            best_iter=last.epoch,
+            best_loss=last.last_loss,
+            stopped=self.stopped,
         )
 
     def close(self) -> TrainingRecord:
@@ -219,7 +241,9 @@ class _Fit:
             "batches": None if self._shuffling is None else self._shuffling.get_state(),
         }
 
-    def resume(self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
+    def resume(
+        self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]
+    ) -> None:
         """Continue from a file if there is one, or raise and leave all as it was."""
         if not Path(path).exists():
             return
@@ -227,10 +251,16 @@ class _Fit:
         before = {**self.state_dict(), "module": self.best.weights}
         try:
             self._take(state)
-        except BaseException as error:  # Ctrl-C too: a module with weights of two fits is none
+        except (
+            BaseException
+        ) as error:  # Ctrl-C too: a module with weights of two fits is none
             self._take(before)
-            if isinstance(error, _MISFITS) and not isinstance(error, torch.OutOfMemoryError):
-                raise checkpoints.refusal(path, "its state does not fit this network") from error
+            if isinstance(error, _MISFITS) and not isinstance(
+                error, torch.OutOfMemoryError
+            ):
+                raise checkpoints.refusal(
+                    path, "its state does not fit this network"
+                ) from error
             raise
 
     def _take(self, state: dict[str, Any]) -> None:
@@ -249,7 +279,9 @@ class _Fit:
             self._shuffling.set_state(state["batches"])
 
 
-def _write(fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
+def _write(
+    fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]
+) -> None:
     """Write a checkpoint; a disk that is full costs the file, not the fit."""
     try:
         checkpoints.save(path, {**fit.state_dict(), "fingerprint": {**fingerprint}})

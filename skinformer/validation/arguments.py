@@ -23,7 +23,13 @@ def check_fitted(estimator: Any) -> None:
 
 
 def check_count(
-    name: str, value: Any, what: str, *, least: int = 1, most: int = MOST, advice: str = ""
+    name: str,
+    value: Any,
+    what: str,
+    *,
+    least: int = 1,
+    most: int = MOST,
+    advice: str = "",
 ) -> int:
     """Return a whole number as Python's own, or raise if it is none, too small or too large."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -50,7 +56,9 @@ def check_choice(name: str, value: Any, known: Collection[Any]) -> None:
 def check_row_count(name: str, value: Any) -> int:
     """Return a number of rows, or raise if it is none."""
     if value is None:
-        raise ValueError(f"{name}=None needs an estimator with pred_len. Pass a number of rows.")
+        raise ValueError(
+            f"{name}=None needs an estimator with pred_len. Pass a number of rows."
+        )
     return check_count(name, value, "it counts rows")
 
 
@@ -71,7 +79,11 @@ def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
 
 def check_coverage(coverage: Any) -> float:
     """Return the share that an interval is to cover, or raise if it is none."""
-    if type(coverage) is bool or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+    if (
+        type(coverage) is bool
+        or not isinstance(coverage, Real)
+        or not 0 < float(coverage) < 1
+    ):
         raise ValueError(
             f"coverage={coverage!r} must be a number between 0 and 1: the share of the truth that "
             "is to lie within, such as 0.9."
@@ -92,7 +104,9 @@ def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
         )
     if coverage is None:
         return None if levels is None else check_levels(levels)
-    shares = np.array([check_coverage(share) for share in np.atleast_1d(coverage).tolist()])
+    shares = np.array(
+        [check_coverage(share) for share in np.atleast_1d(coverage).tolist()]
+    )
     lower = (1 - shares) / 2
     bounds = np.concatenate([lower, 1 - lower])
     _, distinct = np.unique(bounds.round(12), return_index=True)

@@ -24,7 +24,9 @@ def check_unique_columns(X: pd.DataFrame) -> None:
     """Raise if two columns have one name."""
     if not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"X has several columns named {twice!r}: give each its own name.")
+        raise ValueError(
+            f"X has several columns named {twice!r}: give each its own name."
+        )
 
 
 def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> None:
@@ -55,9 +57,13 @@ def check_some_columns(n_columns: int, name: str) -> None:
 
 def holds_no_rows(values: Any) -> bool:
     """Return whether something is a single value, a mapping or a set, and no list or table."""
-    if isinstance(values, str | bytes | PathLike | Number | np.generic | dict | Set | type):
+    if isinstance(
+        values, str | bytes | PathLike | Number | np.generic | dict | Set | type
+    ):
         return True
-    return not any(hasattr(values, name) for name in ("__len__", "__array__", "columns"))
+    return not any(
+        hasattr(values, name) for name in ("__len__", "__array__", "columns")
+    )
 
 
 def check_rows(X: Any) -> None:
@@ -78,7 +84,10 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
         check_some_columns(len(columns), "X")
         _check_some_rows(len(X))
         return np.column_stack(
-            [numeric_column(pd.Series(column), name) for name, column in columns.items()]
+            [
+                numeric_column(pd.Series(column), name)
+                for name, column in columns.items()
+            ]
         )
     checked = validation.validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
@@ -97,19 +106,27 @@ def check_kind(values: Any, what: str) -> None:
     """Raise if an array holds dates, spans of time or text."""
     if values.dtype.kind not in "fiub":
         dtype = "str" if values.dtype.kind in "US" else values.dtype
-        raise ValueError(f"could not convert {what} of dtype {dtype} to float: pass numbers.")
+        raise ValueError(
+            f"could not convert {what} of dtype {dtype} to float: pass numbers."
+        )
 
 
 def _check_some_rows(n_rows: int) -> None:
     """Raise if there are no rows, as scikit-learn does."""
     if not n_rows:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        raise ValueError(
+            "Found array with 0 sample(s) while a minimum of 1 is required."
+        )
 
 
-def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> npt.NDArray[Any]:
+def numeric_column(
+    values: Any, name: Hashable, where: str = "X[{!r}]"
+) -> npt.NDArray[Any]:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
     if pd.api.types.is_complex_dtype(values.dtype):
-        raise ValueError(f"Complex data not supported: column {name!r} is {values.dtype}.")
+        raise ValueError(
+            f"Complex data not supported: column {name!r} is {values.dtype}."
+        )
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         return np.asarray(values)
     try:
@@ -130,7 +147,9 @@ def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> npt.N
         ) from error
 
 
-def check_target_exists(target: Hashable, names: Sequence[Hashable], *, named: bool) -> None:
+def check_target_exists(
+    target: Hashable, names: Sequence[Hashable], *, named: bool
+) -> None:
     """Raise, with the fix that fits, if the target is not among the columns."""
     if target in names:
         return
@@ -163,7 +182,9 @@ def check_known_future(
             )
 
 
-def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
+def check_ahead(
+    known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]
+) -> list[Any]:
     """Return the columns said to be known ahead, or raise if they are no columns of X."""
     if known is None:
         names = []
@@ -175,7 +196,9 @@ def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hasha
     return names
 
 
-def check_finite(values: npt.NDArray[Any], name: Hashable, *, may_miss: bool = True) -> None:
+def check_finite(
+    values: npt.NDArray[Any], name: Hashable, *, may_miss: bool = True
+) -> None:
     """Raise if a column of X holds infinity, or NaN where none may be."""
     if values.dtype.kind != "f":
         return
@@ -210,13 +233,19 @@ def labelled_rows(X: Any, first: int) -> Any:
     check_rows(X)
     if isinstance(X, pd.Series):
         X = X.to_frame()
-    elif hasattr(X, "columns") and not isinstance(X, pd.DataFrame):  # of another library
+    elif hasattr(X, "columns") and not isinstance(
+        X, pd.DataFrame
+    ):  # of another library
         X = pd.DataFrame(_foreign_columns(X))
         X.index += first
     elif not isinstance(X, pd.DataFrame):
         # Numbers and missing values are judged by column, as those of a frame.
         values = check_array(
-            X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
+            X,
+            dtype=None,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
         )
         X = pd.DataFrame(values)
         X.index += first

@@ -5,7 +5,9 @@ from typing import Any, NoReturn
 
 from skinformer.validation.forecasters import is_forecaster
 
-_INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
+_INSTEAD = (
+    "Write it by pickle, joblib or skops, whose files may run code when they are read."
+)
 
 
 def check_saved_history(history: Any) -> None:

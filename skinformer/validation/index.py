@@ -36,7 +36,9 @@ def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | 
             f"{_make_times(index, name, panel=series is not None)}."
         )
     if index.hasnans:
-        raise ValueError(f"{name}.index holds NaT: every row needs its time. Drop those rows.")
+        raise ValueError(
+            f"{name}.index holds NaT: every row needs its time. Drop those rows."
+        )
     return index, series
 
 
@@ -47,7 +49,9 @@ def _make_times(index: pd.Index, name: str, *, panel: bool) -> str:
         return number
     dates = f"pd.to_datetime({name}.index)"
     if panel:
-        dates = f"{name}.index.set_levels(pd.to_datetime({name}.index.levels[1]), level=1)"
+        dates = (
+            f"{name}.index.set_levels(pd.to_datetime({name}.index.levels[1]), level=1)"
+        )
     return f"convert them, {name}.index = {dates}, or {number}"
 
 
@@ -60,7 +64,9 @@ def _number_rows(name: str, *, panel: bool) -> str:
 
 def check_same_index(X: Any, y: Any, name: str = "y") -> None:
     """Raise if X and y (or what else goes with its rows) are labelled differently."""
-    labelled = isinstance(X, pd.DataFrame | pd.Series) and isinstance(y, pd.DataFrame | pd.Series)
+    labelled = isinstance(X, pd.DataFrame | pd.Series) and isinstance(
+        y, pd.DataFrame | pd.Series
+    )
     if labelled and not X.index.equals(y.index):
         raise ValueError(
             f"X and {name} have different indexes: rows belong together by their labels. Pass "
@@ -98,7 +104,11 @@ def check_order(time: pd.Index, series: IntArray) -> None:
 
 
 def check_no_missing_steps(
-    time: pd.Index, series: IntArray, steps: IntArray, clock: Clock, names: pd.Index | None
+    time: pd.Index,
+    series: IntArray,
+    steps: IntArray,
+    clock: Clock,
+    names: pd.Index | None,
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     step_lengths = np.diff(steps)
@@ -143,7 +153,9 @@ def check_freq(time: pd.Index, freq: Any) -> None:
     """Raise if the step that the user named is none, or not one of the index."""
     if freq is None or _is_step(time, freq):
         return
-    wanted = "an offset of pandas that goes forward, such as 'h', '15min', 'D', 'MS' or '2W'"
+    wanted = (
+        "an offset of pandas that goes forward, such as 'h', '15min', 'D', 'MS' or '2W'"
+    )
     if isinstance(time, pd.PeriodIndex):
         wanted = f"the length of X.index's periods, {time.dtype}"
     elif not is_dated(time):
@@ -158,10 +170,16 @@ def _is_step(time: pd.Index, freq: Any) -> bool:
     """Return whether a step leads from a label of an index to a later one."""
     is_whole = isinstance(freq, Integral)
     if not is_dated(time) or is_whole:
-        return not is_dated(time) and is_whole and 0 < int(freq) <= np.iinfo(np.int64).max
+        return (
+            not is_dated(time) and is_whole and 0 < int(freq) <= np.iinfo(np.int64).max
+        )
     try:
         if isinstance(time, pd.PeriodIndex):  # whose months are "M" and not "ME"
-            length: Any = freq if isinstance(freq, str) else pd.tseries.frequencies.to_offset(freq)
+            length: Any = (
+                freq
+                if isinstance(freq, str)
+                else pd.tseries.frequencies.to_offset(freq)
+            )
             return bool(pd.PeriodDtype(length) == time.dtype)
         start = pd.Timestamp(2000, 1, 1)
         return bool(start + pd.tseries.frequencies.to_offset(freq) > start)
@@ -230,7 +248,9 @@ def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
 def check_series_named(labels: pd.Index) -> None:
     """Raise if a row of a panel lacks its series, or if names of series have no order."""
     if labels.hasnans:
-        raise ValueError("X.index holds a missing series name: every row needs its series.")
+        raise ValueError(
+            "X.index holds a missing series name: every row needs its series."
+        )
     if labels.dtype != object:
         return
     try:
@@ -242,7 +262,9 @@ def check_series_named(labels: pd.Index) -> None:
         ) from error
 
 
-def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | None) -> None:
+def check_index_columns(
+    frame: pd.DataFrame, time: Hashable, series: Hashable | None
+) -> None:
     """Raise if a column that is to become the index is not there, or nothing is left beside it."""
     wanted = [time] if series is None else [time, series]
     missing = [name for name in wanted if name not in frame.columns]
@@ -278,14 +300,18 @@ def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     return times
 
 
-def _parse_times(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.Index:
+def _parse_times(
+    times: pd.Index, format: str, name: Hashable, tz: str | None
+) -> pd.Index:
     """Read text of a format as dates, in UTC where it names an offset."""
     if pd.api.types.infer_dtype(times) != "string":
         raise ValueError(
             f"column {name!r} holds {times.tolist()[0]!r}, which is no time: pass dates, text that "
             "says them, or whole numbers."
         )
-    has_offset = times.str.contains(r":\d.*?\s*(?:Z|UTC|[+-]\d{2}(?::?\d{2})?)$").astype(bool)
+    has_offset = times.str.contains(
+        r":\d.*?\s*(?:Z|UTC|[+-]\d{2}(?::?\d{2})?)$"
+    ).astype(bool)
     if has_offset.any() and not has_offset.all():
         raise ValueError(
             f"column {name!r} holds {times[~has_offset][0]!r} without an offset from UTC and "

@@ -167,7 +167,9 @@ def check_together(model: Any, micro_batch_size: int) -> None:
 def _check_checkpoint(path: Any, random_state: Any) -> None:
     """Raise if a checkpoint cannot be written, or a fit could not be gone on with."""
     if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
-        raise ValueError(f"checkpoint={str(path)!r} must be a file in a folder that exists.")
+        raise ValueError(
+            f"checkpoint={str(path)!r} must be a file in a folder that exists."
+        )
     if not isinstance(random_state, Integral):
         raise ValueError(
             f"checkpoint={str(path)!r} needs an int as random_state, not {random_state!r}: a fit "
@@ -316,7 +318,11 @@ def warn_of_cpu(reason: str) -> None:
 
 def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
     """Warn that parameters of the network were set where nothing of it is in forecasts."""
-    why = "on validation rows it adds nothing" if trained else "series are too short to train it"
+    why = (
+        "on validation rows it adds nothing"
+        if trained
+        else "series are too short to train it"
+    )
     warn_user(
         f"parameters of the network ({', '.join(names)}) change no forecast of this fit: {why}, "
         "and others make forecasts without it (trust_=0, see base_blend_). Set or search what "

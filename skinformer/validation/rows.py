@@ -86,7 +86,10 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
 
 def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
     """Warn that columns without values ahead, at so many steps, were held at their last ones."""
-    held = [("past-only columns", roles.past, past), ("columns known ahead", roles.known, known)]
+    held = [
+        ("past-only columns", roles.past, past),
+        ("columns known ahead", roles.known, known),
+    ]
     for what, names, n_steps in held:
         if n_steps:
             warn_user(
@@ -97,7 +100,9 @@ def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
 
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
-    parts = [f"{int(places.sum())} of the {len(places)} steps" for places in closed.places]
+    parts = [
+        f"{int(places.sum())} of the {len(places)} steps" for places in closed.places
+    ]
     if parts:
         warn_user(
             f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
@@ -233,7 +238,9 @@ def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> N
         )
 
 
-def check_after_context(table: Table, timeline: Timeline, since: IntArray | None) -> None:
+def check_after_context(
+    table: Table, timeline: Timeline, since: IntArray | None
+) -> None:
     """Raise if rows lie where a history that was saved as a context knows nothing.
 
     since: the first step of each series that X may hold; None where all may be.
@@ -269,7 +276,9 @@ def _check_gaps(
     )
 
 
-def _warn_of_far_rows(distance: IntArray, stored: BoolArray, segment: IntArray, sizes: Any) -> None:
+def _warn_of_far_rows(
+    distance: IntArray, stored: BoolArray, segment: IntArray, sizes: Any
+) -> None:
     """Warn of segments that begin long after the history.
 
     distance: steps from the end of the history to each of them; 0 for those that do not count.
@@ -282,7 +291,9 @@ def _warn_of_far_rows(distance: IntArray, stored: BoolArray, segment: IntArray, 
     if not far.any():
         return
     if stored[far].all():
-        between = "the steps between are forecast, and the first forecasts of X build on them"
+        between = (
+            "the steps between are forecast, and the first forecasts of X build on them"
+        )
     else:
         between = (
             "too far to forecast the steps between, so X is its own timeline, and its first "

@@ -26,12 +26,18 @@ def numeric_truth(y: Any) -> Float64Array:
     check_truth_given(y)
     if isinstance(y, pd.DataFrame):
         check_some_columns(y.shape[1], "y")
-        columns = [numeric_column(column, name, where="y[{!r}]") for name, column in y.items()]
+        columns = [
+            numeric_column(column, name, where="y[{!r}]") for name, column in y.items()
+        ]
         y = np.column_stack(columns)
     elif isinstance(y, pd.Series):
         y = numeric_column(y, y.name, where="y")
     values = check_array(
-        y, dtype="numeric", ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
+        y,
+        dtype="numeric",
+        ensure_2d=False,
+        ensure_all_finite="allow-nan",
+        input_name="y",
     )
     check_kind(values, "y")
     return np.asarray(values, dtype=np.float64)
@@ -56,11 +62,15 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
         return None if observed.all() else observed.astype(np.float64)
     weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
     if not np.isfinite(weight).all():
-        raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
+        raise ValueError(
+            f"sample_weight={sample_weight!r} must be finite: one number a row."
+        )
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
     exponent = np.frexp(weight.max(initial=0.0))[1]
     least = 1e-12  # beside the greatest: sums and numbers of 32 bits hold it
-    weight = np.where(weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), least), 0.0)
+    weight = np.where(
+        weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), least), 0.0
+    )
     return observed * weight[:, None]
 
 
@@ -81,7 +91,9 @@ def check_some_truth(y: Float64Array) -> None:
         )
 
 
-def check_affine(link: tuple[float, float] | None, target: Hashable) -> tuple[float, float]:
+def check_affine(
+    link: tuple[float, float] | None, target: Hashable
+) -> tuple[float, float]:
     """Raise if y is not the target's column of X up to scale and shift."""
     if link is None:
         raise ValueError(
@@ -121,7 +133,11 @@ def raise_copy(column: Hashable, target: Hashable, *, classifies: bool) -> NoRet
             "would hold the answer. Of the other targets X holds no copy. Leave the column out of "
             "X, or pass X with all targets and target=[...]."
         )
-    kind = "its classes under other labels" if classifies else "not up to scale and shift alone"
+    kind = (
+        "its classes under other labels"
+        if classifies
+        else "not up to scale and shift alone"
+    )
     advice = "" if classifies else ", or forecast logarithms by target_transform='log'"
     raise ValueError(
         f"the column {column!r} of X is y ({target!r}) in another scale, {kind}: known ahead it "
@@ -144,7 +160,9 @@ def warn_of_copy(target: Hashable, past: Sequence[Hashable]) -> None:
     )
 
 
-def warn_of_leaks(columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array) -> None:
+def warn_of_leaks(
+    columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array
+) -> None:
     """Warn of columns that equal a truth: at prediction they would hold the answer."""
     for name, column in columns.items():
         if any(_is_twin(column, y) for y in truth.T):
@@ -170,7 +188,9 @@ def warn_of_outliers(
     least: the least value of all targets, of which logarithms may be taken where it is above 0.
     """
     more = "" if count == 1 else f" (the first of {count} outliers)"
-    done = "taken as missing" if missing else "replaced by an earlier value of the column"
+    done = (
+        "taken as missing" if missing else "replaced by an earlier value of the column"
+    )
     transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
     advice = f"; if it is right, fit the logarithms (target_transform={transform})"
     advice = advice if missing and least >= 0 else ""
@@ -195,7 +215,9 @@ def label_array(y: Any) -> npt.NDArray[Any]:
     check_truth_given(y)
     values = np.asarray(y)
     if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        values = np.asarray(y, dtype=object)  # a list of texts and None, which numpy would print
+        values = np.asarray(
+            y, dtype=object
+        )  # a list of texts and None, which numpy would print
     if values.ndim not in (1, 2):
         raise ValueError(
             f"y should be a 1d array, got an array of shape {values.shape} instead: pass one label "
@@ -241,7 +263,9 @@ def check_class_weights(class_weight: Any, n_targets: int) -> list[Any]:
     return class_weight
 
 
-def class_weights(class_weight: Any, classes: AnyArray, observed: AnyArray) -> Float64Array | None:
+def class_weights(
+    class_weight: Any, classes: AnyArray, observed: AnyArray
+) -> Float64Array | None:
     """Weigh the classes of one target, as scikit-learn does; None weighs all alike."""
     if class_weight is None or not len(classes):
         return None
@@ -275,7 +299,10 @@ def warn_of_last_column(target: Hashable, others: Sequence[Hashable]) -> None:
 
 
 def check_positive(
-    least: Float64Array, positive: BoolArray, targets: tuple[Hashable, ...], names: pd.Index | None
+    least: Float64Array,
+    positive: BoolArray,
+    targets: tuple[Hashable, ...],
+    names: pd.Index | None,
 ) -> None:
     """Raise if logarithms are asked for of targets that are not all above zero."""
     if positive.all():
@@ -293,7 +320,11 @@ def raise_unfit_transform(
     transformer: Any, target: Hashable, values: Float64Array, error: Exception
 ) -> NoReturn:
     """Raise where a transformer cannot be fitted to a target; `values` ascend."""
-    where = f"lies in {values[0]:g} … {values[-1]:g}" if len(values) else "has no training rows"
+    where = (
+        f"lies in {values[0]:g} … {values[-1]:g}"
+        if len(values)
+        else "has no training rows"
+    )
     raise ValueError(
         f"target_transform={transformer!r} cannot be fitted to target {target!r}, which {where}: "
         f"{error} Choose one that is defined there, or target_transform=None."
@@ -301,7 +332,12 @@ def raise_unfit_transform(
 
 
 def check_transformer(
-    transformer: Any, target: Hashable, *, lost: float, reach: float, is_decreasing: bool
+    transformer: Any,
+    target: Hashable,
+    *,
+    lost: float,
+    reach: float,
+    is_decreasing: bool,
 ) -> None:
     """Raise if a transformer does not give training values back, or makes a quantile another."""
     if not lost <= reach:  # NaN, too

@@ -10,7 +10,9 @@ import sklearn
 import skinformer
 
 #: What lies between a user's line and a check; scikit-learn wraps fit, and calls it in searches.
-_INSIDE = tuple(str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn))
+_INSIDE = tuple(
+    str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn)
+)
 
 #: Series named in a warning.
 _NAMED = 5

@@ -25,7 +25,9 @@ def test_no_piece_holds_rows_of_the_time_that_another_is_tested_on(tmp_path):
         ahead = pd.Timedelta(hours=panel.horizon)
         for first, last in spans:
             tested = last, last + ahead
-            assert not any(a < tested[1] and b > tested[0] for a, b in spans if b != last), first
+            assert not any(
+                a < tested[1] and b > tested[0] for a, b in spans if b != last
+            ), first
 
 
 @pytest.mark.slow

@@ -38,18 +38,25 @@ def test_the_last_sixty_whole_days_are_forecast_each_midnight(folder):
     assert list(driven.frame.columns) == ["load", "warm"]
     assert len(driven.frame) == 200 * 24
     assert driven.n_train == 140 * 24
-    assert len(driven.origins) == 59  # from the last midnight the second day cannot be measured
+    assert (
+        len(driven.origins) == 59
+    )  # from the last midnight the second day cannot be measured
     assert set(driven.frame.index[driven.origins].hour) == {0}
     assert driven.ahead[-1, -1] == len(driven.frame) - 1
 
 
 def test_rows_are_hourly_means(folder):
     rows = pd.read_csv(folder / "tiny.csv.gz")["warm"]
-    assert load_driven("tiny", folder).frame["warm"].iloc[7] == pytest.approx(rows[14:16].mean())
+    assert load_driven("tiny", folder).frame["warm"].iloc[7] == pytest.approx(
+        rows[14:16].mean()
+    )
 
 
 def test_development_never_holds_a_test_row(folder):
-    driven, whole = load_driven("tiny", folder, development=True), load_driven("tiny", folder)
+    driven, whole = (
+        load_driven("tiny", folder, development=True),
+        load_driven("tiny", folder),
+    )
     assert len(driven.frame) == whole.n_train
     assert driven.n_train == 80 * 24
 
@@ -62,7 +69,9 @@ def test_errors_are_those_computed_by_hand(folder):
     """A forecast that is two too high has these errors, rows of two origins count twice."""
     driven = load_driven("tiny", folder)
     truth = driven.frame["load"].to_numpy()[driven.ahead]
-    table = measure_driven(driven, {"high": lambda _: truth + 2, "low": lambda _: truth - 1})
+    table = measure_driven(
+        driven, {"high": lambda _: truth + 2, "low": lambda _: truth - 1}
+    )
     assert table.loc["high", "MAE"] == pytest.approx(2)
     assert table.loc["low", "RMSE"] == pytest.approx(1)
     assert table.loc["low", "relative"] == pytest.approx(0.5)
@@ -82,7 +91,9 @@ def test_the_weekly_naive_repeats_the_week_before(folder):
         forecast_ridge,
         pytest.param(forecast_boosting, marks=pytest.mark.slow),
         pytest.param(forecast_tabular, marks=pytest.mark.slow),
-        pytest.param(make_forecaster(SMALL | {"random_state": 0}), marks=pytest.mark.slow),
+        pytest.param(
+            make_forecaster(SMALL | {"random_state": 0}), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_no_method_sees_what_it_forecasts(folder, forecast):
@@ -98,7 +109,10 @@ def test_no_method_sees_what_it_forecasts(folder, forecast):
 
 def test_methods_use_the_drivers(folder):
     """The temperature of the day decides: only who sees it ahead can be right."""
-    driven, blind = load_driven("tiny", folder), load_driven("tiny", folder, drivers=False)
+    driven, blind = (
+        load_driven("tiny", folder),
+        load_driven("tiny", folder, drivers=False),
+    )
     error = {
         key: measure_driven(part, {"ridge": forecast_ridge})["MAE"].item()
         for key, part in {"seen": driven, "blind": blind}.items()
@@ -108,7 +122,14 @@ def test_methods_use_the_drivers(folder):
 
 def test_the_command_measures_and_keeps_results(folder, tmp_path, capsys):
     output = tmp_path / "out.json"
-    command = ["--drivers", "tiny", "--drivers-folder", str(folder), "--method", "ridge"]
+    command = [
+        "--drivers",
+        "tiny",
+        "--drivers-folder",
+        str(folder),
+        "--method",
+        "ridge",
+    ]
     main([*command, "--development", "--target-only", "--output", str(output)])
     assert "weekly naive" in capsys.readouterr().out
     kept = json.loads(output.read_text())

@@ -25,7 +25,9 @@ def test_all_parts_run_without_a_gpu(tmp_path):
     findings = json.loads((tmp_path / "gpu.json").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
     assert {each["part"] for each in findings} == {*gpu.PARTS, "device", "seconds"}
-    checks = {each["row"]: each["right"] for each in findings if each["part"] == "checks"}
+    checks = {
+        each["row"]: each["right"] for each in findings if each["part"] == "checks"
+    }
     assert len(checks) == 8
     assert all(checks.values())
     [tests] = [each for each in findings if each["part"] == "marked_tests"]

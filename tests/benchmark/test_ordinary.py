@@ -13,8 +13,12 @@ def measured_cells():
     rng = np.random.default_rng(7)
     chosen = []
     for kind, n_cells in (("table", N_TABLES), ("panel", N_PANELS)):
-        all_cells = [cell for cell in ordinary.make_cells([kind]) if cell.n_rows <= MOST_ROWS]
-        chosen += [all_cells[i] for i in rng.choice(len(all_cells), n_cells, replace=False)]
+        all_cells = [
+            cell for cell in ordinary.make_cells([kind]) if cell.n_rows <= MOST_ROWS
+        ]
+        chosen += [
+            all_cells[i] for i in rng.choice(len(all_cells), n_cells, replace=False)
+        ]
     return ordinary.measure(chosen, seeds=[11])
 
 
@@ -29,7 +33,13 @@ def test_defaults_are_about_as_good_as_the_right_simple_forecast():
 
 def test_cells_are_related_to_the_simple_forecast_that_suits_them():
     """A walk is forecast by its last value; where this cannot be had, by the next best."""
-    rivals = {"last": 1.0, "season": np.nan, "mean of season": 0.5, "mean": 2.0, "line": 3.0}
+    rivals = {
+        "last": 1.0,
+        "season": np.nan,
+        "mean of season": 0.5,
+        "mean": 2.0,
+        "line": 3.0,
+    }
     made = [
         {"frequency": "D", "shape": shape, "series": 1, "error": 2.0, **rivals}
         for shape in ("walk", "wave")

@@ -12,7 +12,12 @@ from panel_methods import (
     forecast_seasonal_naive,
     make_forecaster,
 )
-from panel_ranges import LEVELS, measure_panel_ranges, published_losses, repeat_last_season
+from panel_ranges import (
+    LEVELS,
+    measure_panel_ranges,
+    published_losses,
+    repeat_last_season,
+)
 from panels import load_panel, measure_panel, panel_frame, published_errors
 
 
@@ -24,12 +29,20 @@ def folder(tmp_path):
     short = 100.0 + rows[:14]
     short[3] = np.nan
     frame = pd.DataFrame(
-        {"series": ["A"] * 16 + ["B"] * 14, "t": [*range(16), *range(14)], "y": [*long, *short]}
+        {
+            "series": ["A"] * 16 + ["B"] * 14,
+            "t": [*range(16), *range(14)],
+            "y": [*long, *short],
+        }
     )
     frame.to_csv(tmp_path / "tiny.csv.gz", index=False)
-    meta = pd.DataFrame({"series": ["A", "B"], "n_train": [12, 12], "horizon": [4, 2], "m": 4})
+    meta = pd.DataFrame(
+        {"series": ["A", "B"], "n_train": [12, 12], "horizon": [4, 2], "m": 4}
+    )
     meta.to_csv(tmp_path / "tiny.meta.csv.gz", index=False)
-    (tmp_path / "monash_mean_mase.csv").write_text("panel,SES,ETS\ntiny,1.5,-\nother,2,2\n")
+    (tmp_path / "monash_mean_mase.csv").write_text(
+        "panel,SES,ETS\ntiny,1.5,-\nother,2,2\n"
+    )
     (tmp_path / "chronos_zero_shot.csv").write_text(
         "panel,chronos-bolt_MASE,x_WQL\ntiny,0.9,0.25\n"
     )
@@ -119,7 +132,14 @@ def test_the_command_measures_and_keeps_results(folder, capsys):
     shown = capsys.readouterr().out
     assert "chronos-bolt" in shown
     assert "geometric mean" in shown
-    command = ["--panel", "tiny", "--panels-folder", str(folder), "--method", "classical"]
+    command = [
+        "--panel",
+        "tiny",
+        "--panels-folder",
+        str(folder),
+        "--method",
+        "classical",
+    ]
     main([*command, "--development", "--output", str(output)])
     assert "chronos-bolt" not in capsys.readouterr().out
     kept = json.loads(output.read_text())
@@ -154,12 +174,15 @@ def test_losses_are_those_computed_by_hand(folder):
     assert table.loc["one", "WQL"] == pytest.approx(6 * 4 / total)
     assert np.mean(LEVELS) == 0.5
     wide = measure_panel_ranges(
-        panel, {"wide": lambda panel, levels: np.array(levels) * 400 + np.zeros((2, 4, 1))}
+        panel,
+        {"wide": lambda panel, levels: np.array(levels) * 400 + np.zeros((2, 4, 1))},
     )
     a, b = panel.truth[0], panel.truth[1, :2]
     inside = [(part >= 40) & (part <= 360) for part in (a, b)]
     assert wide.loc["wide", "80 %"] == pytest.approx(np.concatenate(inside).mean())
-    assert wide.loc["wide", "80 % least"] == min(np.mean([inside[0][i]]) for i in (2, 3))
+    assert wide.loc["wide", "80 % least"] == min(
+        np.mean([inside[0][i]]) for i in (2, 3)
+    )
 
 
 @pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")

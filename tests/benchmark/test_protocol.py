@@ -19,7 +19,9 @@ from skinformer.selection import SHARES
 DAY, HALF = pd.Timedelta(days=1), pd.Timedelta(minutes=30)
 SMALL = {"seq_len": 12, "d_model": 8, "n_heads": 2, "max_iter": 1}
 DATA = Path(
-    os.environ.get("SKINFORMER_BENCH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+    os.environ.get(
+        "SKINFORMER_BENCH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
+    )
 )
 
 
@@ -27,7 +29,9 @@ def make_frame(n):
     hours = pd.date_range("2024-01-01", periods=n, freq="h", name="date")
     rng = np.random.default_rng(0)
     wave = np.sin(np.arange(n) * 2 * np.pi / 24)
-    return pd.DataFrame({"a": 50 + 9 * wave, "OT": wave + rng.normal(size=n) / 9}, index=hours)
+    return pd.DataFrame(
+        {"a": 50 + 9 * wave, "OT": wave + rng.normal(size=n) / 9}, index=hours
+    )
 
 
 @pytest.fixture
@@ -68,30 +72,46 @@ def test_parts_are_those_of_the_same_fit(monkeypatch):
     """A table that compares them must not compare two trainings."""
     frame = make_frame(500)  # more windows than features of the hour
     monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
-    monkeypatch.setattr("skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5)
-    monkeypatch.setattr(phases, "surest_share", lambda _: 3 * len(SHARES) + 10)  # a half of .1
+    monkeypatch.setattr(
+        "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5
+    )
+    monkeypatch.setattr(
+        phases, "surest_share", lambda _: 3 * len(SHARES) + 10
+    )  # a half of .1
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
     trees = {
         **small,
-        "members": ["ridges", DecisionTreeRegressor(max_depth=3, random_state=0), "network"],
+        "members": [
+            "ridges",
+            DecisionTreeRegressor(max_depth=3, random_state=0),
+            "network",
+        ],
     }
 
     def measured(parameters, **options):
-        table = measure(frame, split, horizon=6, parameters=parameters, references=False, **options)
+        table = measure(
+            frame, split, horizon=6, parameters=parameters, references=False, **options
+        )
         return table["mse"]
 
     parts = measured(trees, parts=True)
     assert len(parts) == len(set(parts)) == 6
     assert parts["InformerRegressor"] == measured(trees).item()
     assert parts["network alone"] == measured({**small, "members": ["network"]}).item()
-    monkeypatch.setattr("skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.0)
+    monkeypatch.setattr(
+        "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.0
+    )
     assert parts["ridges and trees"] == measured(trees).item()
     assert (
-        parts["ridges by the hour"] == measured({**small, "members": ["ridges", "network"]}).item()
+        parts["ridges by the hour"]
+        == measured({**small, "members": ["ridges", "network"]}).item()
     )
     monkeypatch.setattr(phases, "surest_share", lambda _: 0)
-    assert parts["ridges alone"] == measured({**small, "members": ["ridges", "network"]}).item()
+    assert (
+        parts["ridges alone"]
+        == measured({**small, "members": ["ridges", "network"]}).item()
+    )
     requested = []
     monkeypatch.setattr(
         "protocol.forecast_windows",
@@ -106,9 +126,12 @@ def test_the_ridge_is_chosen_without_the_test_rows(frame):
     """A reference that saw the test rows would be a bar nobody can reach."""
     split = split_rows("any", len(frame))
     changed = frame.copy()
-    changed.iloc[split.validation :] *= np.linspace(1, 3, len(frame) - split.validation)[:, None]
+    changed.iloc[split.validation :] *= np.linspace(
+        1, 3, len(frame) - split.validation
+    )[:, None]
     names = [
-        measure(rows, split, horizon=6, parameters=SMALL).index[-1] for rows in (frame, changed)
+        measure(rows, split, horizon=6, parameters=SMALL).index[-1]
+        for rows in (frame, changed)
     ]
     assert names[0] == names[1]
     assert names[0].startswith("ridge (")
@@ -117,11 +140,15 @@ def test_the_ridge_is_chosen_without_the_test_rows(frame):
 def test_test_rows_change_neither_training_nor_earlier_forecasts(frame):
     """The model and its scale come from the rows before the test rows alone."""
     split = split_rows("any", len(frame))
-    model = InformerRegressor(["a", "OT"], pred_len=6, **SMALL).fit(frame[: split.validation])
+    model = InformerRegressor(["a", "OT"], pred_len=6, **SMALL).fit(
+        frame[: split.validation]
+    )
     origins = np.arange(split.validation, split.test - 5)
     changed = frame.copy()
     changed.iloc[split.validation + 3 :] *= 1.5
-    before, after = (forecast_windows(model, rows, origins) for rows in (frame, changed))
+    before, after = (
+        forecast_windows(model, rows, origins) for rows in (frame, changed)
+    )
     np.testing.assert_array_equal(before[:4], after[:4])
     assert not np.array_equal(before[4:], after[4:])
 
@@ -130,16 +157,27 @@ def test_test_rows_change_neither_training_nor_earlier_forecasts(frame):
 def test_windows_are_the_forecasts_of_predict(frame, transform):
     """The benchmark must not measure another model than users get, nor in other units."""
     frame = np.exp(frame)
-    model = InformerRegressor(["a", "OT"], pred_len=6, target_transform=transform, **SMALL)
+    model = InformerRegressor(
+        ["a", "OT"], pred_len=6, target_transform=transform, **SMALL
+    )
     model.fit(frame[:240])
     windows = forecast_windows(model, frame, np.arange(240, 295, 6))
-    np.testing.assert_allclose(windows.reshape(-1, 2), model.predict(frame[240:]), rtol=1e-6)
+    np.testing.assert_allclose(
+        windows.reshape(-1, 2), model.predict(frame[240:]), rtol=1e-6
+    )
 
 
 def test_the_command_line_writes_what_it_prints(frame, tmp_path, capsys):
     """A number in the docs must come from a file that the command made."""
     frame.to_csv(tmp_path / "load.csv")
-    options = ["--horizon", "6", "--columns", "S", "--output", str(tmp_path / "result.json")]
+    options = [
+        "--horizon",
+        "6",
+        "--columns",
+        "S",
+        "--output",
+        str(tmp_path / "result.json"),
+    ]
     parameters = ["--parameters", json.dumps(SMALL | {"verbose": 0})]
     assert main(["--data", str(tmp_path / "load.csv"), *options, *parameters]) == 0
     result = json.loads((tmp_path / "result.json").read_text())
@@ -212,16 +250,44 @@ def replaced(place, column, value):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (lambda frame: "", (), "there are no values: the first column is time, the others are"),
-        (lambda frame: "date,a\n", (), "there are no values: the first column is time, the ot"),
-        (lambda frame: "date\n2024-01-01\n", (), "there are no values: the first column is time"),
+        (
+            lambda frame: "",
+            (),
+            "there are no values: the first column is time, the others are",
+        ),
+        (
+            lambda frame: "date,a\n",
+            (),
+            "there are no values: the first column is time, the ot",
+        ),
+        (
+            lambda frame: "date\n2024-01-01\n",
+            (),
+            "there are no values: the first column is time",
+        ),
         (lambda frame: "a,b\n1,2\n1,2,3,4\n", (), "Expected 2 fields in line 3, saw 4"),
-        (lambda frame: "date;Größe", (), "the file is not in UTF-8: save it so, or unpack it."),
+        (
+            lambda frame: "date;Größe",
+            (),
+            "the file is not in UTF-8: save it so, or unpack it.",
+        ),
         (replaced(3, 0, "x"), (), "column 'a' holds 'x', which is no number."),
-        (lambda frame: frame.to_csv(index=False), (), "the first column must be time, '50.0' is n"),
-        (lambda frame: as_text(frame).replace("2024-01-02 03", "n"), (), "time, 'n:00:00' is no"),
+        (
+            lambda frame: frame.to_csv(index=False),
+            (),
+            "the first column must be time, '50.0' is n",
+        ),
+        (
+            lambda frame: as_text(frame).replace("2024-01-02 03", "n"),
+            (),
+            "time, 'n:00:00' is no",
+        ),
         (lambda frame: as_text(frame[::-1]), (), "10:00:00 stands after 2024-01-13 11"),
-        (lambda frame: as_text(frame.iloc[[0, 1, 1, 2]]), (), "sort the rows, each time must come"),
+        (
+            lambda frame: as_text(frame.iloc[[0, 1, 1, 2]]),
+            (),
+            "sort the rows, each time must come",
+        ),
         (
             lambda frame: as_text(frame.drop(index=frame.index[[7, 290]])),
             (),
@@ -229,21 +295,41 @@ def replaced(place, column, value):
             "between them, which may be empty behind their time.",
         ),
         (
-            lambda frame: as_text(frame.set_index(frame.index[:1].append(frame.index[1:] + DAY))),
+            lambda frame: as_text(
+                frame.set_index(frame.index[:1].append(frame.index[1:] + DAY))
+            ),
             (),
             "are more than a step",
         ),
         (
             lambda frame: as_text(
-                frame.set_index(frame.index.where(np.arange(300) != 7, frame.index + HALF))
+                frame.set_index(
+                    frame.index.where(np.arange(300) != 7, frame.index + HALF)
+                )
             ),
             (),
             "the steps between rows differ, from 0 days 00:30:00 to 0 days 01:30:00.",
         ),
-        (shorter(9), (), "horizon=6 is longer than the 2 validation rows: give a shorter one, or"),
-        (shorter(100), (), "70 training rows are too few: the references need 120 for horizon=6."),
-        (shorter(1), (), "shares=0.7 0.2 of 1 rows must leave some to train on, to validate on ("),
-        (as_text, ("--horizon", "61"), "horizon=61 is longer than the 30 validation rows: give"),
+        (
+            shorter(9),
+            (),
+            "horizon=6 is longer than the 2 validation rows: give a shorter one, or",
+        ),
+        (
+            shorter(100),
+            (),
+            "70 training rows are too few: the references need 120 for horizon=6.",
+        ),
+        (
+            shorter(1),
+            (),
+            "shares=0.7 0.2 of 1 rows must leave some to train on, to validate on (",
+        ),
+        (
+            as_text,
+            ("--horizon", "61"),
+            "horizon=61 is longer than the 30 validation rows: give",
+        ),
         (
             as_text,
             ("--horizon", "31", "--shares", "0.5", "0.1"),
@@ -259,7 +345,11 @@ def replaced(place, column, value):
             ("--shares", "0.7", "0.3"),
             "shares=0.7 0.3 of 300 rows must leave some to train",
         ),
-        (as_text, ("--shares", "0.7", "-1"), "shares=0.7 -1 of 300 rows must leave some to train"),
+        (
+            as_text,
+            ("--shares", "0.7", "-1"),
+            "shares=0.7 -1 of 300 rows must leave some to train",
+        ),
         (
             lambda frame: as_text(frame[210:].reindex(frame.index)),
             (),
@@ -276,7 +366,11 @@ def replaced(place, column, value):
             ("--parameters", '{"d_model": 0}'),
             "The 'd_model' parameter of InformerRegressor",
         ),
-        (as_text, ("--seed", "-1"), "The 'random_state' parameter of InformerRegressor must be"),
+        (
+            as_text,
+            ("--seed", "-1"),
+            "The 'random_state' parameter of InformerRegressor must be",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, message):
@@ -294,10 +388,19 @@ def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, messa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--horizon", "0"), "argument --horizon: '0' is no whole number of at least 1"),
-        (("--parameters", "{seq_len: 3}"), "argument --parameters: {seq_len: 3} is no JSON: Expec"),
+        (
+            ("--horizon", "0"),
+            "argument --horizon: '0' is no whole number of at least 1",
+        ),
+        (
+            ("--parameters", "{seq_len: 3}"),
+            "argument --parameters: {seq_len: 3} is no JSON: Expec",
+        ),
         (("--parameters", "3"), '3 must name its values, as {"seq_len": 720}'),
-        (("--parameters", '{"seq": 3}'), "has no parameter 'seq'; it has attention, batch"),
+        (
+            ("--parameters", '{"seq": 3}'),
+            "has no parameter 'seq'; it has attention, batch",
+        ),
         (("--parameters", '{"pred_len": 3}'), "'pred_len' is set by --horizon"),
         (("--parameters", '{"random_state": 3}'), "'random_state' is set by --seed"),
         (
@@ -326,7 +429,9 @@ def test_a_path_that_is_no_file_is_one_sentence(tmp_path, capsys):
 
 def test_a_short_series_under_a_published_name_is_refused():
     """Its test rows would be none, and the error that of nothing."""
-    with pytest.raises(ValueError, match=r"ETTh1 has 500 rows, its published borders need 14400:"):
+    with pytest.raises(
+        ValueError, match=r"ETTh1 has 500 rows, its published borders need 14400:"
+    ):
         split_rows("ETTh1", 500)
 
 
@@ -336,6 +441,8 @@ def test_etth1_univariate_is_far_below_the_published_informer():
     """One epoch at 96 -> 24: at most .045; published .098, repeating the last value .034."""
     frame = load_series(DATA / "ETTh1.csv")[["OT"]]
     parameters = {"max_iter": 1, "random_state": 0}
-    table = measure(frame, split_rows("ETTh1", len(frame)), horizon=24, parameters=parameters)
+    table = measure(
+        frame, split_rows("ETTh1", len(frame)), horizon=24, parameters=parameters
+    )
     assert table.loc["last value", "mse"] == pytest.approx(0.034, abs=5e-4)
     assert table.loc["InformerRegressor", "mse"] <= 0.045

@@ -33,7 +33,9 @@ def test_streamed_sums_give_the_ridge_of_all_windows(values, shared):
     groups = [(0, 1)] if shared else [(0,), (1,)]
     assert len(maps) == len(groups)
     for found, columns in zip(maps, groups, strict=True):
-        oracle = Ridge(alpha=2.0, fit_intercept=False).fit(*windows(values, origins, columns))
+        oracle = Ridge(alpha=2.0, fit_intercept=False).fit(
+            *windows(values, origins, columns)
+        )
         np.testing.assert_allclose(found, oracle.coef_.T, rtol=1e-8, atol=1e-10)
 
 
@@ -48,7 +50,9 @@ def test_a_forecast_is_the_last_value_plus_the_mapped_distances(values, shared):
         past, _ = windows(values, origins, [j])
         expected = values[origins - 1, j][:, None] + past @ maps[0 if shared else j]
         np.testing.assert_allclose(forecast[:, :, j], expected)
-    np.testing.assert_allclose(forecast_ridge(maps, values + 1e3, origins), forecast + 1e3)
+    np.testing.assert_allclose(
+        forecast_ridge(maps, values + 1e3, origins), forecast + 1e3
+    )
 
 
 def test_no_truth_after_the_last_training_window_matters(values):

@@ -55,7 +55,9 @@ def use_as_member(tmp_path):
         seen = (direct[0] > rows["load"].min()) & (direct[0] < rows["load"].max())
         np.testing.assert_allclose(forecast["load"][seen], direct[0][seen], rtol=1e-4)
 
-        mixed = InformerRegressor("load", members=["ridges", clone(forecaster)], **sizes)
+        mixed = InformerRegressor(
+            "load", members=["ridges", clone(forecaster)], **sizes
+        )
         mixed.fit(rows)
         assert np.isfinite(mixed.forecast(horizon=5)).all(axis=None)
         assert type(forecaster).__name__ in mixed._repr_html_()

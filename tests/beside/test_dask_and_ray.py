@@ -11,7 +11,14 @@ from skinformer import InformerRegressor
 from skinformer.evaluation import backtest
 
 TRAIN = 240
-P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 # What the engines themselves leave open or call by an old name is theirs to mend.
 pytestmark = pytest.mark.filterwarnings(
@@ -54,7 +61,9 @@ def df():
     n = 300
     noise = np.random.default_rng(0).normal(size=n)
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
-    return pd.DataFrame({"load": 100 + 10 * np.sin(np.arange(n) * np.pi / 12) + noise}, index=hours)
+    return pd.DataFrame(
+        {"load": 100 + 10 * np.sin(np.arange(n) * np.pi / 12) + noise}, index=hours
+    )
 
 
 def both(engine, work):
@@ -89,5 +98,7 @@ def test_a_search_finds_what_it_finds_here(engine, df):
 def test_a_backtest_gives_the_same_table(engine, df):
     """Fits are shared; the forecasts of one fit are made at once."""
     estimator = InformerRegressor("load", **P)
-    here, there = both(engine, lambda: backtest(estimator, df, start=df.index[TRAIN], refit=4))
+    here, there = both(
+        engine, lambda: backtest(estimator, df, start=df.index[TRAIN], refit=4)
+    )
     pd.testing.assert_frame_equal(here, there, check_exact=True)

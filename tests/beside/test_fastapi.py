@@ -34,7 +34,9 @@ def test_the_server_forecasts_the_rows_without_a_count(served, rows):
     frame = pd.DataFrame(rows).astype({"count": float})
     expected = model.predict(frame)[-3:].round(1).tolist()
     assert [row["forecast"] for row in answers[0].json()] == expected
-    assert [row["time"] for row in answers[0].json()] == [row["time"] for row in rows[-3:]]
+    assert [row["time"] for row in answers[0].json()] == [
+        row["time"] for row in rows[-3:]
+    ]
     assert answers[0].json() == answers[1].json()
 
 

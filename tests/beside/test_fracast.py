@@ -20,7 +20,9 @@ def test_quantiles_are_those_of_its_levels_in_order():
     quantiles = FracastForecaster().predict([wave], 6, levels=[0.1, 0.45, 0.5, 0.9])
     assert quantiles.shape == (1, 6, 4)
     assert (np.diff(quantiles, axis=-1) >= 0).all()
-    np.testing.assert_allclose(quantiles[..., 2], FracastForecaster().predict([wave], 6))
+    np.testing.assert_allclose(
+        quantiles[..., 2], FracastForecaster().predict([wave], 6)
+    )
     mean = FracastForecaster(point="mean").predict([wave], 6)
     assert (mean > quantiles[..., 0]).all()
     assert (mean < quantiles[..., 3]).all()

@@ -14,6 +14,15 @@ def test_the_examples_forecasts_add_up(run_example):
         table = reconciled[method]
         for depth in (0, 1):
             for parent in [name for name in table if name.count("/") == depth]:
-                below = [c for c in table if c.startswith(f"{parent}/") and c.count("/") > depth]
-                sums = table[[c for c in below if c.count("/") == depth + 1]].sum(axis=1)
-                assert np.allclose(sums, table[parent], rtol=1e-6) == add_up, (method, parent)
+                below = [
+                    c
+                    for c in table
+                    if c.startswith(f"{parent}/") and c.count("/") > depth
+                ]
+                sums = table[[c for c in below if c.count("/") == depth + 1]].sum(
+                    axis=1
+                )
+                assert np.allclose(sums, table[parent], rtol=1e-6) == add_up, (
+                    method,
+                    parent,
+                )

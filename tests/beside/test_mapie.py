@@ -9,5 +9,7 @@ pytest.importorskip("mapie")
 def test_the_example_covers_what_it_asked_for(run_example):
     """Calibrated on the two weeks before, judged on two weeks."""
     names = run_example("mapie_intervals.py")
-    covered = names["interval_coverage"](names["truth"][names["test"]], names["interval"][:, :, 0])
+    covered = names["interval_coverage"](
+        names["truth"][names["test"]], names["interval"][:, :, 0]
+    )
     assert 0.65 < covered < 0.95

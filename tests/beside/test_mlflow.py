@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 mlflow = pytest.importorskip("mlflow")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # mlflow's own are many
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]  # mlflow's own are many
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +20,9 @@ def example(run_example):
 def test_the_example_logs_each_epoch_and_serves_the_same_forecasts(example):
     """What is served is what was fitted."""
     losses = [point.value for point in example["course"]]
-    assert losses == pytest.approx(example["model"].history_["validation_loss"].tolist())
+    assert losses == pytest.approx(
+        example["model"].history_["validation_loss"].tolist()
+    )
     served = example["loaded"].predict(example["later"])
     np.testing.assert_array_equal(served, example["model"].predict(example["later"]))
 
@@ -32,4 +37,6 @@ def test_the_default_format_of_mlflow_sklearn_works(example):
         )  # fmt: skip
     loaded = mlflow.sklearn.load_model(info.model_uri)
     later = example["later"]
-    np.testing.assert_array_equal(loaded.predict(later), example["model"].predict(later))
+    np.testing.assert_array_equal(
+        loaded.predict(later), example["model"].predict(later)
+    )

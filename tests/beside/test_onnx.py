@@ -19,7 +19,9 @@ pytest.importorskip("onnxscript")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 # A deprecation within torch itself.
-pytestmark = pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec:FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`isinstance.treespec, LeafSpec:FutureWarning"
+)
 
 SMALL = {
     "seq_len": 24,
@@ -51,7 +53,9 @@ def make_panel():
     for i, site in enumerate(("north", "south")):
         part = make_frame().assign(area=10.0 * i)
         part["load"] *= 10**i
-        part.index = pd.MultiIndex.from_product([[site], part.index], names=["site", "time"])
+        part.index = pd.MultiIndex.from_product(
+            [[site], part.index], names=["site", "time"]
+        )
         parts.append(part)
     return pd.concat(parts)
 
@@ -60,7 +64,9 @@ def open_session(path):
     """Open a file; what onnxruntime warns of goes to the process' standard error."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 2
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        path, options, providers=["CPUExecutionProvider"]
+    )
 
 
 CASES = {
@@ -68,7 +74,9 @@ CASES = {
         make_frame,
         {
             "members": ["ridges", "network"],
-            "attention": Attention(encoder="probsparse", decoder="probsparse", factor=2),
+            "attention": Attention(
+                encoder="probsparse", decoder="probsparse", factor=2
+            ),
         },
     ),
     "panel of logarithms, bf16": (
@@ -99,12 +107,18 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
     session = open_session(path)
     signature = Signature.of_metadata(session.get_modelmeta().custom_metadata_map)
     assert signature == model.signature_
-    assert [each.shape[0] for each in session.get_inputs()] == ["batch"] * len(signature.inputs)
+    assert [each.shape[0] for each in session.get_inputs()] == ["batch"] * len(
+        signature.inputs
+    )
     for origins in (last.index[::6], last.index[:1]):
         inputs, labels = window_inputs(X, signature, origins)
         (forecast,) = session.run(["forecast"], inputs)
         expected = pd.Series(model.predict(last), index=last.index)[labels]
-        spread = X["load"].groupby(level=0).std().min() if X.index.nlevels == 2 else X["load"].std()
+        spread = (
+            X["load"].groupby(level=0).std().min()
+            if X.index.nlevels == 2
+            else X["load"].std()
+        )
         assert np.abs(forecast.ravel() - expected).max() < 1e-5 * spread
     inputs["past"][:, -3, 0] = np.nan
     assert np.isnan(session.run(["forecast"], inputs)[0]).all()
@@ -117,7 +131,10 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
 @pytest.mark.parametrize("known", [False, True])
 def test_ridges_and_network_of_a_long_table_are_exported(known, tmp_path, capfd):
     """With the hours of the week, and what columns known ahead do at each hour."""
-    X, rng = load_auckland_pedestrians()[["45 Queen Street"]][:5232], np.random.default_rng(0)
+    X, rng = (
+        load_auckland_pedestrians()[["45 Queen Street"]][:5232],
+        np.random.default_rng(0),
+    )
     X = X.set_axis(["load"], axis=1)
     if known:
         X["holiday"] = np.repeat(rng.random(len(X) // 24) < 0.05, 24) * 1.0
@@ -142,7 +159,11 @@ def test_ridges_and_network_of_a_long_table_are_exported(known, tmp_path, capfd)
 def assert_plain(path, n_weights):
     """Find no source paths and stack traces, which exporters write beside each node."""
     content = path.read_bytes()
-    for place in (os.getcwd(), str(Path(onnx.__file__).parent.parent), "skinformer/model"):
+    for place in (
+        os.getcwd(),
+        str(Path(onnx.__file__).parent.parent),
+        "skinformer/model",
+    ):
         assert place.encode() not in content
     assert len(content) < 4 * n_weights + 500_000
 

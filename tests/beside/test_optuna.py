@@ -39,7 +39,9 @@ def test_a_pruned_fit_leaves_the_estimator_unfitted_and_no_setting_changed(examp
     hours = pd.date_range("2024-01-01", periods=120, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(120) / 4)}, index=hours)
     trial = optuna.create_study(pruner=optuna.pruners.ThresholdPruner(upper=-1.0)).ask()
-    model = InformerRegressor("load", **SMALL).set_callbacks(example["PruneEpochs"](trial))
+    model = InformerRegressor("load", **SMALL).set_callbacks(
+        example["PruneEpochs"](trial)
+    )
     before, level = set(vars(model)), logging.getLogger().level
     own = optuna.logging.get_verbosity()
     with pytest.raises(optuna.TrialPruned):

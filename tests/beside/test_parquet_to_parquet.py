@@ -10,7 +10,9 @@ pytest.importorskip("distributed")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::DeprecationWarning"
+)
 
 
 def test_series_that_the_fit_never_saw_are_forecast_by_workers(monkeypatch, capsys):
@@ -19,7 +21,9 @@ def test_series_that_the_fit_never_saw_are_forecast_by_workers(monkeypatch, caps
     import parquet_to_parquet
 
     try:
-        parquet_to_parquet.main(["--series", "150", "--partitions", "3", "--sample", "50"])
+        parquet_to_parquet.main(
+            ["--series", "150", "--partitions", "3", "--sample", "50"]
+        )
     finally:
         sys.modules.pop("parquet_to_parquet")
     printed = capsys.readouterr().out

@@ -37,7 +37,9 @@ def test_gaps_and_short_histories_are_forecast():
     """Forecasters of sktime refuse NaN."""
     seasonal = SktimeForecaster(NaiveForecaster("last", sp=3))
     histories = [np.array([1.0, np.nan, 3.0, 4.0, np.nan]), np.array([2.0])]
-    np.testing.assert_array_equal(seasonal.predict(histories, 2), [[3.0, 4.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(
+        seasonal.predict(histories, 2), [[3.0, 4.0], [2.0, 2.0]]
+    )
 
 
 def test_what_is_no_forecaster_of_sktime_is_refused():

@@ -18,7 +18,11 @@ def test_it_is_a_member_like_any_other(use_as_member):
 def test_a_season_stands_where_a_history_is_too_short():
     """AutoETS raises for fewer than six values; so may one history of a panel."""
     model = StatsForecaster(AutoETS(season_length=4))
-    short = [np.array([7.0]), np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.0, np.nan, 3.0])]
+    short = [
+        np.array([7.0]),
+        np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+        np.array([1.0, np.nan, 3.0]),
+    ]
     forecast = model.predict(short, 4)
     np.testing.assert_array_equal(forecast, [[7, 7, 7, 7], [2, 3, 4, 5], [3, 3, 3, 3]])
 
@@ -34,7 +38,9 @@ def test_what_is_missing_last_is_forecast_too():
 def test_a_model_that_fails_on_a_long_history_is_warned_of():
     """A wrong parameter would hide behind the last season."""
     failing = StatsForecaster(MSTL(season_length=4, stl_kwargs={"no": 1}))
-    with pytest.warns(UserWarning, match=r"MSTL failed for 1 of 2 histories.*TypeError"):
+    with pytest.warns(
+        UserWarning, match=r"MSTL failed for 1 of 2 histories.*TypeError"
+    ):
         forecast = failing.predict([np.arange(30.0), np.arange(3.0)], 2)
     np.testing.assert_array_equal(forecast, [[26, 27], [2, 2]])
 
@@ -51,7 +57,11 @@ def test_processes_forecast_the_same():
 @pytest.mark.parametrize(
     "model",
     [
-        MSTL(season_length=[6, 12], trend_forecaster=AutoETS(model="ZAN"), alias="two seasons"),
+        MSTL(
+            season_length=[6, 12],
+            trend_forecaster=AutoETS(model="ZAN"),
+            alias="two seasons",
+        ),
         AutoETS(season_length=12, damped=True),
     ],
 )
@@ -62,10 +72,14 @@ def test_files_describe_models_by_their_parameters(model):
     assert built.name == model.alias
     assert built.max_context == 48
     history = [np.sin(np.arange(60.0)) + np.arange(60.0)]
-    np.testing.assert_array_equal(built.predict(history, 5), forecaster.predict(history, 5))
+    np.testing.assert_array_equal(
+        built.predict(history, 5), forecaster.predict(history, 5)
+    )
 
 
-@pytest.mark.parametrize("name", ["np", "partial", "ConformalIntervals", "__builtins__"])
+@pytest.mark.parametrize(
+    "name", ["np", "partial", "ConformalIntervals", "__builtins__"]
+)
 def test_a_file_names_no_other_class(name):
     """What a file says must not reach beyond the models of the library."""
     with pytest.raises(ValueError, match="is no model"):
@@ -78,4 +92,6 @@ def test_the_example_gains_by_its_member(run_example):
     names = run_example("statsforecast_member.py")
     assert names["errors"]["both"] < 0.995 * names["errors"]["default"]
     assert names["weights"]["DynamicOptimizedTheta"] > 0.05
-    np.testing.assert_allclose(names["loaded"].forecast(), names["both"].forecast(), rtol=1e-5)
+    np.testing.assert_allclose(
+        names["loaded"].forecast(), names["both"].forecast(), rtol=1e-5
+    )

@@ -3,7 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from skinformer.classes.frequencies import fit_frequencies, fit_transitions, last_rows, time_blocks
+from skinformer.classes.frequencies import (
+    fit_frequencies,
+    fit_transitions,
+    last_rows,
+    time_blocks,
+)
 from skinformer.tabular.features import Pairs
 from skinformer.timeline.clock import RowClock, clock_for
 
@@ -12,7 +17,9 @@ def fit(truth, clock, seasons=(), series=None, n_series=1):
     rows = np.arange(len(truth))
     series = np.zeros(len(truth), dtype=int) if series is None else series
     kinds = {"n_classes": int(truth.max()) + 1, "n_series": n_series}
-    return fit_frequencies(truth, np.ones(len(truth)), rows, series, clock, seasons, **kinds)
+    return fit_frequencies(
+        truth, np.ones(len(truth)), rows, series, clock, seasons, **kinds
+    )
 
 
 def hours(n):
@@ -54,7 +61,9 @@ def test_probabilities_without_a_block_do_not_know_it():
 
 def without_third_block(truth):
     own = fit(truth, RowClock(), (4,))
-    return own.probabilities(np.arange(4), np.zeros(4, dtype=int), RowClock(), np.full(4, 2))
+    return own.probabilities(
+        np.arange(4), np.zeros(4, dtype=int), RowClock(), np.full(4, 2)
+    )
 
 
 def test_a_series_has_a_level_of_its_own():
@@ -88,9 +97,12 @@ def test_transitions_are_those_of_a_loop():
 def test_a_probability_before_the_origin_is_an_expectation():
     """Forecasts that were fed back are no classes."""
     columns = np.eye(2)[np.arange(60) // 7 % 2]
-    found = fit_transitions(columns, np.ones(60), np.ones(60, bool), np.zeros(60, int), 2)
+    found = fit_transitions(
+        columns, np.ones(60), np.ones(60, bool), np.zeros(60, int), 2
+    )
     one, other, mixed, none = found.probabilities(
-        np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7], [np.nan, np.nan]]), np.ones(4, dtype=int)
+        np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7], [np.nan, np.nan]]),
+        np.ones(4, dtype=int),
     )
     np.testing.assert_allclose(mixed, 0.3 * one + 0.7 * other)
     np.testing.assert_allclose(none, found.table[1, -1])

@@ -27,7 +27,9 @@ def test_its_minimum_is_that_of_scikit_learn(data):
     """The same penalty, 3 without late truths to choose it by, the same weights, another way."""
     features, truth, weight = data
     ready = StandardScaler().fit_transform(features)
-    other = LogisticRegression(C=1 / 3, tol=1e-9, max_iter=1000).fit(ready, truth, weight)
+    other = LogisticRegression(C=1 / 3, tol=1e-9, max_iter=1000).fit(
+        ready, truth, weight
+    )
     found = fit(*data, late=np.zeros(600, dtype=bool)).probabilities(features)
     np.testing.assert_allclose(found, other.predict_proba(ready), atol=1e-3)
 
@@ -60,4 +62,6 @@ def test_a_row_is_forecast_alike_whatever_others_are_asked_for(data):
     found = fit(features, *data[1:])
     whole = found.probabilities(features)
     for row in (0, 3, 599):
-        np.testing.assert_array_equal(found.probabilities(features[row : row + 1])[0], whole[row])
+        np.testing.assert_array_equal(
+            found.probabilities(features[row : row + 1])[0], whole[row]
+        )

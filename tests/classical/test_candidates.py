@@ -65,7 +65,9 @@ def test_growth_goes_on_by_logarithms():
     rows = np.exp(0.05 * np.arange(100.0))
     got = forecasts(rows, horizon=3)
     np.testing.assert_allclose(got["log line"][0], np.exp(0.05 * np.arange(100, 103)))
-    np.testing.assert_allclose(got["log drift"][0], np.exp(0.05 * np.arange(100, 103)), rtol=1e-3)
+    np.testing.assert_allclose(
+        got["log drift"][0], np.exp(0.05 * np.arange(100, 103)), rtol=1e-3
+    )
     assert (got["line"] < got["log line"] / 1.5).all()
 
 
@@ -74,10 +76,14 @@ def test_a_season_goes_on_through_gaps(where):
     rows = 10 + np.tile(WAVE, 25)
     got = forecasts(rows if where is None else spoilt(rows, where))
     for name in ("season 4", "means of season 4"):
-        np.testing.assert_allclose(got[name][0], 10 + np.tile(WAVE, 2)[:6], err_msg=name)
+        np.testing.assert_allclose(
+            got[name][0], 10 + np.tile(WAVE, 2)[:6], err_msg=name
+        )
     near = ["level", "damped", "theta", "drift", "line", "log level", "log line"]
     for name in [f"{one} + season 4" for one in near]:
-        np.testing.assert_allclose(got[name][0], 10 + np.tile(WAVE, 2)[:6], atol=0.25, err_msg=name)
+        np.testing.assert_allclose(
+            got[name][0], 10 + np.tile(WAVE, 2)[:6], atol=0.25, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("where", [None, *GAPS])
@@ -123,7 +129,9 @@ def two_seasons(n_rows):
 def test_both_seasons_go_on():
     every = two_seasons(6 * 28)
     got = forecasts(every[:-28], (4, 28), horizon=28)
-    missed = {name: np.abs(forecast[0] - every[-28:]).mean() for name, forecast in got.items()}
+    missed = {
+        name: np.abs(forecast[0] - every[-28:]).mean() for name, forecast in got.items()
+    }
     assert missed["level + both seasons"] < 0.8
     assert missed["level + season 4"] > 2
 
@@ -151,8 +159,13 @@ def test_a_season_longer_than_a_window_is_no_forecast(n_rows, able):
 
 
 def test_a_season_needs_three_known_rows():
-    rows = np.array([[5, NAN, NAN, NAN, NAN, NAN, 6, NAN], [5, NAN, NAN, 7, NAN, NAN, 6, NAN]])
-    assert np.isfinite(forecasts(rows)["season 4"]).all(axis=1).tolist() == [False, True]
+    rows = np.array(
+        [[5, NAN, NAN, NAN, NAN, NAN, 6, NAN], [5, NAN, NAN, 7, NAN, NAN, 6, NAN]]
+    )
+    assert np.isfinite(forecasts(rows)["season 4"]).all(axis=1).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_places_never_observed_are_forecast_as_their_neighbours():
@@ -167,7 +180,9 @@ def test_places_never_observed_are_forecast_as_their_neighbours():
 def test_columns_in_front_in_which_nothing_is_known_change_nothing(seasons):
     alone = forecasts(NOISY, seasons)
     wall = np.arange(-33, 46)
-    behind = forecasts(np.pad(NOISY, ((0, 0), (33, 0)), constant_values=NAN), seasons, wall=wall)
+    behind = forecasts(
+        np.pad(NOISY, ((0, 0), (33, 0)), constant_values=NAN), seasons, wall=wall
+    )
     for name, forecast in alone.items():
         np.testing.assert_allclose(behind[name], forecast, rtol=1e-9, err_msg=name)
 
@@ -197,7 +212,9 @@ def test_there_are_logarithms_only_where_all_is_positive():
     rows[0, :5] = NAN
     for name, forecast in forecasts(rows).items():
         able = np.isfinite(forecast).all(axis=1).tolist()
-        assert able == [True, not name.startswith("log"), not name.startswith("log")], name
+        assert able == [True, not name.startswith("log"), not name.startswith("log")], (
+            name
+        )
 
 
 @pytest.mark.parametrize("of_mean", [False, True])
@@ -229,9 +246,13 @@ def test_forecasts_follow_a_shift_and_a_factor(seasons):
     got, moved = forecasts(NOISY, seasons), forecasts(NOISY + 1000, seasons)
     larger = forecasts(NOISY * 1e6, seasons)
     for name, forecast in got.items():
-        np.testing.assert_allclose(larger[name], forecast * 1e6, rtol=1e-7, err_msg=name)
+        np.testing.assert_allclose(
+            larger[name], forecast * 1e6, rtol=1e-7, err_msg=name
+        )
         if not name.startswith("log"):
-            np.testing.assert_allclose(moved[name], forecast + 1000, rtol=1e-7, err_msg=name)
+            np.testing.assert_allclose(
+                moved[name], forecast + 1000, rtol=1e-7, err_msg=name
+            )
 
 
 @pytest.mark.parametrize("of_mean", [False, True])

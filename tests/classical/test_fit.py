@@ -28,7 +28,11 @@ class Drawn(NamedTuple):
 
 def monthly(n_rows, *, seed=0, noise=1.0, horizon=12):
     rng = np.random.default_rng(seed)
-    values = 50 + np.resize(WAVE, n_rows + horizon) + noise * rng.normal(size=n_rows + horizon)
+    values = (
+        50
+        + np.resize(WAVE, n_rows + horizon)
+        + noise * rng.normal(size=n_rows + horizon)
+    )
     return Drawn(values[:n_rows], values[n_rows:])
 
 
@@ -151,7 +155,9 @@ def test_a_day_and_a_week_go_on():
     every = 50 + 10 * np.sin(rows * np.pi / 12) + 12 * week + rng.normal(size=len(rows))
     past, future = every[:-24], every[-24:]
     both, day = (
-        fitted([past], Sizes(700, 24, seasons, 48, 24)).forecast(windows_of([past], seq_len=700))
+        fitted([past], Sizes(700, 24, seasons, 48, 24)).forecast(
+            windows_of([past], seq_len=700)
+        )
         for seasons in ((24, 168), (24,))
     )
     assert np.abs(both[0] - future).mean() < 2
@@ -170,7 +176,12 @@ def test_one_season_of_months_is_likely_one():
     got = fit.forecast(windows_of([drawn.past]))[0]
     assert np.corrcoef(got, drawn.future)[0, 1] > 0.8
     assert (
-        sum(w for w, name in zip(fit.weights[0], fit.names, strict=True) if "season" in name) > 0.8
+        sum(
+            w
+            for w, name in zip(fit.weights[0], fit.names, strict=True)
+            if "season" in name
+        )
+        > 0.8
     )
 
 
@@ -214,22 +225,32 @@ def test_the_season_follows_the_clock_on_the_wall_in_the_fit_and_in_windows():
     sizes = Sizes(200, 24, (24,), 48, 24)
     change = int(np.flatnonzero(hours.day == 30)[0])
     assert len(np.unique(clock.wall_steps(steps) - steps)) == 2
-    past = every[: change + 24]  # windows, and some of the origins, lie across the change
+    past = every[
+        : change + 24
+    ]  # windows, and some of the origins, lie across the change
     fit = fitted([past], sizes, clock=clock)
     for end in (change + 24, change):
         windows = windows_of([every[:end]], end=end, clock=clock)
-        np.testing.assert_allclose(fit.forecast(windows)[0], every[end : end + 24], atol=1)
+        np.testing.assert_allclose(
+            fit.forecast(windows)[0], every[end : end + 24], atol=1
+        )
 
 
 def test_the_season_is_judged_by_the_clock_on_the_wall(entries):
     """At every origin, before the change and behind it, what repeats an exact day has no error."""
     hours = pd.date_range("2025-03-25", periods=24 * 8, freq="h", tz="Europe/Paris")
     clock = clock_for(hours, hours.freq)
-    fit = fitted([(hours.hour.to_numpy() % 24) ** 1.5], Sizes(200, 24, (24,), 48, 24), clock=clock)
+    fit = fitted(
+        [(hours.hour.to_numpy() % 24) ** 1.5],
+        Sizes(200, 24, (24,), 48, 24),
+        clock=clock,
+    )
     place = fit.names.index("season 24")
     pairs = [(forecast[:, place], truth) for _, forecast, truth, *_ in entries]
     missed = [
-        np.nanmax(np.abs(ahead - truth)) for ahead, truth in pairs if np.isfinite(ahead).all()
+        np.nanmax(np.abs(ahead - truth))
+        for ahead, truth in pairs
+        if np.isfinite(ahead).all()
     ]
     assert len(missed) == 21
     assert max(missed) < 1e-9
@@ -253,7 +274,9 @@ def test_a_launch_beside_longer_series_is_a_step_of_their_clock():
 def test_steps_before_a_launch_are_left_out_of_windows():
     drawn = monthly(60)
     fit = fitted([np.concatenate([np.zeros(30), drawn.past])], MONTHS)
-    ends = [np.concatenate([np.full(10, value), drawn.past[:40]]) for value in (0.0, 700.0)]
+    ends = [
+        np.concatenate([np.full(10, value), drawn.past[:40]]) for value in (0.0, 700.0)
+    ]
     one, two = (fit.forecast(windows_of([end], end=70)) for end in ends)
     np.testing.assert_allclose(one, two)
 
@@ -272,7 +295,9 @@ def test_growth_and_seasons_that_multiply_go_on():
 def test_trends_go_on():
     rng = np.random.default_rng(0)
     slopes = rng.uniform(1, 3, 20)
-    series = [100 + slope * np.arange(50) + rng.normal(size=50) * 0.2 for slope in slopes]
+    series = [
+        100 + slope * np.arange(50) + rng.normal(size=50) * 0.2 for slope in slopes
+    ]
     expected = 100 + slopes[:, None] * np.arange(50, 54)
     assert np.abs(forecasts(series) - expected).max() < 1
 
@@ -293,7 +318,9 @@ def test_sums_of_means_of_skewed_noise_are_right():
     rng = np.random.default_rng(0)
     values = 20 * rng.lognormal(-0.32, 0.8, size=(60, 40))
     means, medians = (
-        forecasts(list(values), SIZES._replace(seasons=(), period=1), of_mean=of_mean).mean()
+        forecasts(
+            list(values), SIZES._replace(seasons=(), period=1), of_mean=of_mean
+        ).mean()
         for of_mean in (True, False)
     )
     assert means == pytest.approx(20, rel=0.07)
@@ -305,7 +332,9 @@ def test_sums_of_means_of_skewed_noise_are_right():
 
 def test_the_order_of_series_does_not_matter():
     order = np.random.default_rng(1).permutation(len(PANEL))
-    np.testing.assert_allclose(forecasts([PANEL[i] for i in order]), FORECASTS[order], rtol=1e-4)
+    np.testing.assert_allclose(
+        forecasts([PANEL[i] for i in order]), FORECASTS[order], rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("factor", [1e6, 1e-6])
@@ -335,7 +364,13 @@ def test_garbage_at_one_series_end_changes_no_other_by_a_fiftieth(garbage):
 def test_odd_series_get_finite_forecasts_and_disturb_none():
     spikes = np.zeros(40)
     spikes[[5, 20, 33]] = 7
-    odd = [np.zeros(40), np.full(40, 3.0), spikes, np.array([5.0]), np.array([1.0, 2.0])]
+    odd = [
+        np.zeros(40),
+        np.full(40, 3.0),
+        spikes,
+        np.array([5.0]),
+        np.array([1.0, 2.0]),
+    ]
     got = forecasts([*PANEL, *odd])
     assert np.isfinite(got).all()
     np.testing.assert_allclose(got[:40], FORECASTS, rtol=0.05)
@@ -360,7 +395,9 @@ def test_a_series_of_one_row_and_one_of_none_have_the_panels_weights(place):
 def test_a_window_is_forecast_the_same_beside_others():
     windows = windows_of(PANEL)
     for i in (0, 7, 39):
-        alone = FIT.forecast(UnitWindows(*(part[[i]] for part in windows[:-1]), windows.clock))
+        alone = FIT.forecast(
+            UnitWindows(*(part[[i]] for part in windows[:-1]), windows.clock)
+        )
         np.testing.assert_allclose(alone[0], FORECASTS[i], rtol=1e-9)
 
 
@@ -368,7 +405,9 @@ def test_a_window_is_forecast_the_same_beside_others():
 def test_batches_do_not_matter():
     """Of 256 windows."""
     many = windows_of(PANEL * 8, owner=[*range(40)] * 8)
-    np.testing.assert_allclose(FIT.forecast(many), np.tile(FORECASTS, (8, 1)), rtol=1e-9)
+    np.testing.assert_allclose(
+        FIT.forecast(many), np.tile(FORECASTS, (8, 1)), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("owner", [range(40), [-1] * 40])
@@ -391,10 +430,14 @@ def test_what_is_filled_where_nothing_was_observed_does_not_matter():
 def test_what_is_filled_where_nothing_was_observed_moves_no_weight():
     drawn, steps = monthly(72), np.arange(72)
     known = (steps < 20) | (steps >= 50)
-    held, other = (np.where(known, drawn.past, value) for value in (drawn.past[19], 55.0))
+    held, other = (
+        np.where(known, drawn.past, value) for value in (drawn.past[19], 55.0)
+    )
     one, two = (
         fit_classical(
-            SeriesRows(rows, known, steps, steps, np.array([0, 72])), MONTHS, of_mean=True
+            SeriesRows(rows, known, steps, steps, np.array([0, 72])),
+            MONTHS,
+            of_mean=True,
         )
         for rows in (held, other)
     )
@@ -437,7 +480,9 @@ def test_a_series_that_the_fit_did_not_hold_is_alive_from_its_first_row_on():
     drawn = monthly(60)
     fit = fitted([np.concatenate([np.zeros(30), drawn.past])], MONTHS)
     early = [monthly(40, seed=1).past]
-    new, held = (fit.forecast(windows_of(early, end=40, owner=[one]))[0] for one in (-1, 0))
+    new, held = (
+        fit.forecast(windows_of(early, end=40, owner=[one]))[0] for one in (-1, 0)
+    )
     assert np.abs(new - monthly(40, seed=1).future).mean() < 2
     assert np.abs(held - monthly(40, seed=1).future).mean() > 3
 
@@ -455,7 +500,9 @@ def alone(name):
     return replace(FIT, weights=np.repeat(weights[None], len(PANEL), axis=0))
 
 
-@pytest.mark.parametrize(("name", "n_rows"), [("season 4", 3), ("ridge 16 from drift 0.03", 15)])
+@pytest.mark.parametrize(
+    ("name", "n_rows"), [("season 4", 3), ("ridge 16 from drift 0.03", 15)]
+)
 def test_a_window_for_which_nobody_else_can_forecast_has_the_last_value(name, n_rows):
     rows = np.random.default_rng(0).normal(50, 5, size=n_rows + 1)
     short, long = (windows_of([part], end=60, owner=[0]) for part in (rows[1:], rows))
@@ -465,7 +512,9 @@ def test_a_window_for_which_nobody_else_can_forecast_has_the_last_value(name, n_
 
 def test_ridges_forecast_nothing_beyond_a_spread_outside_of_what_was_seen():
     rows = np.exp(np.arange(24.0))
-    got = alone("log ridge 16 from drift 0.03").forecast(windows_of([rows], end=60, owner=[0]))
+    got = alone("log ridge 16 from drift 0.03").forecast(
+        windows_of([rows], end=60, owner=[0])
+    )
     np.testing.assert_allclose(got[0, -1], 2 * rows[-1] - rows[0], rtol=1e-5)
 
 
@@ -477,7 +526,11 @@ def test_forecasts_stay_above_zero_where_the_series_did():
 
 def test_each_series_has_the_bound_of_its_own():
     """Also where batches take the longest first."""
-    series = [30 - 1.5 * np.arange(19.0), 60 - 1.5 * np.arange(49.0), 40 - 1.5 * np.arange(26.0)]
+    series = [
+        30 - 1.5 * np.arange(19.0),
+        60 - 1.5 * np.arange(49.0),
+        40 - 1.5 * np.arange(26.0),
+    ]
     series[2] += 10
     low = forecasts(series).min(axis=1)
     assert low[0] == pytest.approx(0, abs=1e-6)
@@ -509,7 +562,9 @@ def test_a_jump_does_not_explode():
 # --- judging ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seq_len", "pred_len", "period"), [(4, 1, 1), (30, 7, 12), (24, 40, 4)])
+@pytest.mark.parametrize(
+    ("seq_len", "pred_len", "period"), [(4, 1, 1), (30, 7, 12), (24, 40, 4)]
+)
 def test_odd_sizes_work(seq_len, pred_len, period):
     sizes = Sizes(seq_len, pred_len, (period,) if period > 1 else (), seq_len, period)
     got = fitted(PANEL, sizes).forecast(windows_of(PANEL, seq_len=seq_len))
@@ -529,7 +584,9 @@ def test_what_learns_is_judged_on_rows_that_it_has_not_seen(monkeypatch):
     fitted(PANEL)
     last = np.cumsum([len(series) for series in PANEL])
     first = np.concatenate([[0], last[:-1]])
-    for (begin, end), distance in zip(seen, [0, *origin_distances(4, 40)], strict=False):
+    for (begin, end), distance in zip(
+        seen, [0, *origin_distances(4, 40)], strict=False
+    ):
         np.testing.assert_array_equal(begin, first)
         np.testing.assert_array_equal(end, np.maximum(last - distance, first))
     assert len(seen) > 15
@@ -539,7 +596,9 @@ def test_truths_are_the_rows_behind_each_origin(entries):
     rows = np.arange(30.0) ** 2
     rows[27] = NAN
     fitted([rows, rows[:3]])
-    for (series, _, truth, _), distance in zip(entries, origin_distances(4, 2), strict=True):
+    for (series, _, truth, _), distance in zip(
+        entries, origin_distances(4, 2), strict=True
+    ):
         assert series.tolist() == [0]
         ahead = np.append(rows, [NAN] * 4)[30 - distance : 34 - distance]
         np.testing.assert_array_equal(truth, [ahead])
@@ -550,7 +609,9 @@ def test_a_series_is_judged_from_three_known_rows_on(entries):
     rows[[1, 3, 9]] = NAN  # three are known before row 5
     fitted([rows])
     ahead = [np.append(rows, [NAN] * 4)[origin : origin + 4] for origin in (8, 7, 6, 5)]
-    np.testing.assert_array_equal(np.concatenate([truth for _, _, truth, _ in entries]), ahead)
+    np.testing.assert_array_equal(
+        np.concatenate([truth for _, _, truth, _ in entries]), ahead
+    )
 
 
 @pytest.mark.slow

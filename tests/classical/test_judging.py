@@ -41,7 +41,9 @@ def test_origins_of_short_forecasts_are_neighbours(pred_len):
     assert origin_distances(pred_len, 1) == list(range(1, 25))
 
 
-@pytest.mark.parametrize(("n_series", "n"), [(0, 24), (400, 24), (1000, 10), (90000, 8)])
+@pytest.mark.parametrize(
+    ("n_series", "n"), [(0, 24), (400, 24), (1000, 10), (90000, 8)]
+)
 def test_a_large_panel_is_judged_at_fewer_origins(n_series, n):
     assert len(origin_distances(3, n_series)) == n
 
@@ -61,7 +63,9 @@ def test_steps_whose_truth_is_unknown_are_not_judged():
     forecast = np.array([[[7.0, 99, 5], [9, 5, 5], [13, 5, 5]]])
     ledger = Ledger.of(1, NAMES)
     enter(ledger, [0], forecast, np.array([[5.0, NAN, NAN]]))
-    np.testing.assert_allclose(ledger.errors[0] / ledger.counts[0], [2 / 3, 4 / 3, 8 / 3])
+    np.testing.assert_allclose(
+        ledger.errors[0] / ledger.counts[0], [2 / 3, 4 / 3, 8 / 3]
+    )
     np.testing.assert_allclose(ledger.total, 3**-0.5)
 
 
@@ -95,7 +99,9 @@ def test_who_is_twice_as_good_gets_most(n_series):
 
 
 def test_weights_are_shares():
-    found, panel = entered(np.random.default_rng(0).uniform(1, 2, size=(5, 3))).weights()
+    found, panel = entered(
+        np.random.default_rng(0).uniform(1, 2, size=(5, 3))
+    ).weights()
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(panel.sum(), 1, rtol=1e-6)
     assert panel.shape == (3,)
@@ -104,7 +110,9 @@ def test_weights_are_shares():
 
 
 def test_equal_errors_have_equal_weights():
-    np.testing.assert_allclose(weights([[1.0, 1.0, 1.0], [5.0, 5.0, 5.0]]), 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(
+        weights([[1.0, 1.0, 1.0], [5.0, 5.0, 5.0]]), 1 / 3, rtol=1e-6
+    )
 
 
 def test_more_origins_are_believed_more():
@@ -180,14 +188,24 @@ def test_seasons_that_were_asked_are_judged_by_their_errors():
 
 
 def test_where_nothing_was_judged_only_what_repeats_counts():
-    names = ["last", "mean", "drift", "log theta", "damped + season 4", "ridge 4", "line"]
+    names = [
+        "last",
+        "mean",
+        "drift",
+        "log theta",
+        "damped + season 4",
+        "ridge 4",
+        "line",
+    ]
     found, panel = Ledger.of(2, names).weights()
     for each in (*found, panel):
         np.testing.assert_allclose(each, [1, 0, 0, 0, 0, 0, 0])
 
 
 def test_where_nothing_was_judged_seasons_are_preferred():
-    found = Ledger.of(1, ["last", "season 4", "level + both seasons", "drift"]).weights()[0][0]
+    found = Ledger.of(
+        1, ["last", "season 4", "level + both seasons", "drift"]
+    ).weights()[0][0]
     assert found[1] > 2.7 * found[0]
     assert found[0] > found[2] == found[3] == 0
 
@@ -210,7 +228,9 @@ def test_a_final_forecast_that_goes_farther_than_usual_counts_less():
     """As if its error at one origin more were so much larger."""
     found = compared([1.0, 3.0, -6.0])
     power = 4 * 6**0.5 / (1 + 12)
-    np.testing.assert_allclose(found[0, 0] / found[0, 1:], [1.5**power, 3**power], rtol=0.05)
+    np.testing.assert_allclose(
+        found[0, 0] / found[0, 1:], [1.5**power, 3**power], rtol=0.05
+    )
     np.testing.assert_allclose(found[1], 1 / 3, rtol=1e-6)  # it was not compared
 
 
@@ -227,7 +247,9 @@ def test_a_season_that_was_never_asked_begins_with_no_leap():
         forecast = truth[:, None] + np.array([1.0, 1.0, NAN])[:, None]
         enter(ledger, [0], forecast, truth)
     leap = np.array([6.0, 5, 4, 3, 2, 1])  # on the mean as far as usual
-    ledger.compare_final(np.array([0]), np.stack([leap[::-1], leap, leap])[None], np.zeros(1))
+    ledger.compare_final(
+        np.array([0]), np.stack([leap[::-1], leap, leap])[None], np.zeros(1)
+    )
     allowed = 2 * (12 * 1 + 3.5) / 13
     np.testing.assert_allclose(ledger.excess[0], [0, 0, np.log(6 / allowed)])
 

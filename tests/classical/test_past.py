@@ -28,11 +28,15 @@ def test_the_slope_counts_the_rows_between_the_ends():
 
 
 def test_two_neighbours_have_the_slope_of_their_difference():
-    assert Ends.of(Past(np.array([[5.0, 8.0]]), np.arange(3)[None])).slope.tolist() == [3]
+    assert Ends.of(Past(np.array([[5.0, 8.0]]), np.arange(3)[None])).slope.tolist() == [
+        3
+    ]
 
 
 def test_a_single_row_has_no_slope():
-    assert Ends.of(Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])).slope.tolist() == [0]
+    assert Ends.of(
+        Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])
+    ).slope.tolist() == [0]
 
 
 def test_places_are_those_on_the_wall():

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from skinformer.classical.past import Past
-from skinformer.classical.profiles import around_level, at, last_values, nearest, place_means
+from skinformer.classical.profiles import (
+    around_level,
+    at,
+    last_values,
+    nearest,
+    place_means,
+)
 
 NAN = np.nan
 
@@ -23,7 +29,9 @@ def test_places_are_averaged_over_the_rows_that_are_known():
 
 def test_an_older_season_counts_less():
     past = past_of([4, 0, 4, 6, 16, 6])
-    np.testing.assert_allclose(place_means(past, 2, 0.5), [[(1 + 2 + 16) / 1.75, (3 + 6) / 1.75]])
+    np.testing.assert_allclose(
+        place_means(past, 2, 0.5), [[(1 + 2 + 16) / 1.75, (3 + 6) / 1.75]]
+    )
 
 
 def test_places_follow_the_wall_where_it_jumps():
@@ -37,13 +45,19 @@ def test_the_last_value_of_each_place_stays():
 
 
 def test_a_place_never_observed_has_the_value_of_the_nearest_one():
-    profile = np.array([[1, NAN, 3, NAN, NAN, NAN, 7], [NAN, NAN, NAN, NAN, 6, NAN, NAN]])
+    profile = np.array(
+        [[1, NAN, 3, NAN, NAN, NAN, 7], [NAN, NAN, NAN, NAN, 6, NAN, NAN]]
+    )
     np.testing.assert_array_equal(nearest(profile), [[1, 2, 3, 3, 5, 7, 7], [6] * 7])
 
 
 def test_the_last_place_lies_beside_the_first():
-    np.testing.assert_array_equal(nearest(np.array([[NAN, 2, NAN, NAN, NAN, 9.0]]))[0, 0], 5.5)
-    np.testing.assert_array_equal(nearest(np.array([[NAN, NAN, 2, NAN, NAN, 9.0]]))[0, 0], 9)
+    np.testing.assert_array_equal(
+        nearest(np.array([[NAN, 2, NAN, NAN, NAN, 9.0]]))[0, 0], 5.5
+    )
+    np.testing.assert_array_equal(
+        nearest(np.array([[NAN, NAN, 2, NAN, NAN, 9.0]]))[0, 0], 9
+    )
 
 
 def test_a_whole_profile_stays():
@@ -52,7 +66,9 @@ def test_a_whole_profile_stays():
 
 def test_profiles_are_read_at_each_windows_places():
     profile = np.array([[1, 2, 3], [4, 5, 6]])
-    np.testing.assert_array_equal(at(profile, np.array([[2, 0], [1, 1]])), [[3, 1], [5, 5]])
+    np.testing.assert_array_equal(
+        at(profile, np.array([[2, 0], [1, 1]])), [[3, 1], [5, 5]]
+    )
 
 
 def decomposed(values, season):
@@ -80,7 +96,9 @@ def test_of_a_long_window_the_profile_is_next_to_the_textbooks(season):
 def test_a_profile_around_a_level_has_no_level_of_its_own():
     values = np.random.default_rng(0).normal(50, 9, size=(3, 30)).cumsum(axis=1)
     values[1, 4:9] = NAN
-    np.testing.assert_allclose(around_level(past_of(values), 7, 0.8).mean(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        around_level(past_of(values), 7, 0.8).mean(axis=1), 0, atol=1e-12
+    )
 
 
 def test_a_level_that_moves_slowly_is_no_profile():
@@ -91,7 +109,9 @@ def test_a_level_that_moves_slowly_is_no_profile():
 def test_late_seasons_count_more_around_a_level():
     wave = np.array([2.0, -1.0, -3.0, 2.0])
     turned = past_of(np.concatenate([np.tile(wave, 10), np.tile(-wave, 10)]))
-    even, late = (around_level(turned, 4, decay)[0] @ -wave / (wave @ wave) for decay in (1, 0.8))
+    even, late = (
+        around_level(turned, 4, decay)[0] @ -wave / (wave @ wave) for decay in (1, 0.8)
+    )
     assert abs(even) < 0.1
     assert late > 0.7
 

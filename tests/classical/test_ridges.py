@@ -22,7 +22,11 @@ def panel(slopes, n_rows=60, seed=0):
             away[row] = 0.6 * away[row - 1] + rng.normal()
         out.append(10.0**i * (20 + slope * np.arange(n_rows) + away))
     values = np.concatenate(out)
-    return values, np.arange(len(slopes)) * n_rows, (np.arange(len(slopes)) + 1) * n_rows
+    return (
+        values,
+        np.arange(len(slopes)) * n_rows,
+        (np.arange(len(slopes)) + 1) * n_rows,
+    )
 
 
 def learnt(values, begin, end):
@@ -37,7 +41,9 @@ def test_a_ridge_goes_on_with_the_trend_of_each_series_whatever_its_size():
     shared, past, length = learnt(values, begin, end)
     got = shared.forecast(past, length)
     named = dict(zip(ridge_names(16, 4), got.transpose(1, 0, 2), strict=True))
-    moved = (named["ridge 16 from drift 0.03"][:, -1] - past[:, -1]) / 10.0 ** np.arange(6)
+    moved = (
+        named["ridge 16 from drift 0.03"][:, -1] - past[:, -1]
+    ) / 10.0 ** np.arange(6)
     np.testing.assert_allclose(moved, [9, -9, 6, -6, 9, -9], atol=3)
 
 
@@ -55,7 +61,9 @@ def test_a_window_too_short_for_a_ridge_has_none():
     values, begin, end = panel([1.0, 2.0])
     shared, past, _ = learnt(values, begin, end)
     got = shared.forecast(past, np.array([16, 15]))
-    rows = np.array([int(name.split("ridge ")[1].split()[0]) for name in ridge_names(16, 4)])
+    rows = np.array(
+        [int(name.split("ridge ")[1].split()[0]) for name in ridge_names(16, 4)]
+    )
     np.testing.assert_array_equal(np.isnan(got).all(axis=2), [rows > 16, rows > 15])
     assert (np.isfinite(got).all(axis=2) == ~np.isnan(got).all(axis=2)).all()
 
@@ -93,7 +101,8 @@ def test_means_of_logarithms_lie_above_their_medians_by_the_noise():
     past[1, :7], length = past[1, 7], np.array([16, 9])
     shared = fit_ridges(values, begin, end, **SIZES | {"of_mean": True})
     raised, plain = (
-        replace(shared, of_mean=of_mean).forecast(past, length) for of_mean in (True, False)
+        replace(shared, of_mean=of_mean).forecast(past, length)
+        for of_mean in (True, False)
     )
     n_plain = raised.shape[1] // 2
     np.testing.assert_array_equal(raised[:, :n_plain], plain[:, :n_plain])
@@ -126,7 +135,9 @@ def test_windows_of_garbage_hardly_move_the_shared_maps():
     shared, past, length = learnt(values, begin, end)
     other = fit_ridges(spoilt, begin, end, **SIZES)
     forecasts = [one.forecast(past, length)[:-1] for one in (shared, other)]
-    moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    moved = (
+        np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    )
     assert np.nanmean(moved) < 0.1
     assert np.nanmax(moved) < 1
 
@@ -139,5 +150,7 @@ def test_a_series_that_repeats_itself_exactly_hardly_moves_the_shared_maps():
     shared, past, length = learnt(values, begin, end)
     other = fit_ridges(repeating, begin, end, **SIZES)
     forecasts = [one.forecast(past, length)[:-1] for one in (shared, other)]
-    moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    moved = (
+        np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    )
     assert np.nanmean(moved) < 0.2

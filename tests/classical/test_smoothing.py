@@ -5,7 +5,13 @@ import pytest
 
 from skinformer.classical.smoothing import Grid, Smoothed, line, smooth
 
-CONSTANTS = [(0.3, 0.0, 0.0), (1.0, 0.0, 0.0), (0.5, 0.2, 0.98), (0.7, 0.4, 0.8), (0.2, 0.9, 1.0)]
+CONSTANTS = [
+    (0.3, 0.0, 0.0),
+    (1.0, 0.0, 0.0),
+    (0.5, 0.2, 0.98),
+    (0.7, 0.4, 0.8),
+    (0.2, 0.9, 1.0),
+]
 NAN = np.nan
 
 
@@ -29,7 +35,9 @@ def component_form(values, alpha, beta, phi):
 def test_states_equal_the_component_form(constants):
     """Error form and component form are the same map."""
     values = np.random.default_rng(0).normal(size=(6, 20)).cumsum(axis=1)
-    values[1, :7] = values[2, 5:9] = values[3, -4:] = values[4, 1:] = values[5, :16] = NAN
+    values[1, :7] = values[2, 5:9] = values[3, -4:] = values[4, 1:] = values[5, :16] = (
+        NAN
+    )
     found = smooth(values, Grid.of(*CONSTANTS))
     g = CONSTANTS.index(constants)
     ours = np.stack([found.level[:, g], found.trend[:, g], found.missed[:, g]], axis=1)
@@ -41,7 +49,9 @@ def test_states_equal_the_component_form(constants):
 def test_rows_in_front_that_nobody_knows_change_nothing():
     values = np.random.default_rng(0).normal(size=(2, 12))
     alone, behind = (
-        smooth(np.pad(values, ((0, 0), (n, 0)), constant_values=NAN), Grid.of(*CONSTANTS))
+        smooth(
+            np.pad(values, ((0, 0), (n, 0)), constant_values=NAN), Grid.of(*CONSTANTS)
+        )
         for n in (0, 50)
     )
     for one, two in zip(alone, behind, strict=True):
@@ -62,7 +72,9 @@ def test_likely_constants_are_those_that_miss_little():
     )
     share = 1.1 ** np.array([5.0, 60.0])
     expected = (7 * share + 3) / (share + 1)
-    np.testing.assert_allclose(states.likely(np.array([[7.0, 3.0]] * 2)), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        states.likely(np.array([[7.0, 3.0]] * 2)), expected, rtol=1e-6
+    )
 
 
 def test_constants_that_never_miss_count_alike():

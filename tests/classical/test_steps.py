@@ -12,11 +12,15 @@ WEEK = np.array([3.0, -1, 0, 2, -4, 1, -1])
 def moved(rows, season=7):
     """Take the step off one window."""
     rows = np.asarray(rows, dtype=float)
-    return without_step(Past(rows[None], np.arange(len(rows) + 1)[None]), season).values[0]
+    return without_step(
+        Past(rows[None], np.arange(len(rows) + 1)[None]), season
+    ).values[0]
 
 
 def weeks(n_rows, *, seed=0, noise=0.5):
-    return np.resize(WEEK, n_rows) + noise * np.random.default_rng(seed).normal(size=n_rows)
+    return np.resize(WEEK, n_rows) + noise * np.random.default_rng(seed).normal(
+        size=n_rows
+    )
 
 
 @pytest.mark.parametrize("height", [40, -40])

@@ -38,7 +38,9 @@ def wave(n, seed=0):
 def fitted(values):
     """Give judges of the rows after some values, and the history."""
     rows, usual, _ = find_outliers(table(values), targets=True)
-    scaler = fit_scaler(rows.columns, rows.first_row[:-1], rows.first_row[1:], static=[])
+    scaler = fit_scaler(
+        rows.columns, rows.first_row[:-1], rows.first_row[1:], static=[]
+    )
     return usual, build_timeline(rows, scaler, fill_covariates=True), scaler
 
 
@@ -58,12 +60,17 @@ def test_wild_values_are_found(factor, rows):
 
 
 def kelvins(n, seed=0):
-    return 280 + 12 * np.sin(np.arange(n) / 30) + 3 * np.random.default_rng(seed).normal(size=n)
+    return (
+        280
+        + 12 * np.sin(np.arange(n) / 30)
+        + 3 * np.random.default_rng(seed).normal(size=n)
+    )
 
 
 @pytest.mark.parametrize("n", [200, 1000])
 @pytest.mark.parametrize(
-    "rows", [[50], range(50, 56), [*range(50, 54), *range(100, 106)], [50, 52, 57, 58, 63]]
+    "rows",
+    [[50], range(50, 56), [*range(50, 54), *range(100, 106)], [50, 52, 57, 58, 63]],
 )
 def test_zeros_of_a_lost_sensor_are_found(rows, n):
     """It says 0 for hours, and no temperature is 0 K: more rows than may be outliers one by one."""
@@ -84,12 +91,16 @@ def zeros_at(rows, values):
     "values",
     [
         zeros_at(np.arange(24, 1000, 168), kelvins(1000)),  # stops of every week
-        zeros_at(np.flatnonzero(np.arange(120) % 5 > 2), kelvins(120)),  # two days of five
+        zeros_at(
+            np.flatnonzero(np.arange(120) % 5 > 2), kelvins(120)
+        ),  # two days of five
         zeros_at(np.arange(400, 424), kelvins(1000)),  # a day
         zeros_at(np.arange(990, 1000), kelvins(1000)),  # to the end
         zeros_at(np.arange(400, 406), 1 + np.arange(1000.0) % 2),  # counts
         zeros_at(np.arange(400, 406), np.ones(1000)),  # a flag
-        zeros_at(np.arange(400, 406), 10 * wave(1000) - 600),  # a load that falls by half and more
+        zeros_at(
+            np.arange(400, 406), 10 * wave(1000) - 600
+        ),  # a load that falls by half and more
     ],
     ids=["weekly", "closed", "a day", "to the end", "counts", "flag", "load"],
 )
@@ -104,11 +115,19 @@ def test_what_is_usual_is_what_a_value_lies_beyond():
     usual, history, _ = fitted(values[:1008])
     noon = 1008 + 12
     assert noon % 24 == 12
-    for value, is_outlier in ((4, True), (120, False), (1000, True), (0, True), (-20, True)):
+    for value, is_outlier in (
+        (4, True),
+        (120, False),
+        (1000, True),
+        (0, True),
+        (-20, True),
+    ):
         rows = later(np.append(values[1008:noon], value), 1008)
         for outlier in usual.clean(rows, history)[2]:
             assert not outlier.low <= value <= outlier.high
-            assert values[:noon].min() <= outlier.low < outlier.high <= values[:noon].max()
+            assert (
+                values[:noon].min() <= outlier.low < outlier.high <= values[:noon].max()
+            )
         assert bool(usual.clean(rows, history)[2]) == is_outlier
 
 
@@ -119,7 +138,9 @@ def test_what_is_rare_has_the_sign_that_it_had(sign):
     rain = sign * np.where(rng.random(1000) < 0.08, rng.gamma(0.5, 4, size=1000), 0.0)
     bounds = sorted([0.0, sign * np.abs(rain[:900]).max()])
     usual, history, _ = fitted(rain[:900])
-    (outlier,) = usual.clean(later(np.append(rain[900:910], sign * 9831.3), 900), history)[2]
+    (outlier,) = usual.clean(
+        later(np.append(rain[900:910], sign * 9831.3), 900), history
+    )[2]
     np.testing.assert_allclose([outlier.low, outlier.high], bounds)
     rain[500] = sign * 9831.3
     (outlier,) = find_outliers(table(rain[:900]), targets=True)[2]
@@ -149,7 +170,9 @@ def test_many_wild_values_do_not_hide_one_another():
     assert rows_of(find_outliers(table(values), targets=True)[2]) == [100, 2000, 3000]
     values = wave(300)
     values[250:280] = 1e8 * np.random.default_rng(1).normal(size=30)
-    assert rows_of(find_outliers(table(values), targets=True)[2]) == list(range(250, 280))
+    assert rows_of(find_outliers(table(values), targets=True)[2]) == list(
+        range(250, 280)
+    )
 
 
 def test_crowds_are_no_outliers():
@@ -178,12 +201,16 @@ def test_crowds_are_no_outliers():
 def test_public_panels_hold_few(name, freq, n_fit, n_later):
     """As docs/robustness.md counts them: of all rows, and of the last 30 % after the others."""
     rows = pd.read_csv(PANELS / f"{name}.csv.gz")
-    series = [each.to_numpy(float) for _, each in rows.groupby("series", sort=False)["y"]]
+    series = [
+        each.to_numpy(float) for _, each in rows.groupby("series", sort=False)["y"]
+    ]
     assert len(find_outliers(table(*series, freq=freq), targets=True)[2]) <= n_fit
     n = np.array([max(int(0.7 * len(values)), 2) for values in series])
     head = table(*(values[:m] for values, m in zip(series, n, strict=True)), freq=freq)
     head, usual, _ = find_outliers(head, targets=True)
-    scaler = fit_scaler(head.columns, head.first_row[:-1], head.first_row[1:], static=[])
+    scaler = fit_scaler(
+        head.columns, head.first_row[:-1], head.first_row[1:], static=[]
+    )
     tail = table(*(values[m:] for values, m in zip(series, n, strict=True)), freq=freq)
     tail = replace(tail, steps=tail.steps + n[tail.series])
     history = build_timeline(head, scaler, fill_covariates=True)
@@ -201,15 +228,31 @@ def spikes():
     [
         (spikes(), 1500),  # a price of 3,000 for an hour
         (np.repeat([0.0, 1.0], [2400, 1]), 100),  # a valve that opens once
-        (np.tile([0.0, 0, 0, 0, 0, 1, 0, 0, 2, 0], 8) + np.eye(1, 80, 67)[0] * 30, 40),  # sales
+        (
+            np.tile([0.0, 0, 0, 0, 0, 1, 0, 0, 2, 0], 8) + np.eye(1, 80, 67)[0] * 30,
+            40,
+        ),  # sales
         (np.exp(np.arange(200) / 10), 100),  # growth by a factor of e in ten rows
         (np.append(wave(200), wave(100) * 40), 50),  # a step
-        (np.append(wave(295), wave(5) * 1000), 0),  # another unit for the last five rows
+        (
+            np.append(wave(295), wave(5) * 1000),
+            0,
+        ),  # another unit for the last five rows
         (np.append(wave(200), wave(7) + 500), 3),  # a week of a first wave
         (np.random.default_rng(0).standard_t(2, size=300), 100),
         (np.arange(9) == 4.0, 4),
     ],
-    ids=["price", "valve", "rare", "growth", "step", "unit", "wave", "heavy splits", "few"],
+    ids=[
+        "price",
+        "valve",
+        "rare",
+        "growth",
+        "step",
+        "unit",
+        "wave",
+        "heavy splits",
+        "few",
+    ],
 )
 def test_what_may_be_right_is_believed(values, n_later):
     """A forecaster that forgets what it does not like is worse than a typing error."""
@@ -244,7 +287,9 @@ def quiet_nights(n, seed=0):
     return mean * np.exp(0.1 * rng.normal(size=n)) + 2
 
 
-@pytest.mark.parametrize(("hour", "value"), [(1, 120.0), (12, 4.0), (12, 0.0), (6, -20.0)])
+@pytest.mark.parametrize(
+    ("hour", "value"), [(1, 120.0), (12, 4.0), (12, 0.0), (6, -20.0)]
+)
 def test_what_is_usual_at_another_hour_is_an_outlier_at_its_own(hour, value):
     """The last row before a forecast counts most."""
     values = quiet_nights(1100)
@@ -320,7 +365,15 @@ def test_what_grows_or_begins_is_in_one_unit():
     sales = np.where(np.arange(400) % 50 == 0, 500.0, 0.0)
     odd = quiet_nights(400) * np.where(np.arange(400) < 200, 1, 3000)  # no power of ten
     prices = np.repeat([1234.0, 1.5], [200, 200])
-    for values in (quiet_nights(400), launch, growth, sales, odd, prices, quiet_nights(400) - 100):
+    for values in (
+        quiet_nights(400),
+        launch,
+        growth,
+        sales,
+        odd,
+        prices,
+        quiet_nights(400) - 100,
+    ):
         rows = table(values)
         same, changes = in_last_unit(rows, targets=True)
         assert same is rows
@@ -347,7 +400,9 @@ def test_judgements_depend_on_earlier_rows_alone():
     whole = usual.clean(given, history)[0].outliers[:, 0]
     for stop in range(1, 100):
         part = usual.clean(given.take(slice(stop)), history)[0].outliers
-        np.testing.assert_array_equal(np.zeros(stop) if part is None else part[:, 0], whole[:stop])
+        np.testing.assert_array_equal(
+            np.zeros(stop) if part is None else part[:, 0], whole[:stop]
+        )
     order = np.random.default_rng(0).permutation(100)
     mixed = usual.clean(given.take(order), history)[0].outliers[:, 0]
     np.testing.assert_array_equal(mixed, whole[order])
@@ -382,7 +437,9 @@ def test_what_is_rare_in_a_series_is_usual_in_its_panel():
     quiet[60] = 200.0
     assert not find_outliers(table(wave(100), quiet, wave(100, 1)), targets=True)[2]
     quiet[60] = 2e6
-    assert rows_of(find_outliers(table(wave(100), quiet, wave(100, 1)), targets=True)[2]) == [160]
+    assert rows_of(
+        find_outliers(table(wave(100), quiet, wave(100, 1)), targets=True)[2]
+    ) == [160]
 
 
 def test_an_outlier_of_the_fit_leaves_no_hole():
@@ -411,7 +468,9 @@ def plausible(kind, rng, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["counts", "few", "lognormal", "promotions", "Christmas"])
+@pytest.mark.parametrize(
+    "kind", ["counts", "few", "lognormal", "promotions", "Christmas"]
+)
 def test_short_tables_of_sales_are_believed(kind):
     """A peak that was seen once, as at Christmas, and a promotion after the fit are no errors."""
     wrong = 0
@@ -430,7 +489,9 @@ def test_short_tables_of_sales_are_believed(kind):
 def test_lost_decimal_points_of_short_tables_are_found(n, factor):
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        values = rng.poisson(60.0 * (1 + 0.2 * np.sin(np.arange(n) * 2 * np.pi / 7))).astype(float)
+        values = rng.poisson(
+            60.0 * (1 + 0.2 * np.sin(np.arange(n) * 2 * np.pi / 7))
+        ).astype(float)
         at = int(rng.integers(n))
         values[at] *= factor
         assert rows_of(find_outliers(table(values), targets=True)[2]) == [at]

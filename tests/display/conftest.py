@@ -30,9 +30,9 @@ def hours():
 
 @pytest.fixture(scope="session")
 def fitted(hours):
-    return InformerRegressor(members=["classical", "ridges", "network"], max_iter=3, **SMALL).fit(
-        hours[:300]
-    )
+    return InformerRegressor(
+        members=["classical", "ridges", "network"], max_iter=3, **SMALL
+    ).fit(hours[:300])
 
 
 @pytest.fixture

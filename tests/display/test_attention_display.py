@@ -13,13 +13,22 @@ from skinformer import Attention, InformerRegressor
 from skinformer.display import AttentionDisplay
 from skinformer.evaluation import AttentionMap, attention_maps
 
-SIZES = {"seq_len": 24, "pred_len": 6, "patch_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+SIZES = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "patch_len": 2,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+}
 
 
 @pytest.fixture(scope="module")
 def maps(hours):
     attention = Attention(encoder="probsparse", factor=1)
-    model = InformerRegressor(members=["network"], random_state=0, attention=attention, **SIZES)
+    model = InformerRegressor(
+        members=["network"], random_state=0, attention=attention, **SIZES
+    )
     return attention_maps(model.fit(hours[:300]), hours[300:312])
 
 
@@ -58,7 +67,11 @@ def test_queries_that_are_not_selected_are_hatched(maps):
     display = AttentionDisplay.from_maps(maps)
     ax = display.axes_[1]
     each = find(maps, "encoder")
-    hatched = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
+    hatched = [
+        patch
+        for patch in ax.patches
+        if isinstance(patch, Rectangle) and patch.get_hatch()
+    ]
     left_out = np.flatnonzero(~each.selected[1])
     assert len(hatched) == len(left_out) == 10
     tops = date2num(each.query_times["first"].iloc[left_out])
@@ -73,7 +86,9 @@ def test_keys_that_may_not_be_seen_are_left_out(maps, pyplot):
     """Their weight of zero is no choice, in any style."""
     for style in ("default", "dark_background"):
         with pyplot.style.context(style):
-            display = AttentionDisplay.from_maps(maps, where="decoder", origin=maps[-1].origin)
+            display = AttentionDisplay.from_maps(
+                maps, where="decoder", origin=maps[-1].origin
+            )
         ax, each = display.ax_, find(maps, "decoder")
         mesh = ax.collections[0]
         np.testing.assert_array_equal(mesh.get_array().mask, ~each.visible)
@@ -104,7 +119,9 @@ def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
 def test_one_head_and_eight(n_heads, hours):
     """Eight take two rows."""
     sizes = SIZES | {"n_heads": n_heads}
-    model = InformerRegressor(members=["network"], random_state=0, **sizes).fit(hours.to_numpy())
+    model = InformerRegressor(members=["network"], random_state=0, **sizes).fit(
+        hours.to_numpy()
+    )
     display = AttentionDisplay.from_estimator(model)
     assert len(display.axes_) == n_heads
     rows = {round(ax.get_position().y0, 3) for ax in display.axes_}
@@ -122,7 +139,9 @@ def test_what_cannot_be_drawn_is_refused(maps):
     with pytest.raises(ValueError, match=re.escape(text)):
         AttentionDisplay.from_maps(maps, origin=7)
     display = AttentionDisplay.from_maps(maps)
-    with pytest.raises(ValueError, match=r"^ax holds 1 axes, and 2 are drawn on: pass one each"):
+    with pytest.raises(
+        ValueError, match=r"^ax holds 1 axes, and 2 are drawn on: pass one each"
+    ):
         display.plot(ax=display.ax_)
     with pytest.raises(ValueError, match="maps must be what attention_maps gives"):
         AttentionDisplay.from_maps([])

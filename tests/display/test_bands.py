@@ -55,12 +55,16 @@ def test_a_level_between_is_a_line_with_its_name(actual, texts):
         actual, actual, quantiles, levels=[0.1, 0.5, 0.9], name="model"
     )
     assert texts(display.ax_) == ["actual", "model", "80 % of cases", "median"]
-    one = ForecastDisplay.from_predictions(actual, actual, quantiles[:, 2:], levels=[0.9])
+    one = ForecastDisplay.from_predictions(
+        actual, actual, quantiles[:, 2:], levels=[0.9]
+    )
     assert texts(one.ax_)[-1] == "90 % lie below"
     np.testing.assert_array_equal(one.ax_.lines[-1].get_ydata(), actual + 1)
 
 
-@pytest.mark.parametrize("names", [[0.1, 0.9], ["q0.1", "q0.9"], ["load_0.1", "load_0.9"]])
+@pytest.mark.parametrize(
+    "names", [[0.1, 0.9], ["q0.1", "q0.9"], ["load_0.1", "load_0.9"]]
+)
 def test_a_frame_tells_its_levels_by_its_columns(actual, names):
     """What `backtest` and `forecast` give is drawn as it is, at its own times."""
     later = actual[:5].set_axis(pd.date_range("2024-01-31", periods=5, freq="D"))
@@ -80,7 +84,9 @@ def test_bands_have_the_holes_of_their_times(actual):
 
 def test_from_estimator_draws_the_quantiles_of_the_backtest(fitted, hours):
     """The picture and the table must come from the same forecasts."""
-    display = ForecastDisplay.from_estimator(fitted, hours[300:], coverage=[0.5, 0.9], unit="MW")
+    display = ForecastDisplay.from_estimator(
+        fitted, hours[300:], coverage=[0.5, 0.9], unit="MW"
+    )
     table = backtest(fitted, hours[300:], levels=[0.05, 0.25, 0.75, 0.95])
     np.testing.assert_allclose(display.quantiles[0.05], table["q0.05"])
     np.testing.assert_allclose(display.quantiles[0.75], table["q0.75"])
@@ -95,7 +101,9 @@ def test_dark_styles_have_light_lines_and_bands_of_their_ground(actual, pyplot):
     brightness = {}
     for style in ("default", "dark_background"):
         with pyplot.style.context(style):
-            display = ForecastDisplay(actual, actual, pd.DataFrame({0.1: actual, 0.9: actual}))
+            display = ForecastDisplay(
+                actual, actual, pd.DataFrame({0.1: actual, 0.9: actual})
+            )
             display.plot()
         line = display.actual_line_.get_color()
         legend = display.ax_.get_legend().get_texts()[0].get_color()

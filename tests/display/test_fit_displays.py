@@ -61,7 +61,9 @@ def test_trust_is_told(fitted):
 
 def test_without_held_out_rows_there_is_one_loss(hours):
     """A line of NaN would be a name in the legend, and nothing else."""
-    model = InformerRegressor(members=["network"], early_stopping=False, max_iter=2, **SMALL)
+    model = InformerRegressor(
+        members=["network"], early_stopping=False, max_iter=2, **SMALL
+    )
     display = TrainingDisplay.from_estimator(model.fit(hours[:100]))
     assert [line.get_label() for line in display.lines_] == ["training"]
     assert display.ax_.get_xlabel() == "epoch; dashed: 2, of the lowest loss"
@@ -101,7 +103,9 @@ def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
     assert trees.max() > 0.1
     np.testing.assert_allclose(display.weights["DecisionTreeRegressor"], trees)
     mean = display.weights["DecisionTreeRegressor"].mean()
-    assert mean == pytest.approx(with_trees.base_blend_["DecisionTreeRegressor"], abs=1e-4)
+    assert mean == pytest.approx(
+        with_trees.base_blend_["DecisionTreeRegressor"], abs=1e-4
+    )
     first = next(iter(display.weights))
     area = display.ax_.collections[0].get_paths()[0].vertices
     top = [area[area[:, 0] == step, 1].max() for step in range(1, 7)]
@@ -129,7 +133,9 @@ def test_shares_by_series_are_bars_of_their_names(short_panel):
 
 def test_many_series_have_no_names(pyplot):
     """A thousand names are a black column."""
-    shares = pd.DataFrame({"ridges": 0.25, "trees": 0.75}, index=[f"s{i}" for i in range(99)])
+    shares = pd.DataFrame(
+        {"ridges": 0.25, "trees": 0.75}, index=[f"s{i}" for i in range(99)]
+    )
     display = WeightsDisplay(shares).plot()
     assert display.ax_.get_yticklabels() == []
     assert display.ax_.patches[99].get_x() == 0.25
@@ -140,7 +146,9 @@ def test_the_network_alone_says_all(hours):
     model = InformerRegressor(members=["network"], max_iter=1, **SMALL).fit(hours[:100])
     for by in ("ahead", "series"):
         assert WeightsDisplay.from_estimator(model, by=by).weights.to_numpy().min() == 1
-    with pytest.raises(ValueError, match=r"^by='x' must be one of \['ahead', 'series'\]"):
+    with pytest.raises(
+        ValueError, match=r"^by='x' must be one of \['ahead', 'series'\]"
+    ):
         WeightsDisplay.from_estimator(model, by="x")
 
 
@@ -157,5 +165,7 @@ def test_the_network_alone_says_all(hours):
 def test_without_matplotlib_each_says_what_to_install(result, draw, monkeypatch):
     """It is an extra, and the name is that of the picture."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"^\w+Display draws .* pip install 'skinformer\[plot\]'"):
+    with pytest.raises(
+        ImportError, match=r"^\w+Display draws .* pip install 'skinformer\[plot\]'"
+    ):
         draw(result)

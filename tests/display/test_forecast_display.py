@@ -74,7 +74,9 @@ def test_ticks_show_local_time(pyplot):
 )
 def test_other_indexes_are_drawn(index):
     """Whatever an estimator takes as time."""
-    display = ForecastDisplay.from_predictions(pd.Series([1.0, 2.0, 3.0], index=index), np.ones(3))
+    display = ForecastDisplay.from_predictions(
+        pd.Series([1.0, 2.0, 3.0], index=index), np.ones(3)
+    )
     display.figure_.canvas.draw()
     assert display.ax_.get_xlabel() == "time"
     assert display.ax_.get_ylabel() == "value"
@@ -98,7 +100,9 @@ def test_from_estimator_draws_the_target_asked_for(actual):
     """One line a target would be unreadable; the first is the default."""
     frame = pd.DataFrame({"a": actual, "b": actual + 100})
     model = SeasonalNaive(target=["a", "b"]).fit(frame[:20])
-    display = ForecastDisplay.from_estimator(model, frame[20:], frame[20:], target="b", horizon=5)
+    display = ForecastDisplay.from_estimator(
+        model, frame[20:], frame[20:], target="b", horizon=5
+    )
     np.testing.assert_array_equal(display.actual_line_.get_ydata(), frame["b"][20:])
 
 
@@ -113,7 +117,9 @@ def test_a_target_that_is_not_forecast_is_refused():
     """An empty picture says nothing."""
     hours = pd.date_range("2024-01-01", periods=60, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=hours)
-    model = InformerRegressor(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1).fit(df[:50])
+    model = InformerRegressor(
+        seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1
+    ).fit(df[:50])
     with pytest.raises(ValueError, match=r"^target='nope' must be one of \['load'\]"):
         ForecastDisplay.from_estimator(model, df[50:], target="nope")
 
@@ -124,7 +130,9 @@ def test_a_panel_is_drawn_one_series_at_a_time():
     df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=hours)
     panel = pd.concat({"a": df, "b": df + 9})
     before = panel.groupby(level=0).head(50)
-    model = InformerRegressor(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1).fit(before)
+    model = InformerRegressor(
+        seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1
+    ).fit(before)
     later = panel.drop(before.index)
     with pytest.raises(ValueError, match=r"^actual of shape \(20, 1\) is no line"):
         ForecastDisplay.from_estimator(model, later)
@@ -163,7 +171,9 @@ def test_a_point_alone_is_marked(actual):
     assert display.actual_line_.get_marker() == ""
 
 
-@pytest.mark.parametrize("kind", ["frame", "column", "list", "NA", "read-only", "polars"])
+@pytest.mark.parametrize(
+    "kind", ["frame", "column", "list", "NA", "read-only", "polars"]
+)
 def test_what_holds_one_column_is_a_line(actual, kind):
     """Whatever predict and forecast give, or a file holds."""
     pl = pytest.importorskip("polars")
@@ -211,16 +221,22 @@ def test_lines_that_cannot_be_drawn_say_why(actual, change, error, message):
 def test_overlapping_forecasts_are_refused(actual):
     """They were drawn as one line that goes back in time."""
     model = SeasonalNaive().fit(actual.to_frame())
-    message = "is no line over time. Pass one column of one series, and of a backtest one"
+    message = (
+        "is no line over time. Pass one column of one series, and of a backtest one"
+    )
     with pytest.raises(ValueError, match=message):
-        ForecastDisplay.from_estimator(model, actual.to_frame(), actual, horizon=4, step=1)
+        ForecastDisplay.from_estimator(
+            model, actual.to_frame(), actual, horizon=4, step=1
+        )
 
 
 @pytest.fixture(scope="module")
 def two_by_two():
     """Two series of two targets, each at a level of its own."""
     days = pd.date_range("2024-01-01", periods=90, freq="D", name="day")
-    wave = np.sin(np.arange(90) * 2 * np.pi / 7) + np.random.default_rng(0).normal(0, 0.1, 90)
+    wave = np.sin(np.arange(90) * 2 * np.pi / 7) + np.random.default_rng(0).normal(
+        0, 0.1, 90
+    )
     south = pd.DataFrame({"sold": 10 + wave, "returned": 100 + wave}, index=days)
     panel = pd.concat({"south": south, "north": 1000 + south}, names=["shop", "day"])
     sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
@@ -229,7 +245,9 @@ def two_by_two():
 
 @pytest.mark.parametrize("shop", [None, "north", "south"])
 @pytest.mark.parametrize("target", [None, "sold", "returned"])
-def test_the_history_and_what_follows_are_of_the_one_that_was_asked_for(two_by_two, shop, target):
+def test_the_history_and_what_follows_are_of_the_one_that_was_asked_for(
+    two_by_two, shop, target
+):
     panel, model = two_by_two
     display = model.plot(series=shop, target=target, history=20)
     shop, target = shop or model.series_[0], target or "sold"
@@ -243,17 +261,23 @@ def test_the_history_and_what_follows_are_of_the_one_that_was_asked_for(two_by_t
     assert len(display.bands_) == 1
 
 
-@pytest.mark.parametrize("names", [[("a", 1), ("b", 2)], [False, True]], ids=["tuples", "booleans"])
+@pytest.mark.parametrize(
+    "names", [[("a", 1), ("b", 2)], [False, True]], ids=["tuples", "booleans"]
+)
 def test_series_are_drawn_whatever_names_them(names):
     """To pandas' loc a tuple names two levels, and booleans are a mask."""
     days, wave = pd.date_range("2024-01-01", periods=60), np.sin(np.arange(60.0))
-    labels = pd.Index(np.array([*names, None], dtype=object)[:-1].repeat(60), tupleize_cols=False)
+    labels = pd.Index(
+        np.array([*names, None], dtype=object)[:-1].repeat(60), tupleize_cols=False
+    )
     index = pd.MultiIndex.from_arrays([labels, days.append(days)])
     panel = pd.DataFrame({"sold": np.append(wave, 100 + wave)}, index=index)
     model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"]).fit(panel)
     for i, name in enumerate(names):
         display = model.plot(series=name, coverage=None)
-        np.testing.assert_allclose(display.forecast, model.forecast()["sold"][7 * i :][:7])
+        np.testing.assert_allclose(
+            display.forecast, model.forecast()["sold"][7 * i :][:7]
+        )
         assert display.ax_.get_ylabel() == f"sold of {name}"
 
 
@@ -270,7 +294,12 @@ def test_the_history_is_three_times_as_long_as_the_forecast(two_by_two):
 def test_what_is_known_of_the_future_is_passed_on(two_by_two):
     panel, _ = two_by_two
     one = panel.loc["south"].assign(price=np.arange(90) % 5.0)
-    settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "known_future": ["price"]}
+    settings = {
+        "seq_len": 14,
+        "pred_len": 7,
+        "members": ["ridges"],
+        "known_future": ["price"],
+    }
     model = InformerRegressor("sold", **settings).fit(one)
     ahead = model.make_future_frame(3).assign(price=2.0)
     drawn = model.plot(ahead, coverage=None)
@@ -288,7 +317,9 @@ def test_later_history_is_drawn_up_to_the_forecast(two_by_two, shop):
     ahead = model.make_future_frame(15).loc[[shop]].tail(5)
     for X in (later, pd.concat([later, ahead]), panel.groupby(level=0).head(80)[::-1]):
         drawn = model.plot(X, series=shop, target="returned", history=20, coverage=None)
-        np.testing.assert_allclose(drawn.actual, panel.loc[shop, "returned"].iloc[60:80])
+        np.testing.assert_allclose(
+            drawn.actual, panel.loc[shop, "returned"].iloc[60:80]
+        )
         assert drawn.actual.index[-1] + pd.Timedelta(days=1) == drawn.forecast.index[0]
 
 
@@ -307,7 +338,9 @@ def test_rows_far_after_the_history_are_drawn_too(two_by_two):
 def test_rows_that_end_before_the_history_are_refused(two_by_two):
     """Silently it drew a forecast of other rows."""
     panel, model = two_by_two
-    with pytest.raises(ValueError, match=r"^X ends at 2024-02-19 .*, before the history does"):
+    with pytest.raises(
+        ValueError, match=r"^X ends at 2024-02-19 .*, before the history does"
+    ):
         model.plot(panel.groupby(level=0).head(50), coverage=None)
     model.plot(panel, coverage=None)
 
@@ -318,7 +351,9 @@ def test_without_ranges_there_is_no_band(monkeypatch):
     df = pd.DataFrame({"load": np.arange(24) % 7.0}, index=days)
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
     model = InformerRegressor(**settings).fit(df)
-    monkeypatch.setattr(InformerRegressor, "intervals_", None)  # as of windows without a truth
+    monkeypatch.setattr(
+        InformerRegressor, "intervals_", None
+    )  # as of windows without a truth
     assert model.plot().bands_ == []
 
 
@@ -346,7 +381,9 @@ def test_a_column_of_two_levels_is_drawn():
 
 @pytest.mark.parametrize("history", [0, -5, 2.5, "7D"])
 def test_a_history_is_a_number_of_rows(two_by_two, history):
-    with pytest.raises(ValueError, match=re.escape(f"history={history!r} must be a whole number")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"history={history!r} must be a whole number")
+    ):
         two_by_two[1].plot(history=history)
 
 

@@ -15,7 +15,9 @@ def legend_is_inside(display):
     """Say whether all texts of the legend lie on the figure."""
     display.figure_.canvas.draw()
     box, page = display.ax_.get_legend().get_window_extent(), display.figure_.bbox
-    return box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.width and box.y1 <= page.height
+    return (
+        box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.width and box.y1 <= page.height
+    )
 
 
 @pytest.mark.parametrize("score", ["mae", "rmse", "bias", "pinball", "width"])
@@ -33,7 +35,9 @@ def test_axes_say_what_is_measured_in_what(result):
     """A number without a unit is a rumour."""
     display = ErrorDisplay.from_predictions(result, unit="MW")
     assert display.ax_.get_xlabel() == "steps ahead"
-    assert " ".join(display.ax_.get_ylabel().split()) == "mean absolute error of load (MW)"
+    assert (
+        " ".join(display.ax_.get_ylabel().split()) == "mean absolute error of load (MW)"
+    )
     assert display.ax_.get_ylim()[0] <= 0
 
 
@@ -52,7 +56,9 @@ def test_eight_series_have_a_line_and_a_name_each(result, texts):
     """Legible: no two lines are alike, and the legend is neither cut off nor over the lines."""
     names = [f"{number} Long Street Name" for number in range(8)]
     panel = pd.concat([result.assign(series=name) for name in names])
-    display = ErrorDisplay.from_predictions(dict(list(panel.groupby("series"))), by="hour")
+    display = ErrorDisplay.from_predictions(
+        dict(list(panel.groupby("series"))), by="hour"
+    )
     assert texts(display.ax_) == names
     looks = {(line.get_color(), line.get_marker()) for line in display.lines_}
     assert len(looks) == 8
@@ -63,7 +69,9 @@ def test_eight_series_have_a_line_and_a_name_each(result, texts):
 
 def test_names_are_below_one_another(result):
     """Streets on a horizontal axis overlap."""
-    panel = pd.concat([result.assign(series="b"), result.assign(series="a", forecast=1.0)])
+    panel = pd.concat(
+        [result.assign(series="b"), result.assign(series="a", forecast=1.0)]
+    )
     display = ErrorDisplay.from_predictions(panel, by="series", unit="MW")
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["a", "b"]
     np.testing.assert_array_equal(display.lines_[0].get_xdata(), [1, 6.5])
@@ -90,7 +98,9 @@ def test_errors_of_an_estimator_are_those_of_its_backtest(hours, pyplot):
     """One call for both, on the axes that are given."""
     naive = SeasonalNaive(24, target=["load"]).fit(hours[:300])
     _, ax = pyplot.subplots()
-    display = ErrorDisplay.from_estimator(naive, hours[300:], hours[300:], horizon=6, ax=ax)
+    display = ErrorDisplay.from_estimator(
+        naive, hours[300:], hours[300:], horizon=6, ax=ax
+    )
     expected = summary(backtest(naive, hours[300:], hours[300:], horizon=6))["mae"]
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), expected)
     assert display.ax_ is ax
@@ -107,7 +117,9 @@ def test_coverage_is_counted(result):
 def test_unknown_truths_are_not_counted(result):
     """A sensor that is broken is no forecast that failed."""
     result.loc[result["ahead"] > 6, "actual"] = np.nan
-    assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [1.0]
+    assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [
+        1.0
+    ]
 
 
 def test_coverage_by_step_is_drawn_beside_what_was_requested(result):
@@ -138,7 +150,9 @@ def test_several_results_are_drawn_by_their_widest_interval(result, texts):
 
 
 def test_coverage_of_an_estimator_is_that_of_its_intervals(fitted, hours):
-    display = CoverageDisplay.from_estimator(fitted, hours[300:], coverage=[0.5, 0.8, 0.9])
+    display = CoverageDisplay.from_estimator(
+        fitted, hours[300:], coverage=[0.5, 0.8, 0.9]
+    )
     assert display.lines_[0].get_xdata().tolist() == [0.5, 0.8, 0.9]
     interval = fitted.predict_interval(hours[300:], coverage=0.8)
     expected = interval_coverage(hours["load"][300:], interval)
@@ -155,7 +169,9 @@ def test_legends_of_narrow_axes_are_not_cut_off(result):
 def test_a_legend_for_which_there_is_no_room_above_stands_beside(result, pyplot):
     """Above axes that are as narrow as one name, eight rows were higher than the axes."""
     _, ax = pyplot.subplots(figsize=(4, 4), layout="constrained")
-    results = {f"{number} A Very Long Name of a Street Indeed": result for number in range(8)}
+    results = {
+        f"{number} A Very Long Name of a Street Indeed": result for number in range(8)
+    }
     display = ErrorDisplay.from_predictions(results, ax=ax)
     display.figure_.canvas.draw()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
@@ -184,7 +200,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("display", "change", "options", "message"), BAD)
-def test_results_that_cannot_be_drawn_say_why(result, display, change, options, message):
+def test_results_that_cannot_be_drawn_say_why(
+    result, display, change, options, message
+):
     """An empty picture, or one of nothing, says nothing."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         display.from_predictions(change(result), **options)
@@ -194,7 +212,9 @@ def test_results_that_cannot_be_drawn_say_why(result, display, change, options, 
 def test_a_truth_on_a_bound_is_covered(result, bound):
     """As `interval_coverage` counts it: counts of people lie on bounds often."""
     result = result.assign(**{"q0.1": -1.0}).assign(**{bound: 0.0})
-    assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [1.0]
+    assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [
+        1.0
+    ]
 
 
 def test_a_forecast_has_one_colour_in_all_pictures():

@@ -66,17 +66,24 @@ def told(name, ahead, actual, forecast, **more):
 def halves(**more):
     """Give two days: off by 1 in the first half of each, by 3 in the other; truth 10."""
     off = np.tile(np.repeat([1.0, 3.0], 12), 2)
-    return told("load", np.tile(np.arange(1, 25), 2), np.full(48, 10.0), 10 + off, **more)
+    return told(
+        "load", np.tile(np.arange(1, 25), 2), np.full(48, 10.0), 10 + off, **more
+    )
 
 
 @pytest.fixture(scope="module")
 def panel():
     """Write a report of a panel of two targets, with names that are markup and gaps."""
     index = pd.MultiIndex.from_product(
-        [[f"shop {i} & co" for i in range(9)] + [EVIL], pd.date_range("2024", periods=60)]
+        [
+            [f"shop {i} & co" for i in range(9)] + [EVIL],
+            pd.date_range("2024", periods=60),
+        ]
     )
     noise = np.random.default_rng(0).normal(size=(len(index), 2))
-    X = pd.DataFrame(10 + noise, index=index, columns=[EVIL, 'cost $\\oops$ " onload="x'])
+    X = pd.DataFrame(
+        10 + noise, index=index, columns=[EVIL, 'cost $\\oops$ " onload="x']
+    )
     X.iloc[50:53, 0] = np.nan
     day = index.get_level_values(1)
     train, test = X[day < "2024-02-01"], X[day >= "2024-02-01"]
@@ -91,7 +98,9 @@ def panel():
 @pytest.fixture(scope="module")
 def hostile(panel, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return write_report(path, panel, unit={EVIL: "<i>"}, title="<h1>A & B").read_text("utf-8")
+    return write_report(path, panel, unit={EVIL: "<i>"}, title="<h1>A & B").read_text(
+        "utf-8"
+    )
 
 
 @pytest.mark.slow
@@ -132,9 +141,13 @@ def test_names_are_text_in_pictures_too(hostile):
 def test_same_results_same_bytes(tmp_path, pyplot):
     """A report under version control changes where results do."""
     one = write_report(tmp_path / "one.html", halves())
-    with pyplot.style.context(["dark_background", {"axes.grid": True, "font.size": 20}]):
+    with pyplot.style.context(
+        ["dark_background", {"axes.grid": True, "font.size": 20}]
+    ):
         other = write_report(tmp_path / "other.html", halves())
-        assert pyplot.rcParams["text.color"] == "white"  # the user's own settings are back
+        assert (
+            pyplot.rcParams["text.color"] == "white"
+        )  # the user's own settings are back
     assert one.read_bytes() == other.read_bytes()
 
 
@@ -143,7 +156,9 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
     """A manager reads these alone."""
     naive = halves().assign(forecast=lambda table: table["actual"] + 4)
     results = {"model": halves(**{"q0.1": 9.0, "q0.9": 11.5}), "last week": naive}
-    text = Page(write_report(tmp_path / "r.html", results, unit="MW").read_text("utf-8")).text
+    text = Page(
+        write_report(tmp_path / "r.html", results, unit="MW").read_text("utf-8")
+    ).text
     for said in (
         "model forecast the time from 2024-01-01 to 2024-01-02 23:00. Origins: 2; steps ahead: 1",
         "On average a forecast of load is off by 2 MW, or 20 % of the truth's average size.",
@@ -161,10 +176,16 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
     [
         ([0.8] * 14, "80 %: it is as promised."),
         ([1.0, 0.6] * 7, "80 %: it is as promised."),
-        ([1.0, 0.7] * 7, "85 %: it is wider than needed, but by no more than chance may bring."),
+        (
+            [1.0, 0.7] * 7,
+            "85 %: it is wider than needed, but by no more than chance may bring.",
+        ),
         ([0.9, 0.8] * 7, "85 %: it is wider than needed. It"),
         ([0.6, 0.7] * 7, "65 %: it is too narrow. It"),
-        ([0.2, 1.0] * 7, "60 %: it is too narrow, but by no more than chance may bring."),
+        (
+            [0.2, 1.0] * 7,
+            "60 %: it is too narrow, but by no more than chance may bring.",
+        ),
         ([0.5], "50 %: it is too narrow, but by no more than chance may bring."),
     ],
 )
@@ -173,9 +194,18 @@ def test_a_verdict_on_coverage_allows_for_chance(held, verdict):
     parts = []
     for day, share in enumerate(held):
         inside = np.arange(20) < round(20 * share)
-        time = pd.date_range("2024-01-01", periods=20, freq="h") + pd.Timedelta(days=day)
-        part = {"origin": time[0], "time": time, "ahead": np.arange(1, 21), "target": "load"}
-        parts.append(pd.DataFrame(part | {"actual": np.where(inside, 0.0, 9.0), "forecast": 0.0}))
+        time = pd.date_range("2024-01-01", periods=20, freq="h") + pd.Timedelta(
+            days=day
+        )
+        part = {
+            "origin": time[0],
+            "time": time,
+            "ahead": np.arange(1, 21),
+            "target": "load",
+        }
+        parts.append(
+            pd.DataFrame(part | {"actual": np.where(inside, 0.0, 9.0), "forecast": 0.0})
+        )
     result = pd.concat(parts, ignore_index=True).assign(**{"q0.1": -1.0, "q0.9": 1.0})
     text = summary_sentences(TargetFacts("load", None, {"model": result}, None))[-1]
     assert f"held {verdict}" in text.replace("\xa0", " ")
@@ -190,7 +220,9 @@ def test_series_are_told_apart(hostile, panel):
     share = error / table["actual"].abs().groupby(table["series"]).sum()
     errors = text.partition("By series")[2]
     assert errors.index(share.idxmax()) < errors.index(share.idxmin())
-    assert "Left out for want of a truth or a forecast: 6." in text  # three rows, two origins each
+    assert (
+        "Left out for want of a truth or a forecast: 6." in text
+    )  # three rows, two origins each
 
 
 def test_of_several_forecasts_of_a_time_the_nearest_is_drawn():
@@ -219,15 +251,21 @@ def test_a_missing_forecast_is_left_out_of_all(tmp_path):
     results = {"model": halves(), "naive": naive}
     text = Page(write_report(tmp_path / "r.html", results).read_text("utf-8")).text
     assert "is off by 2.33" in text
-    assert "Its errors are 0 % smaller than those of naive, which is off by 2.33" in text
+    assert (
+        "Its errors are 0 % smaller than those of naive, which is off by 2.33" in text
+    )
     nothing = {"model": halves(), "naive": halves().assign(forecast=np.nan)}
-    with pytest.raises(ValueError, match=r"results hold no row whose truth and whose forecasts"):
+    with pytest.raises(
+        ValueError, match=r"results hold no row whose truth and whose forecasts"
+    ):
         write_report(tmp_path / "none.html", nothing)
     assert not (tmp_path / "none.html").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["one row ahead", "months", "numbers", "one origin", "quantile"])
+@pytest.mark.parametrize(
+    "kind", ["one row ahead", "months", "numbers", "one origin", "quantile"]
+)
 def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
     """No picture may ask for more than a result holds."""
     result = halves()
@@ -237,7 +275,9 @@ def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
         months = pd.period_range("2020-01", periods=48, freq="M")
         result = result.assign(time=months, origin=months[[0, 24]].repeat(24))
     elif kind == "numbers":
-        result = result.assign(time=np.arange(48), origin=np.arange(48) // 24 * 24, target=7)
+        result = result.assign(
+            time=np.arange(48), origin=np.arange(48) // 24 * 24, target=7
+        )
     elif kind == "one origin":
         result = result[:24]
     elif kind == "quantile":
@@ -259,7 +299,9 @@ def test_settings_name_versions_and_parameters(tmp_path):
 def test_matplotlib_is_asked_for_by_name(monkeypatch, tmp_path):
     """It is an extra."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"write_report draws with matplotlib, which is not"):
+    with pytest.raises(
+        ImportError, match=r"write_report draws with matplotlib, which is not"
+    ):
         write_report(tmp_path / "r.html", halves())
 
 

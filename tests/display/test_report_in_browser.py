@@ -59,7 +59,9 @@ def test_the_console_would_complain(served, report):
     """Otherwise the test above proves nothing."""
     broken = report.with_name("broken.html")
     text = report.read_text("utf-8")
-    broken.write_text(text.replace("</main>", '<img src="x.png" alt=""></main>'), "utf-8")
+    broken.write_text(
+        text.replace("</main>", '<img src="x.png" alt=""></main>'), "utf-8"
+    )
     address = served[0].replace("report.html", "broken.html")
     said = docs.browse("--enable-logging=stderr", "--v=0", "--dump-dom", address)
     assert "CONSOLE" in said.stderr
@@ -69,7 +71,9 @@ def test_the_console_would_complain(served, report):
 def measured(report, tmp_path_factory):
     """Measure how much wider than its window the page is, and what sticks out of its box."""
     text = report.read_text("utf-8")
-    on_paper = text.replace("@media print", "@media all").replace("@media screen", "@media print")
+    on_paper = text.replace("@media print", "@media all").replace(
+        "@media screen", "@media print"
+    )
     frames = "".join(
         f'<iframe id="{name}" style="width:{width}px;height:900px;border:0" '
         f'srcdoc="{escape(on_paper if name == "paper" else text)}"></iframe>'
@@ -93,7 +97,9 @@ def measured(report, tmp_path_factory):
     host.write_text(f"<!DOCTYPE html><body>{frames}<script>{script}</script>", "utf-8")
     dom = docs.browse("--window-size=1400,1000", "--dump-dom", host.as_uri()).stdout
     found = dict(re.findall(r'<iframe id="(\w+)"[^>]*data-found="([^"]+)"', dom))
-    return {name: [float(value) for value in each.split()] for name, each in found.items()}
+    return {
+        name: [float(value) for value in each.split()] for name, each in found.items()
+    }
 
 
 @pytest.mark.parametrize("name", WIDTHS)

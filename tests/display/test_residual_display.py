@@ -40,13 +40,17 @@ def test_autocorrelation_is_that_of_a_loop():
     centred = values - np.nanmean(values, axis=0)
     expected = []
     for lag in range(1, 31):
-        pairs = [centred[t, j] * centred[t - lag, j] for j in (0, 1) for t in range(lag, 60)]
+        pairs = [
+            centred[t, j] * centred[t - lag, j] for j in (0, 1) for t in range(lag, 60)
+        ]
         expected.append(np.nansum(pairs) / np.nansum(centred**2))
     np.testing.assert_allclose(display.autocorrelation_, expected)
     heights = [bar.get_height() for bar in display.axes_[2].patches]
     np.testing.assert_allclose(heights, expected)
     span = display.axes_[2].collections[0].get_datalim(display.axes_[2].transData)
-    np.testing.assert_allclose([span.y0, span.y1], np.array([-1.96, 1.96]) / np.sqrt(119))
+    np.testing.assert_allclose(
+        [span.y0, span.y1], np.array([-1.96, 1.96]) / np.sqrt(119)
+    )
 
 
 def test_series_of_a_panel_have_a_colour_each(result, texts):

@@ -31,7 +31,9 @@ def network(model=InformerRegressor, *, n_targets=2, **options):
         (ALONE | {"model": InformerClassifier}, 1, 0, False),  # logits are in no unit
     ],
 )
-def test_a_network_alone_sees_each_target_its_usual_day_and_a_path(options, n_apart, season, path):
+def test_a_network_alone_sees_each_target_its_usual_day_and_a_path(
+    options, n_apart, season, path
+):
     built = network(**options)
     assert (built.n_apart, built.layout.season) == (n_apart, season)
     assert (built.window_path is not None) == path
@@ -42,15 +44,25 @@ def test_a_network_alone_sees_each_target_its_usual_day_and_a_path(options, n_ap
     ("given", "n", "epochs"),
     [
         ({"members": ["network"]}, 8403, 3),
-        ({"members": ["network"], "max_windows": 4200}, 8403, 6),  # of 8400 that there are
+        (
+            {"members": ["network"], "max_windows": 4200},
+            8403,
+            6,
+        ),  # of 8400 that there are
         ({"members": ["network"]}, 5003, 5),
         ({"members": ["network"]}, 200, 10),
         ({"members": ["network"], "max_iter": 7}, 8403, 7),
-        ({"members": ["network"], "window_norm": False}, 8403, 10),  # as the papers have it
+        (
+            {"members": ["network"], "window_norm": False},
+            8403,
+            10,
+        ),  # as the papers have it
         ({"members": ["ridges", "network"]}, 8403, 5),
     ],
 )
-def test_a_network_alone_sees_each_window_three_times_and_25_000_in_all(given, n, epochs):
+def test_a_network_alone_sees_each_window_three_times_and_25_000_in_all(
+    given, n, epochs
+):
     """The rate falls to its end by then; in more epochs windows would be known by heart."""
     rows = np.sin(np.arange(float(n)) / 3)[:, None]
     small = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "early_stopping": False}

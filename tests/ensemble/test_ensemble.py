@@ -40,8 +40,16 @@ class Says(Member):
 @pytest.fixture
 def trio():
     """Two, of whom one is corrected."""
-    members = [Says("other", 7.0), Says("ridges", 10.0), Says("network", 2.0, base="ridges")]
-    weights = {"other": [0.5, 0.0, 0.0], "ridges": [0.5, 1.0, 0.0], "network": [0.0, 0.0, 1.0]}
+    members = [
+        Says("other", 7.0),
+        Says("ridges", 10.0),
+        Says("network", 2.0, base="ridges"),
+    ]
+    weights = {
+        "other": [0.5, 0.0, 0.0],
+        "ridges": [0.5, 1.0, 0.0],
+        "network": [0.0, 0.0, 1.0],
+    }
     weights = {name: np.reshape(weight, (3, 1, 1)) for name, weight in weights.items()}
     return Ensemble.of(members, weights, n_series=2, n_targets=1)
 
@@ -49,7 +57,9 @@ def trio():
 def forecaster(ensemble, series=(0, 1), head=None, **options):
     series = np.array(series)
     head = head or PointHead("mse")
-    return EnsembleForecaster(ensemble, SIZES, series, RowClock(), "cpu", head, **options)
+    return EnsembleForecaster(
+        ensemble, SIZES, series, RowClock(), "cpu", head, **options
+    )
 
 
 def test_a_forecast_is_the_mean_by_the_weights_of_its_series(trio):
@@ -82,7 +92,9 @@ def test_each_member_is_limited_before_it_is_weighed(trio):
     mixed = trio.trusting(0.5)
     found = forecaster(mixed, limits=limits)(ROWS, np.array([2]))[0, 0, 0]
     limited = [2 + 1 / (1 + 1 / (value - 2.0)) for value in (7.0, 10.0, 12.0)]
-    assert found == pytest.approx(0.5 * limited[0] + 0.25 * limited[1] + 0.25 * limited[2])
+    assert found == pytest.approx(
+        0.5 * limited[0] + 0.25 * limited[1] + 0.25 * limited[2]
+    )
 
 
 def test_short_windows_are_forecast_by_who_can(trio):
@@ -103,7 +115,10 @@ def test_the_weighted_mean_is_divided_by_the_temperature(trio):
 def test_parts_are_what_each_says_alone_and_what_it_counts(trio):
     """They add up to the forecast; who does not count is left out."""
     parts = forecaster(trio).parts(ROWS, np.array([2]))
-    told = {name: (share[0, 0, 0], points[0, 0, 0]) for name, (share, points) in parts.items()}
+    told = {
+        name: (share[0, 0, 0], points[0, 0, 0])
+        for name, (share, points) in parts.items()
+    }
     assert told == {"other": (0.5, 7.0), "ridges": (0.5, 10.0)}
 
 
@@ -122,7 +137,9 @@ def test_weights_are_told_by_step_by_series_and_by_candidate(trio):
 def test_of_classes_each_target_has_a_row():
     """However many classes it has: their columns have one weight."""
     members = [Says("classes", 0.0), Says("network", 0.0)]
-    ensemble = Ensemble.of(members, {"classes": 0.25, "network": 0.75}, n_series=1, n_targets=5)
+    ensemble = Ensemble.of(
+        members, {"classes": 0.25, "network": 0.75}, n_series=1, n_targets=5
+    )
     table = ensemble.series_blend(None, pd.Index(["light", "door"]))
     assert table.to_dict("index") == {
         "light": {"classes": 0.25, "network": 0.75},

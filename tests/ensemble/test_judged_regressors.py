@@ -22,7 +22,14 @@ SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows"
         (24, {"known_future": ["plan"]}, True),
         (
             24,
-            {"members": ["classical", "ridges", DecisionTreeRegressor(max_depth=3), "network"]},
+            {
+                "members": [
+                    "classical",
+                    "ridges",
+                    DecisionTreeRegressor(max_depth=3),
+                    "network",
+                ]
+            },
             True,
         ),
     ],
@@ -33,13 +40,19 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
 ):
     """A few long forecasts are of one season: 26 % were lost on the next one."""
     requested, fit = [], tabular.fit_tabular
-    monkeypatch.setattr(tabular, "fit_tabular", lambda *a, **k: requested.append(1) or fit(*a, **k))
+    monkeypatch.setattr(
+        tabular, "fit_tabular", lambda *a, **k: requested.append(1) or fit(*a, **k)
+    )
     n, rng = 1700, np.random.default_rng(0)
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
-    df = pd.DataFrame({"load": np.sin(np.arange(n) / 4) + rng.normal(size=n)}, index=hours)
+    df = pd.DataFrame(
+        {"load": np.sin(np.arange(n) / 4) + rng.normal(size=n)}, index=hours
+    )
     if "known_future" in options:
         df["plan"] = rng.normal(size=n)
-    model = InformerRegressor("load", **SIZES, pred_len=pred_len, random_state=0, **options).fit(df)
+    model = InformerRegressor(
+        "load", **SIZES, pred_len=pred_len, random_state=0, **options
+    ).fit(df)
     assert bool(requested) == judged
     if not judged:
         assert list(model.ensemble_.members) == ["ridges", "network"]
@@ -58,12 +71,18 @@ def test_luck_on_a_walk_is_not_believed(kind, seed, known):
     else:
         values = 50 + rng.normal(size=n + 300).cumsum()
     days = pd.date_range("2018-01-01", periods=n + 300, freq="B")
-    df = pd.DataFrame({"y": values, "plan": rng.normal(size=n + 300).cumsum()}, index=days)
+    df = pd.DataFrame(
+        {"y": values, "plan": rng.normal(size=n + 300).cumsum()}, index=days
+    )
     df["first"] = np.arange(n + 300) % 5 < 1.0
     df = df[["y", *known]]
-    model = InformerRegressor("y", seq_len=56, pred_len=7, known_future=known, random_state=0)
+    model = InformerRegressor(
+        "y", seq_len=56, pred_len=7, known_future=known, random_state=0
+    )
     model.set_params(members=["ridges", "own ridges", "trees"]).fit(df[:n])
     found = backtest(model, df[n:], step=7)
     last = df["y"].shift().reindex(found["origin"]).to_numpy()
-    error, naive = (np.abs(x - found["actual"]).mean() for x in (found["forecast"], last))
+    error, naive = (
+        np.abs(x - found["actual"]).mean() for x in (found["forecast"], last)
+    )
     assert error < 1.03 * naive

@@ -102,4 +102,6 @@ def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
         text=True,
         check=False,
     )
-    assert done.stdout.endswith("weighed, explained, drawn, saved and loaded\n"), done.stderr
+    assert done.stdout.endswith("weighed, explained, drawn, saved and loaded\n"), (
+        done.stderr
+    )

@@ -65,7 +65,9 @@ class Recorded:
 
     def predict(self, history, horizon):
         self.asked.append((history, horizon))
-        return np.array([np.full(horizon, rows[~np.isnan(rows)][-1]) for rows in history])
+        return np.array(
+            [np.full(horizon, rows[~np.isnan(rows)][-1]) for rows in history]
+        )
 
 
 class Learning(Recorded):
@@ -96,7 +98,9 @@ def hours():
 def panel_of(frame, n_series=8):
     """Make several series of one, each in a size of its own."""
     rng = np.random.default_rng(1)
-    parts = {f"s{i}": frame * 10.0**i + rng.normal(size=frame.shape) for i in range(n_series)}
+    parts = {
+        f"s{i}": frame * 10.0**i + rng.normal(size=frame.shape) for i in range(n_series)
+    }
     return pd.concat(parts, names=["series", "time"])
 
 
@@ -112,7 +116,9 @@ def test_alone_its_forecast_is_the_forecast(months):
     expected = months["y"].iloc[-12:-6]
     np.testing.assert_allclose(model.forecast()["y"], expected, rtol=1e-6)
     further = model.forecast(horizon=18)["y"]
-    np.testing.assert_allclose(further, np.resize(months["y"].iloc[-12:], 18), rtol=1e-6)
+    np.testing.assert_allclose(
+        further, np.resize(months["y"].iloc[-12:], 18), rtol=1e-6
+    )
 
 
 def test_histories_are_in_units_and_missing_where_nothing_was_observed(months):
@@ -128,7 +134,9 @@ def test_histories_are_in_units_and_missing_where_nothing_was_observed(months):
     assert horizon == 6
 
 
-@pytest.mark.parametrize("sizes", [{"seq_len": 24, "pred_len": 6}, {"seq_len": 6, "pred_len": 2}])
+@pytest.mark.parametrize(
+    "sizes", [{"seq_len": 24, "pred_len": 6}, {"seq_len": 6, "pred_len": 2}]
+)
 def test_no_history_holds_what_it_is_judged_by(months, sizes):
     forecaster = Recorded()
     members = ["ridges", "classical", forecaster]
@@ -136,14 +144,18 @@ def test_no_history_holds_what_it_is_judged_by(months, sizes):
     place = {float(np.float32(value)): i for i, value in enumerate(months["y"])}
     for histories, horizon in forecaster.asked:
         for history in histories:
-            last = place[min(place, key=lambda value, end=history[-1]: abs(value - end))]
+            last = place[
+                min(place, key=lambda value, end=history[-1]: abs(value - end))
+            ]
             np.testing.assert_allclose(history, months["y"].iloc[: last + 1], rtol=1e-5)
             assert last + horizon < len(months)  # the truth follows it
 
 
 def test_a_context_and_a_horizon_of_its_own_are_kept(months):
     forecaster = Recorded(max_context=9, max_horizon=4, batch_size=5)
-    model = InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(months)
+    model = InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(
+        months
+    )
     model.forecast(coverage=0.8)
     given = [(rows, horizon) for asked, horizon in forecaster.asked for rows in asked]
     assert {horizon for _, horizon in given} == {4, 2}
@@ -154,7 +166,9 @@ def test_a_context_and_a_horizon_of_its_own_are_kept(months):
 
 def test_columns_come_in_their_units(months):
     rng = np.random.default_rng(2)
-    months = months.assign(stock=500 + rng.normal(size=60), price=100 + 7 * rng.normal(size=60))
+    months = months.assign(
+        stock=500 + rng.normal(size=60), price=100 + 7 * rng.normal(size=60)
+    )
     seen = []
 
     def look(history, horizon, *, past=None, known=None):
@@ -162,20 +176,26 @@ def test_columns_come_in_their_units(months):
         return repeat_season(history, horizon)
 
     options = {"known_future": ["price"], **MONTHS}
-    model = InformerRegressor("y", members=[look], **options).fit(months[["stock", "price", "y"]])
+    model = InformerRegressor("y", members=[look], **options).fit(
+        months[["stock", "price", "y"]]
+    )
     seen.clear()
     ahead = model.make_future_frame().assign(price=np.arange(6.0) + 95)
     model.predict(ahead)
     (history,), (past,), (known,) = seen[-1]
     assert past.shape == (len(history), 1)
     assert known.shape == (len(history) + 6, 1)
-    np.testing.assert_allclose(past[:, 0], months["stock"].iloc[-len(history) :], rtol=1e-5)
+    np.testing.assert_allclose(
+        past[:, 0], months["stock"].iloc[-len(history) :], rtol=1e-5
+    )
     np.testing.assert_allclose(known[-6:, 0], np.arange(6.0) + 95, rtol=1e-5)
 
 
 def test_fit_sees_the_rows_before_the_split_and_then_all(months):
     forecaster = Learning()
-    InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(panel_of(months, 3))
+    InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(
+        panel_of(months, 3)
+    )
     assert [len(series) for series in forecaster.fits] == [3] * len(forecaster.fits)
     lengths = {len(series[0]) for series in forecaster.fits}
     assert len(lengths) == 2
@@ -188,14 +208,18 @@ def test_fit_sees_the_rows_before_the_split_and_then_all(months):
 def test_several_targets_are_histories_of_their_own(months):
     frame = months.assign(z=months["y"] / 100)
     forecast = (
-        InformerRegressor(["y", "z"], members=[repeat_season], **MONTHS).fit(frame).forecast()
+        InformerRegressor(["y", "z"], members=[repeat_season], **MONTHS)
+        .fit(frame)
+        .forecast()
     )
     np.testing.assert_allclose(forecast, frame.iloc[-12:-6], rtol=1e-5)
 
 
 def test_the_same_histories_are_asked_for_once(months):
     forecaster = Recorded()
-    model = InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(months)
+    model = InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(
+        months
+    )
     first = model.forecast()
     n_asked = len(forecaster.asked)
     pd.testing.assert_frame_equal(model.forecast(), first)
@@ -206,7 +230,9 @@ def test_the_same_histories_are_asked_for_once(months):
 
 
 @pytest.mark.parametrize(
-    "members", [["classical"], ["ridges", "classical"], ["ridges", "network"]], ids="-".join
+    "members",
+    [["classical"], ["ridges", "classical"], ["ridges", "network"]],
+    ids="-".join,
 )
 @pytest.mark.parametrize("data", ["months", "hours", "panel"])
 def test_noise_counts_for_nothing(months, hours, members, data):
@@ -218,7 +244,9 @@ def test_noise_counts_for_nothing(months, hours, members, data):
     assert share_of(model, "noise") <= 0.02
     plain = InformerRegressor("y", members=members, **sizes).fit(frame)
     spread = np.ptp(frame["y"])
-    np.testing.assert_allclose(model.forecast()["y"], plain.forecast()["y"], atol=0.01 * spread)
+    np.testing.assert_allclose(
+        model.forecast()["y"], plain.forecast()["y"], atol=0.01 * spread
+    )
 
 
 @pytest.mark.parametrize("data", ["months", "hours", "panel"])
@@ -236,14 +264,18 @@ def test_one_that_knows_the_future_counts_for_nearly_all(months, hours, data):
         return np.stack(found)
 
     sizes = MONTHS if data != "hours" else {"seq_len": 48, "pred_len": 24} | QUICK
-    model = InformerRegressor("y", members=["ridges", "classical", prophet], **sizes).fit(frame)
+    model = InformerRegressor(
+        "y", members=["ridges", "classical", prophet], **sizes
+    ).fit(frame)
     assert share_of(model, "prophet") > 0.9
 
 
 def test_it_does_not_count_where_nothing_shows_what_it_is_worth(months):
     """Of two horizons of rows none are left to judge by."""
     short = months.iloc[:11]
-    model = InformerRegressor("y", members=["classical", repeat_season], **MONTHS).fit(short)
+    model = InformerRegressor("y", members=["classical", repeat_season], **MONTHS).fit(
+        short
+    )
     assert list(model.ensemble_.members) == ["classical", "network"]
 
 
@@ -251,7 +283,9 @@ def test_it_does_not_count_where_nothing_shows_what_it_is_worth(months):
 
 
 def test_it_is_drawn_explained_backtested_and_has_ranges(months):
-    model = InformerRegressor("y", members=["classical", Level(24), average_seasons], **MONTHS)
+    model = InformerRegressor(
+        "y", members=["classical", Level(24), average_seasons], **MONTHS
+    )
     model.fit(months)
     assert 0 < share_of(model, "average_seasons") < 1
     assert "average_seasons" in model.base_blend_
@@ -261,7 +295,9 @@ def test_it_is_drawn_explained_backtested_and_has_ranges(months):
     assert (forecast["y_0.1"] < forecast["y"]).all()
     assert (forecast["y"] < forecast["y_0.9"]).all()
     reasons = explain(model)
-    np.testing.assert_allclose(reasons.groupby("time")["contribution"].sum(), forecast["y"])
+    np.testing.assert_allclose(
+        reasons.groupby("time")["contribution"].sum(), forecast["y"]
+    )
     assert len(backtest(clone(model).fit(months[:40]), months[40:])) > 0
     ahead = pd.date_range("2024-01-01", periods=3, freq="MS")
     model.update(pd.DataFrame({"y": [5000.0, 5500, 6000]}, ahead))
@@ -276,7 +312,10 @@ def test_ranges_are_wide_where_its_quantiles_lie_far_apart():
     frame = pd.DataFrame({"y": 100 + size * rng.normal(size=len(size))}, index)
 
     def knowing(history, horizon, *, levels=None):
-        ends = [int(np.abs(frame["y"].to_numpy() - rows[-1]).argmin()) + 1 for rows in history]
+        ends = [
+            int(np.abs(frame["y"].to_numpy() - rows[-1]).argmin()) + 1
+            for rows in history
+        ]
         ahead = np.stack([np.resize(size[end:], horizon) for end in ends])
         if levels is None:
             return np.full(ahead.shape, 100.0)
@@ -305,10 +344,14 @@ def test_a_search_chooses_among_forecasters_and_their_parameters(months):
 
 
 def test_clones_and_pickles_forecast_the_same(months):
-    model = InformerRegressor("y", members=["classical", Level(), repeat_season], **MONTHS)
+    model = InformerRegressor(
+        "y", members=["classical", Level(), repeat_season], **MONTHS
+    )
     forecast = model.fit(months).forecast()
     pd.testing.assert_frame_equal(clone(model).fit(months).forecast(), forecast)
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).forecast(), forecast)
+    pd.testing.assert_frame_equal(
+        pickle.loads(pickle.dumps(model)).forecast(), forecast
+    )
 
 
 def test_a_file_holds_what_its_class_builds_again(months, tmp_path):
@@ -362,7 +405,9 @@ def test_what_would_take_too_long_is_refused_with_the_seconds(months):
 
     slow.max_seconds = 0.2
     with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
-        InformerRegressor("y", members=["classical", slow], **MONTHS).fit(panel_of(months, 8))
+        InformerRegressor("y", members=["classical", slow], **MONTHS).fit(
+            panel_of(months, 8)
+        )
 
 
 @pytest.mark.parametrize(
@@ -413,12 +458,16 @@ def test_a_classifier_takes_none():
 def test_nothing_is_warned_of_where_all_is_well(months):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = InformerRegressor("y", members=["classical", repeat_season], **MONTHS).fit(months)
+        model = InformerRegressor(
+            "y", members=["classical", repeat_season], **MONTHS
+        ).fit(months)
         model.forecast(coverage=0.8)
 
 
 def test_weights_of_members_add_up_to_one(months):
     """In each series and step."""
-    model = InformerRegressor("y", members=["classical", repeat_season, Level(24)], **MONTHS)
+    model = InformerRegressor(
+        "y", members=["classical", repeat_season, Level(24)], **MONTHS
+    )
     model.fit(panel_of(months))
     np.testing.assert_allclose(model.ensemble_.weights.sum(axis=-1), 1)

@@ -21,19 +21,30 @@ from skinformer.ensemble.weighing import (
 )
 from skinformer.timeline.windows import Origins
 
-P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 4,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 def forecasts_of(*errors, n_series=1):
     """Give forecasts of a truth of 1 whose errors are these, one window for each series."""
     truth = np.ones((n_series, 2, 1))
-    return [truth + np.reshape(np.broadcast_to(e, n_series), (-1, 1, 1)) for e in errors], truth
+    return [
+        truth + np.reshape(np.broadcast_to(e, n_series), (-1, 1, 1)) for e in errors
+    ], truth
 
 
 def shares_of(*errors, n_series=1, weight=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
     weight = np.ones_like(truth) if weight is None else weight
-    return weigh_series(forecasts, truth, weight, np.arange(n_series), n_series=n_series)[:, 0]
+    return weigh_series(
+        forecasts, truth, weight, np.arange(n_series), n_series=n_series
+    )[:, 0]
 
 
 # --- judging ----------------------------------------------------------------------------------
@@ -62,7 +73,9 @@ def test_a_series_believes_the_panel_more_than_itself():
     weights = shares_of(np.ones(9), errors, n_series=9)
     assert (weights[:, 1] > 0.5).all()
     assert weights[0, 1] < weights[1, 1]
-    np.testing.assert_array_less(weights[0, 1], weights[-1, 1])  # the last row is the panel's
+    np.testing.assert_array_less(
+        weights[0, 1], weights[-1, 1]
+    )  # the last row is the panel's
 
 
 def test_in_a_panel_it_counts_to_err_on_the_other_side():
@@ -72,7 +85,9 @@ def test_in_a_panel_it_counts_to_err_on_the_other_side():
         shares_of(some, some, -1.1 * some[::-1], n_series=len(some))
         for some in (errors[250:251], errors[::84], errors)
     )
-    np.testing.assert_allclose(alone[:, 2], np.exp(-np.log(1.1) / 0.1) / 2.386, rtol=0.01)
+    np.testing.assert_allclose(
+        alone[:, 2], np.exp(-np.log(1.1) / 0.1) / 2.386, rtol=0.01
+    )
     assert alone[-1, 2] + 0.03 < few[-1, 2] < many[-1, 2] - 0.1
     np.testing.assert_allclose(many[:, 0], many[:, 1])
 
@@ -117,12 +132,16 @@ def test_windows_of_judging_are_spread_over_each_tail():
     assert origins[3:].tolist() == [100 + 149 * place // 63 for place in range(64)]
 
 
-@pytest.mark.parametrize(("n_series", "n_each"), [(1, 64), (300, 64), (6666, 3), (40_000, 2)])
+@pytest.mark.parametrize(
+    ("n_series", "n_each"), [(1, 64), (300, 64), (6666, 3), (40_000, 2)]
+)
 def test_a_large_panel_is_judged_by_fewer_windows_of_each_series(n_series, n_each):
     """A hundred thousand series must not cost 6.4 million forecasts."""
     low = np.arange(0, 100 * n_series, 100)
     expected = low[:, None] + 99 * np.arange(n_each) // (n_each - 1)
-    np.testing.assert_array_equal(series_origins(Origins(low, low + 99)), expected.ravel())
+    np.testing.assert_array_equal(
+        series_origins(Origins(low, low + 99)), expected.ravel()
+    )
 
 
 # --- joint forecasts ----------------------------------------------------------------------------
@@ -131,7 +150,9 @@ def test_a_large_panel_is_judged_by_fewer_windows_of_each_series(n_series, n_eac
 def months(n, seed, level=100.0):
     rng, t = np.random.default_rng(seed), np.arange(n)
     values = level * (1 + 0.2 * np.sin(t * np.pi / 6) + 0.05 * rng.normal(size=n))
-    return pd.DataFrame({"y": values}, pd.date_range("2010-01-01", periods=n, freq="MS"))
+    return pd.DataFrame(
+        {"y": values}, pd.date_range("2010-01-01", periods=n, freq="MS")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -296,10 +317,16 @@ def test_who_has_no_share_is_not_asked(short):
 def test_constant_series_have_no_say(panel):
     """A network errs by its rounding there, and ridges by nothing at all."""
     flat = {f"flat{i}": panel.loc[0].assign(y=7.0) for i in range(6)}
-    both = pd.concat([panel.rename(index=str, level=0), pd.concat(flat, names=["shop", "month"])])
-    one, other = (InformerRegressor("y", **P).fit(rows).ensemble_ for rows in (panel, both))
+    both = pd.concat(
+        [panel.rename(index=str, level=0), pd.concat(flat, names=["shop", "month"])]
+    )
+    one, other = (
+        InformerRegressor("y", **P).fit(rows).ensemble_ for rows in (panel, both)
+    )
     for name in ("classical", "network"):
-        np.testing.assert_allclose(other.weights_of(name)[-1], one.weights_of(name)[-1], atol=0.1)
+        np.testing.assert_allclose(
+            other.weights_of(name)[-1], one.weights_of(name)[-1], atol=0.1
+        )
 
 
 @pytest.mark.slow
@@ -309,7 +336,9 @@ def test_a_season_that_windows_hold_is_forecast_as_it_is():
     y = 10 + 3 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=500)
     frame = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=500, freq="h"))
     model = InformerRegressor("y", max_iter=1, random_state=0).fit(frame[:476])
-    error = np.abs(model.forecast()["y"].to_numpy() - 10 - 3 * np.sin(t[476:] * np.pi / 12))
+    error = np.abs(
+        model.forecast()["y"].to_numpy() - 10 - 3 * np.sin(t[476:] * np.pi / 12)
+    )
     assert error.mean() < 0.5
 
 
@@ -323,7 +352,9 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("known", "margin"), [(None, 1.0), (["z"], 0.0)])
-def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, margin, monkeypatch):
+def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(
+    known, margin, monkeypatch
+):
     """What is known ahead is their own: there neither end is the safe one."""
     requested = []
     monkeypatch.setattr(
@@ -332,6 +363,9 @@ def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, margin, m
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
     InformerRegressor(
-        "y", known_future=known, members=["classical", "ridges", Ridge(), "network"], **P
+        "y",
+        known_future=known,
+        members=["classical", "ridges", Ridge(), "network"],
+        **P,
     ).fit(rows)
     assert requested[0] == {"margin": margin}

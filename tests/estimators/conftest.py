@@ -30,7 +30,9 @@ TINY = {
 #: Label of the first row and the step of every clock that the contract names.
 CLOCKS = {
     "hours": lambda n: pd.date_range("2024-01-01", periods=n, freq="h"),
-    "hours with a zone": lambda n: pd.date_range("2024-01-01", periods=n, freq="h", tz="UTC"),
+    "hours with a zone": lambda n: pd.date_range(
+        "2024-01-01", periods=n, freq="h", tz="UTC"
+    ),
     "hours through spring": lambda n: pd.date_range(
         "2024-03-30 00:00", periods=n, freq="h", tz="Europe/Berlin"
     ),
@@ -38,7 +40,9 @@ CLOCKS = {
         "2024-10-26 00:00", periods=n, freq="h", tz="Europe/Berlin"
     ),
     "quarter hours": lambda n: pd.date_range("2024-01-01", periods=n, freq="15min"),
-    "seven minutes": lambda n: pd.date_range("2024-01-01 00:03", periods=n, freq="7min"),
+    "seven minutes": lambda n: pd.date_range(
+        "2024-01-01 00:03", periods=n, freq="7min"
+    ),
     "days": lambda n: pd.date_range("2024-02-20", periods=n, freq="D"),
     "days through spring": lambda n: pd.date_range(
         "2024-03-01", periods=n, freq="D", tz="America/New_York"
@@ -52,7 +56,9 @@ CLOCKS = {
     ).tz_localize("America/Sao_Paulo", nonexistent="shift_forward"),
     "business days": lambda n: pd.date_range("2024-01-01", periods=n, freq="B"),
     "weeks to Sunday": lambda n: pd.date_range("2022-01-01", periods=n, freq="W"),
-    "weeks to Wednesday": lambda n: pd.date_range("2022-01-01", periods=n, freq="W-WED"),
+    "weeks to Wednesday": lambda n: pd.date_range(
+        "2022-01-01", periods=n, freq="W-WED"
+    ),
     "month starts": lambda n: pd.date_range("2015-01-01", periods=n, freq="MS"),
     "month ends": lambda n: pd.date_range("2015-01-31", periods=n, freq="ME"),
     "quarter starts": lambda n: pd.date_range("1990-01-01", periods=n, freq="QS"),
@@ -87,9 +93,15 @@ def labelled(df):
 
 def make_frame(index, *, seed=0):
     """Make a past-only column, one that may be known ahead, and the target, in odd units."""
-    index = pd.date_range("2024-01-01", periods=index, freq="h") if np.isscalar(index) else index
+    index = (
+        pd.date_range("2024-01-01", periods=index, freq="h")
+        if np.isscalar(index)
+        else index
+    )
     n = len(index)
-    noise = np.random.default_rng(seed).normal(size=(n, 3))  # a longer frame begins like this
+    noise = np.random.default_rng(seed).normal(
+        size=(n, 3)
+    )  # a longer frame begins like this
     wave = np.sin(np.arange(n) * 2 * np.pi / 8)
     columns = {
         "flow": 3.0 + noise[:, 0],
@@ -214,7 +226,9 @@ def fitted(modes, frame):
 def panel():
     """Give three series of different level, length, start and end under (site, time)."""
 
-    def make(*, seed=0, n=(60, 40, 25), start=(0, 30, 5), names=("a", "b", "c"), level=1000.0):
+    def make(
+        *, seed=0, n=(60, 40, 25), start=(0, 30, 5), names=("a", "b", "c"), level=1000.0
+    ):
         hours = pd.date_range("2024-01-01", periods=400, freq="h")
         parts = {}
         for j, name in enumerate(names):
@@ -232,7 +246,9 @@ def few_trees(monkeypatch):
 
     def few(*, simple, quick):
         trees = default_regressors(simple=simple, quick=quick)
-        return tuple(t.set_params(max_iter=t.max_iter // 10, learning_rate=0.5) for t in trees)
+        return tuple(
+            t.set_params(max_iter=t.max_iter // 10, learning_rate=0.5) for t in trees
+        )
 
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)
 
@@ -243,7 +259,9 @@ def long_tables():
 
     def chosen(settings, table):
         alone = settings.classical and not settings.linear_path
-        return choose_members(settings if alone else replace(settings, classical=False), table)
+        return choose_members(
+            settings if alone else replace(settings, classical=False), table
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "choose_members", chosen)

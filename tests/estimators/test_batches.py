@@ -28,17 +28,23 @@ SIZES = SimpleNamespace(
 
 def make_source(clock=None, fields=(), steps=None, series=None, n_series=0):
     values = np.arange(N * 3, dtype=np.float32).reshape(N, 3)
-    sizes = SimpleNamespace(**{**vars(SIZES), "calendar_fields": fields, "n_series": n_series})
+    sizes = SimpleNamespace(
+        **{**vars(SIZES), "calendar_fields": fields, "n_series": n_series}
+    )
     steps = np.arange(N) if steps is None else steps
     series = np.zeros(N, dtype=np.int64) if series is None else series
-    return window_source(values, steps, series, clock or RowClock(), sizes=sizes, device="cpu")
+    return window_source(
+        values, steps, series, clock or RowClock(), sizes=sizes, device="cpu"
+    )
 
 
 def make_batches(**changes):
     source = make_source()
     settings = {"weight": None, "n_targets": 1, "batch_size": 8, "seed": 0}
     settings |= {"max_windows": None, **changes}
-    return WindowBatches(source, Origins(np.array([SEQ]), np.array([N - PRED])), **settings)
+    return WindowBatches(
+        source, Origins(np.array([SEQ]), np.array([N - PRED])), **settings
+    )
 
 
 def test_a_window_is_the_rows_around_its_origin():
@@ -47,7 +53,9 @@ def test_a_window_is_the_rows_around_its_origin():
     past, future, *_ = source.inputs(torch.tensor([6, 20, 37]))
     for k, origin in enumerate([6, 20, 37]):
         np.testing.assert_array_equal(past[k], source.values[origin - SEQ : origin])
-        np.testing.assert_array_equal(future[k, :, 2], source.values[origin : origin + PRED, 2])
+        np.testing.assert_array_equal(
+            future[k, :, 2], source.values[origin : origin + PRED, 2]
+        )
 
 
 def test_nothing_hidden_is_in_the_future_of_a_window():
@@ -81,7 +89,9 @@ def test_the_series_of_a_window_stands_after_its_calendar():
     """Those that were not trained share the number after the last one."""
     index = pd.date_range("2024-01-01", periods=100, freq="h")
     series = np.repeat([0, 1, 5, 7], 10)
-    source = make_source(clock_for(index, index.freq), ("hour",), series=series, n_series=2)
+    source = make_source(
+        clock_for(index, index.freq), ("hour",), series=series, n_series=2
+    )
     _, _, past, future, *_ = source.inputs(torch.tensor([6, 17, 27, 37]))
     assert past.shape == (4, SEQ, 2)
     np.testing.assert_array_equal(future[:, 0, 1], [0, 1, 2, 2])
@@ -227,7 +237,9 @@ def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     fewer = batches.with_share(0.5)
     assert (fewer.training.n_drawn, fewer.validation.n_drawn) == (2000, 2000)
     assert batches.with_share(0.01).training.n_drawn == 1000
-    assert batches.validation.n_drawn == batches.training.n_drawn == 4000  # trust sees all of them
+    assert (
+        batches.validation.n_drawn == batches.training.n_drawn == 4000
+    )  # trust sees all of them
     assert batches.with_share(1.0) == batches
     assert batches._replace(validation=None).with_share(0.5).validation is None
 

@@ -36,9 +36,17 @@ def make_frame(n=TRAIN + 200, *, seed=0, start="2024-01-01", tz=None):
     """Make a week of hours below a level that moves, and holidays whose mornings are quiet."""
     hours = pd.date_range(start, periods=n, freq="h", tz=tz)
     week = np.random.default_rng(9).normal(size=WEEK)
-    noise, days = np.random.default_rng(seed).normal(size=(2, n)), pd.Series(hours.day_of_year)
+    noise, days = (
+        np.random.default_rng(seed).normal(size=(2, n)),
+        pd.Series(hours.day_of_year),
+    )
     holiday = (days.to_numpy() * 7919 % 61 < 8).astype(float)
-    load = 100 + 10 * week[24 * hours.day_of_week + hours.hour] + 0.3 * noise[0].cumsum() + noise[1]
+    load = (
+        100
+        + 10 * week[24 * hours.day_of_week + hours.hour]
+        + 0.3 * noise[0].cumsum()
+        + noise[1]
+    )
     load = load - 15 * holiday * np.exp(-((hours.hour.to_numpy() - 9) ** 2) / 20)
     return pd.DataFrame({"holiday": holiday, "load": load}, index=hours)
 
@@ -96,7 +104,9 @@ def test_a_week_is_known_by_who_looks_a_day_back(df):
     """24 rows say nothing of what a Monday is after a Sunday."""
     rows = df[["load"]]
     errors = [
-        np.abs(fit(rows[:TRAIN], calendar=calendar).predict(rows) - rows["load"])[TRAIN:].mean()
+        np.abs(fit(rows[:TRAIN], calendar=calendar).predict(rows) - rows["load"])[
+            TRAIN:
+        ].mean()
         for calendar in ("auto", None)
     ]
     assert errors[0] < 0.4 * errors[1]
@@ -133,10 +143,14 @@ def test_rows_without_dates_have_none(df):
     assert values.module_.path.calendar is None
 
 
-@pytest.mark.parametrize(("fields", "n_cells"), [(None, None), (["hour"], 24), (["day"], None)])
+@pytest.mark.parametrize(
+    ("fields", "n_cells"), [(None, None), (["hour"], 24), (["day"], None)]
+)
 def test_the_user_says_which_calendar_there_is(df, fields, n_cells):
     """And whether there is one."""
-    day = np.sin(df.index.hour * np.pi / 12) + 0.1 * np.random.default_rng(0).normal(size=len(df))
+    day = np.sin(df.index.hour * np.pi / 12) + 0.1 * np.random.default_rng(0).normal(
+        size=len(df)
+    )
     rows = pd.DataFrame({"load": np.roll(day, 7) + 20.0}, index=df.index)
     found = effect(fit(rows[:1000], calendar=fields, seq_len=3))
     assert (None if found is None else len(found.level)) == n_cells
@@ -153,7 +167,9 @@ def test_no_forecast_moves_with_truths_after_its_origin(fitted, position):
     flat(model)
     changed = rows[: TRAIN + 18].copy()
     changed.iloc[position:, changed.columns.get_loc("load")] += 77.0
-    before, after = (model.predict(each)[TRAIN:] for each in (rows[: TRAIN + 18], changed))
+    before, after = (
+        model.predict(each)[TRAIN:] for each in (rows[: TRAIN + 18], changed)
+    )
     origins = TRAIN + np.arange(18) // PRED * PRED
     reached = origins > position
     np.testing.assert_array_equal(after[~reached], before[~reached])
@@ -191,7 +207,9 @@ def test_a_forecast_is_the_same_whatever_rows_are_asked_with_it(fitted):
         one = later.copy()
         one.loc[one.index[begin] :, "load"] = np.nan
         block = slice(begin, begin + PRED)
-        np.testing.assert_array_equal(model.predict(one[: begin + PRED])[block], whole[block])
+        np.testing.assert_array_equal(
+            model.predict(one[: begin + PRED])[block], whole[block]
+        )
 
 
 # --- far ahead --------------------------------------------------------------------------------
@@ -217,7 +235,8 @@ def test_the_steps_of_a_recursion_are_those_of_a_longer_one(fitted):
     model, rows = fitted
     plan = rows[["holiday"]][TRAIN:] if "holiday" in rows else None
     some, more = (
-        model.forecast(horizon=n) if plan is None else model.forecast(plan[:n]) for n in (20, 150)
+        model.forecast(horizon=n) if plan is None else model.forecast(plan[:n])
+        for n in (20, 150)
     )
     pd.testing.assert_frame_equal(some, more[:20], check_exact=True)
 
@@ -236,7 +255,11 @@ def test_copies_forecast_the_same_bit_for_bit(fitted, way, tmp_path):
     elif way == "clone":
         again = clone(model).fit(rows[:TRAIN])
     else:
-        again = pickle.loads(pickle.dumps(model)) if way == "pickle" else copy.deepcopy(model)
+        again = (
+            pickle.loads(pickle.dumps(model))
+            if way == "pickle"
+            else copy.deepcopy(model)
+        )
     for (name, one), (_, two) in zip(
         effect(model).named_buffers(), effect(again).named_buffers(), strict=True
     ):
@@ -259,7 +282,9 @@ def test_an_update_goes_on_with_the_hours_of_the_new_rows(fitted):
     n = 5 * PRED
     expected = model.predict(rows[TRAIN : TRAIN + n + PRED])[n:]
     model.update(rows[TRAIN : TRAIN + n])
-    np.testing.assert_array_equal(model.predict(rows[TRAIN + n : TRAIN + n + PRED]), expected)
+    np.testing.assert_array_equal(
+        model.predict(rows[TRAIN + n : TRAIN + n + PRED]), expected
+    )
 
 
 @pytest.mark.slow
@@ -268,14 +293,20 @@ def test_a_warm_start_has_the_effect_of_its_own_rows(df, order):
     """Whether there is one may have changed, and with it what the module holds."""
     noise = df.assign(load=np.random.default_rng(0).normal(size=len(df)))[["load"]]
     week, other = df[["load"]], df[["load"]] * [-1.0]
-    first, second = {"found": (noise, week), "lost": (week, noise), "other": (week, other)}[order]
+    first, second = {
+        "found": (noise, week),
+        "lost": (week, noise),
+        "other": (week, other),
+    }[order]
     warm = fit(first[:1500], warm_start=True)
     assert (effect(warm) is None) == (order == "found")
     warm.fit(second[:1500])
     cold = fit(second[:1500])
     assert (effect(warm) is None) == (effect(cold) is None) == (order == "lost")
     for (name, one), (_, two) in zip(
-        warm.module_.path.named_buffers(), cold.module_.path.named_buffers(), strict=True
+        warm.module_.path.named_buffers(),
+        cold.module_.path.named_buffers(),
+        strict=True,
     ):
         np.testing.assert_array_equal(one, two, err_msg=name)
     assert np.isfinite(warm.predict(second[1500:])).all()
@@ -329,7 +360,11 @@ def test_a_search_compares_calendars(df):
 
 def make_panel():
     """Make series of different size, length and begin, each ten times the one before."""
-    begins = {"a": (1500, "2024-01-01"), "b": (1200, "2024-01-20 05:00"), "c": (900, "2024-01-03")}
+    begins = {
+        "a": (1500, "2024-01-01"),
+        "b": (1200, "2024-01-20 05:00"),
+        "c": (900, "2024-01-03"),
+    }
     parts = {
         name: make_frame(n, seed=i, start=start)[["load"]] * 10**i
         for i, (name, (n, start)) in enumerate(begins.items())

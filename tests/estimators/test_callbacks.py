@@ -45,7 +45,9 @@ class Spy:
     def on_fit_task_begin(self, estimator, context):
         self.begun += context.task_name == "epoch"
 
-    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+    def on_fit_task_end(
+        self, estimator, context, *, X=None, y=None, fitted_estimator=None
+    ):
         if context.task_name != "epoch":
             return False
         self.X, self.y = X, y
@@ -124,7 +126,9 @@ def test_the_hooks_of_a_resumed_fit_see_the_losses_before_it(df, tmp_path):
             if self.begun == 3:
                 raise MemoryError
 
-    model = InformerRegressor("load", max_iter=4, checkpoint=tmp_path / "fit.pt", **SMALL)
+    model = InformerRegressor(
+        "load", max_iter=4, checkpoint=tmp_path / "fit.pt", **SMALL
+    )
     with pytest.raises(MemoryError):
         model.set_callbacks(Crash()).fit(df)
     spy = Spy()
@@ -145,7 +149,11 @@ def test_the_hooks_get_the_target_in_frame_mode(df):
 
 def test_a_callback_can_stop_a_fit(df):
     """The hook's True ends the training, and the model is usable."""
-    model = InformerRegressor("load", max_iter=9, **SMALL).set_callbacks(Spy(stop_after=2)).fit(df)
+    model = (
+        InformerRegressor("load", max_iter=9, **SMALL)
+        .set_callbacks(Spy(stop_after=2))
+        .fit(df)
+    )
     assert model.n_iter_ == 2
     assert len(model.history_) == 2
     assert np.isfinite(model.predict(df)).all()
@@ -219,7 +227,9 @@ def test_a_callback_that_draws_random_numbers_changes_nothing(df):
         def on_fit_task_end(self, estimator, context):
             torch.rand(3)
 
-    watched = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(Noise()).fit(df)
+    watched = (
+        InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(Noise()).fit(df)
+    )
     alone = InformerRegressor("load", max_iter=2, **SMALL).fit(df)
     np.testing.assert_array_equal(watched.predict(df), alone.predict(df))
 
@@ -242,7 +252,9 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
         StandardScaler().set_output(transform="pandas"),
         InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(monitor),
     )
-    search = GridSearchCV(pipeline, {"informerregressor__d_model": [4, 8]}, cv=TimeSeriesSplit(2))
+    search = GridSearchCV(
+        pipeline, {"informerregressor__d_model": [4, 8]}, cv=TimeSeriesSplit(2)
+    )
     search.set_callbacks(ProgressBar()).fit(df, df["load"])
     log = monitor.get_logs().data_as_pandas
     fits = 2 * 2 + 1
@@ -281,7 +293,9 @@ def test_ctrl_c_keeps_the_model(df):
                 raise KeyboardInterrupt
 
     model = InformerRegressor("load", max_iter=9, **SMALL).set_callbacks(Interrupt())
-    with pytest.warns(UserWarning, match="^training interrupted after 2 epochs; the best weights"):
+    with pytest.warns(
+        UserWarning, match="^training interrupted after 2 epochs; the best weights"
+    ):
         model.fit(df)
     assert model.n_iter_ == 2
     assert np.isfinite(model.predict(df)).all()

@@ -16,7 +16,9 @@ from skinformer.evaluation import backtest
 pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
-QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+QUICK = settings(
+    deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
 
 #: What both estimators promise.
 both = pytest.mark.parametrize("truths", ["numbers", "classes"], indirect=True)
@@ -74,7 +76,9 @@ def case(request, frame, modes, truths):
     kind, mode = request.param
     df = frame(index_of(kind))
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
-    with pytest.MonkeyPatch.context() as patch:  # all forecasters speak, one on features among them
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # all forecasters speak, one on features among them
         patch.setattr(members.weighing, "weigh_series", equally)
         patch.setattr(classes, "best_share", lambda _: 2)  # a half
         classes_ = ["classes", trees, "network"]
@@ -93,7 +97,9 @@ def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
 ):
     """A forecast that moves with its own truth is a leak, the worst error a forecaster has."""
     kind, mode, df, estimator, before = case
-    if kind == "every tenth integer":  # training rows with other values are refused there
+    if (
+        kind == "every tenth integer"
+    ):  # training rows with other values are refused there
         position = max(position, N_TRAIN)
     last = data.draw(st.integers(position, N_ALL - 1))
     changed = df.copy()
@@ -107,7 +113,9 @@ def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
 @both
 @settings(QUICK, max_examples=5)
 @given(position=st.integers(0, N_ALL - 1))
-def test_a_missing_target_from_a_blocks_origin_on_changes_nothing(case, modes, position):
+def test_a_missing_target_from_a_blocks_origin_on_changes_nothing(
+    case, modes, position
+):
     """Whether the truth is there or not must not matter to the forecast of it."""
     _kind, mode, df, estimator, before = case
     changed = df.copy()
@@ -120,7 +128,9 @@ def test_a_missing_target_from_a_blocks_origin_on_changes_nothing(case, modes, p
 
 @both
 @pytest.mark.parametrize("position", [N_TRAIN, N_TRAIN + 5, N_TRAIN + 11])
-def test_a_past_only_value_from_a_blocks_origin_on_changes_nothing(case, modes, position):
+def test_a_past_only_value_from_a_blocks_origin_on_changes_nothing(
+    case, modes, position
+):
     """What is measured later is not known when the forecast is made."""
     _, mode, df, estimator, before = case
     changed = df.copy()
@@ -147,7 +157,9 @@ def test_history_does_reach_later_blocks(case, modes, truths, position):
 
 @pytest.mark.slow
 @both
-def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(frame, modes, mode, far):
+def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(
+    frame, modes, mode, far
+):
     """The first rows have no context; filling it from X's first row would show the answer."""
     df = frame(60)
     estimator = modes.fit(mode, df)
@@ -217,7 +229,9 @@ def test_no_filler_looks_ahead(frame, small):
 
 @pytest.mark.slow
 @both
-def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitted, frame, mode):
+def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(
+    fitted, frame, mode
+):
     """A forecast made today is the one that a longer frame gives tomorrow for the same rows."""
     df = frame(100)
     X = df if mode != "features" else df[["flow", "price"]]
@@ -242,7 +256,9 @@ def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitte
     embeddings=st.sampled_from([(), ("mask",), ("mask", "missing")]),
     position=st.sampled_from(["sinusoidal", "learned", "continuous"]),
 )
-def test_a_value_known_ahead_changes_no_earlier_forecast(frame, modes, mode, **parameters):
+def test_a_value_known_ahead_changes_no_earlier_forecast(
+    frame, modes, mode, **parameters
+):
     """A token of several steps would show the whole of it to the forecast of its first step."""
     df = frame(N_ALL)
     estimator = modes.fit(mode, df[:N_TRAIN], **parameters, early_stopping=False)
@@ -265,13 +281,17 @@ def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
     changed = df.copy()
     changed.iloc[54:] = changed.iloc[54:].to_numpy() * 7
     one, two = (
-        small(target="load", early_stopping=True, max_iter=1, members=["network"]).fit(part)
+        small(target="load", early_stopping=True, max_iter=1, members=["network"]).fit(
+            part
+        )
         for part in (df, changed)
     )
     np.testing.assert_array_equal(one.scaler_.mean, two.scaler_.mean)
     np.testing.assert_array_equal(one.scaler_.scale, two.scaler_.scale)
     for name, weight in one.module_.state_dict().items():
-        np.testing.assert_array_equal(weight.numpy(), two.module_.state_dict()[name].numpy(), name)
+        np.testing.assert_array_equal(
+            weight.numpy(), two.module_.state_dict()[name].numpy(), name
+        )
 
 
 @pytest.mark.slow

@@ -32,7 +32,9 @@ def test_a_killed_fit_ends_with_the_weights_of_one_never_killed(tmp_path):
     assert not forecasts.exists(), "the fit ended before it was killed"
     resumed = model(checkpoint).fit(rows())
     assert resumed.n_iter_ == 12
-    np.testing.assert_array_equal(resumed.predict(rows()), model().fit(rows()).predict(rows()))
+    np.testing.assert_array_equal(
+        resumed.predict(rows()), model().fit(rows()).predict(rows())
+    )
 
 
 #: What is kept of a fit is the training of its network.
@@ -51,9 +53,13 @@ def test_other_data_or_parameters_are_refused_by_name(tmp_path):
     """Weights of another fit would be silently wrong."""
     path = tmp_path / "fit.pt"
     network(path, max_iter=1).fit(rows())
-    with pytest.raises(ValueError, match=r"was written by another fit: dropout differ\. Delete"):
+    with pytest.raises(
+        ValueError, match=r"was written by another fit: dropout differ\. Delete"
+    ):
         network(path, max_iter=1, dropout=0.3).fit(rows())
-    with pytest.raises(ValueError, match=r"was written by another fit: data differ\. Delete"):
+    with pytest.raises(
+        ValueError, match=r"was written by another fit: data differ\. Delete"
+    ):
         network(path, max_iter=1).fit(rows() + 1)
 
 
@@ -62,7 +68,9 @@ def dated(start="2024-01-01", freq="h", n=90, tz=None):
     return pd.Series(rows()[:n, 0], index=index, name="load")
 
 
-HOLIDAYS = [pd.offsets.CustomBusinessDay(holidays=[f"2024-01-0{day}"]) for day in (3, 4)]
+HOLIDAYS = [
+    pd.offsets.CustomBusinessDay(holidays=[f"2024-01-0{day}"]) for day in (3, 4)
+]
 
 
 @pytest.mark.slow
@@ -118,7 +126,9 @@ def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.warns(UserWarning, match=r"fit\.pt' could not be written: \[Errno 28\] No space"):
+    with pytest.warns(
+        UserWarning, match=r"fit\.pt' could not be written: \[Errno 28\] No space"
+    ):
         fitted = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
     expected = network(max_iter=2).fit(rows())
     np.testing.assert_array_equal(fitted.predict(rows()), expected.predict(rows()))

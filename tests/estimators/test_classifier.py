@@ -35,7 +35,14 @@ from skinformer.ensemble.network import Network
 from skinformer.ensemble.windows import Rows
 from skinformer.timeline.clock import RowClock
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 LEVELS = ["quiet", "normal", "busy"]
 
 
@@ -44,7 +51,9 @@ def make_frame(n=300, seed=0):
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
     rng = np.random.default_rng(seed)
     price = rng.random(n)
-    level = np.where(hours.hour < 8, "quiet", np.where(price + rng.random(n) > 1, "busy", "normal"))
+    level = np.where(
+        hours.hour < 8, "quiet", np.where(price + rng.random(n) > 1, "busy", "normal")
+    )
     return pd.DataFrame({"price": price, "level": level}, index=hours)
 
 
@@ -65,10 +74,16 @@ def test_it_is_a_classifier_whose_names_are_those_of_scikit_learn(fitted, df):
     probabilities = fitted.predict_proba(df)
     assert probabilities.shape == (300, 3)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(df))
+    np.testing.assert_array_equal(
+        fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(df)
+    )
     np.testing.assert_array_equal(np.log(probabilities), fitted.predict_log_proba(df))
     truth = df["level"].to_numpy()
-    assert fitted.score(df) == fitted.score(df, truth) == np.mean(fitted.predict(df) == truth)
+    assert (
+        fitted.score(df)
+        == fitted.score(df, truth)
+        == np.mean(fitted.predict(df) == truth)
+    )
     assert fitted.score(df) > 0.75
 
 
@@ -109,7 +124,9 @@ def of_objects(df):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["bool", "int", "categorical", "object", "str", "string"])
+@pytest.mark.parametrize(
+    "kind", ["bool", "int", "categorical", "object", "str", "string"]
+)
 def test_labels_of_any_type_come_back_as_they_were(df, of_objects, kind):
     """Sorted as scikit-learn sorts them; a categorical keeps its order."""
     rows = df[:150].assign(level=relabelled(df[:150], kind))
@@ -142,7 +159,9 @@ def test_missing_labels_are_left_out_and_filled(df, missing, given):
     members = (
         "auto" if missing is np.nan else ["network"]
     )  # a label is missing before anyone forecasts
-    model = InformerClassifier(None if given == "features" else "level", members=members, **P)
+    model = InformerClassifier(
+        None if given == "features" else "level", members=members, **P
+    )
     model.fit(X[:270], None if y is None else y[:270])
     assert len(model.classes_) == 3
     assert np.isnan(model.predict_proba(X)).sum() == 0
@@ -165,7 +184,10 @@ def test_several_targets_have_a_list_of_probabilities(df):
     parts = model.predict_proba(rows)
     assert [part.shape for part in parts] == [(300, 3), (300, 2)]
     assert model.predict(rows).shape == (300, 2)
-    assert model.forecast_proba().columns.tolist()[-2:] == [("cheap", False), ("cheap", True)]
+    assert model.forecast_proba().columns.tolist()[-2:] == [
+        ("cheap", False),
+        ("cheap", True),
+    ]
     assert model.forecast().dtypes.tolist()[1] == np.dtype(bool)
     right = (model.predict(rows) == rows[["level", "cheap"]].to_numpy()).all(axis=1)
     assert model.score(rows) == right.mean()
@@ -182,11 +204,15 @@ def test_a_panel_of_series_has_rows_for_each(df):
     assert mean["b"] > mean["a"]
 
 
-def test_a_label_that_training_never_saw_is_wrong_in_a_score_and_missing_as_history(fitted, df):
+def test_a_label_that_training_never_saw_is_wrong_in_a_score_and_missing_as_history(
+    fitted, df
+):
     """A rare class may be in the test fold alone: cross-validation must go on."""
     rows = df[-24:].copy()
     rows.iloc[0, 1] = "closed"
-    with pytest.warns(UserWarning, match="holds 'closed', which fit never saw") as caught:
+    with pytest.warns(
+        UserWarning, match="holds 'closed', which fit never saw"
+    ) as caught:
         predicted = fitted.predict(rows)
     assert str(caught[0].message) == (
         "X (column 'level') holds 'closed', which fit never saw (1 row(s) of such labels): they "
@@ -225,14 +251,18 @@ def test_a_target_of_x_that_went_through_a_scaler_is_refused(df):
     """Scaled codes are no labels of y."""
     rows = df.assign(level=(df["level"] == "busy").astype(int))
     piped = make_pipeline(StandardScaler(), InformerClassifier("level", **P))
-    with pytest.raises(ValueError, match=r"in the column 'level', which is no class of y: both"):
+    with pytest.raises(
+        ValueError, match=r"in the column 'level', which is no class of y: both"
+    ):
         piped.set_output(transform="pandas").fit(rows, rows["level"])
 
 
 def test_a_regressor_is_no_base_of_classes(df):
     """It has no probabilities."""
     model = InformerClassifier(
-        "level", members=["classes", RandomForestClassifier(n_estimators=3), "network"], **P
+        "level",
+        members=["classes", RandomForestClassifier(n_estimators=3), "network"],
+        **P,
     ).fit(df)
     assert list(model.base_blend_)[-1] == "RandomForestClassifier"
     with pytest.raises(ValueError, match=r"holds Ridge\(\), which is no member"):
@@ -243,7 +273,10 @@ def test_class_weights_move_probabilities_to_rare_classes(df):
     """The rows are as if the classes were equally often, whoever speaks."""
     rare = df.assign(level=np.where(df["price"] > 0.9, "rare", "usual"))[["level"]]
     plain, balanced, heavy = (
-        InformerClassifier(class_weight=weight, **P).fit(rare).forecast_proba()["rare"].mean()
+        InformerClassifier(class_weight=weight, **P)
+        .fit(rare)
+        .forecast_proba()["rare"]
+        .mean()
         for weight in (None, "balanced", {"rare": 1000.0, "usual": 1.0})
     )
     assert plain < 0.25 < balanced < 0.75 < heavy
@@ -275,7 +308,9 @@ def test_simple_forecasters_and_the_network_share_the_forecast(df):
 @pytest.mark.slow
 def test_trees_take_part_where_rows_are_many():
     """From 1500 truths on."""
-    model = InformerClassifier("level", known_future=["price"], **P).fit(make_frame(1600))
+    model = InformerClassifier("level", known_future=["price"], **P).fit(
+        make_frame(1600)
+    )
     assert list(model.base_blend_)[-1] == "trees"
     assert model.base_blend_["trees"] > 0.05
 
@@ -298,14 +333,26 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     logits = np.array([[[2.0, 0.0, 0.0]]], dtype=np.float32)
     fit = SimpleNamespace(forecast=lambda *_: each, look_back=0)
     base = classes.Classes(fit, np.array([[0.5, 0.5]]))
-    network = Network(lambda *_: torch.from_numpy(logits).repeat(32, 1, 1), None, (slice(0, 3),))
-    halves = Ensemble.of([base, network], {"classes": 0.5, "network": 0.5}, n_series=1, n_targets=3)
+    network = Network(
+        lambda *_: torch.from_numpy(logits).repeat(32, 1, 1), None, (slice(0, 3),)
+    )
+    halves = Ensemble.of(
+        [base, network], {"classes": 0.5, "network": 0.5}, n_series=1, n_targets=3
+    )
     sizes = ModelSizes(3, 0, 0, 0, 0, (), seq_len=1, pred_len=1, patch_len=1)
     forecast = EnsembleForecaster(
-        replace(halves, temperature=2.0), sizes, np.array([0]), RowClock(), "cpu", model.head_
+        replace(halves, temperature=2.0),
+        sizes,
+        np.array([0]),
+        RowClock(),
+        "cpu",
+        model.head_,
     )
     rows = Rows(
-        np.zeros((3, 3), dtype=np.float32), np.zeros(3, int), np.arange(3), np.zeros(1, int)
+        np.zeros((3, 3), dtype=np.float32),
+        np.zeros(3, int),
+        np.arange(3),
+        np.zeros(1, int),
     )
     logs = 2.0 - np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2)
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2
@@ -313,7 +360,9 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     monkeypatch.setattr(classes, "best_share", lambda _: 4)
     trusting = InformerClassifier("level", **P).fit(df)
     assert trusting.trust_ == 1.0 != model.trust_
-    assert not np.allclose(trusting.predict_proba(df), model.predict_proba(df), atol=1e-3)
+    assert not np.allclose(
+        trusting.predict_proba(df), model.predict_proba(df), atol=1e-3
+    )
 
 
 def test_far_ahead_forecasts_are_fed_back_as_probabilities(df):
@@ -340,14 +389,20 @@ def test_the_error_of_the_head_is_the_cross_entropy_of_each_target():
         smooth = torch.full((n,), 0.1 / (n - 1))
         smooth[k] = 0.9
         expected.append(0.01 * torch.logsumexp(own, 0) ** 2 - (smooth * logs).sum())
-    assert head.error(logits, truth).mean().item() == pytest.approx(np.mean(expected), rel=1e-6)
+    assert head.error(logits, truth).mean().item() == pytest.approx(
+        np.mean(expected), rel=1e-6
+    )
 
 
 def test_smoothing_and_z_loss_reach_the_training(df):
     """Two parameters that nothing reads would look the same."""
 
     def losses(**changes):
-        return InformerClassifier("level", **P | {"z_loss": 0.0} | changes).fit(df).loss_curve_
+        return (
+            InformerClassifier("level", **P | {"z_loss": 0.0} | changes)
+            .fit(df)
+            .loss_curve_
+        )
 
     assert losses(label_smoothing=0.2) != losses() != losses(z_loss=1.0)
 
@@ -360,13 +415,17 @@ def test_smoothing_and_z_loss_reach_the_training(df):
 def test_searches_take_the_scores_of_classes(df, scoring):
     """By their names, on frames."""
     rows = df.assign(level=df["level"] == "busy")
-    model = InformerClassifier("level", known_future=["price"], members=["network"], **P)
+    model = InformerClassifier(
+        "level", known_future=["price"], members=["network"], **P
+    )
     search = GridSearchCV(
         model, {"label_smoothing": [0.0, 0.1]}, scoring=scoring, cv=TimeSeriesSplit(2)
     )
     search.fit(rows, rows["level"])
     assert np.isfinite(search.best_score_)
-    scores = cross_val_score(model, rows, rows["level"], scoring=scoring, cv=TimeSeriesSplit(2))
+    scores = cross_val_score(
+        model, rows, rows["level"], scoring=scoring, cv=TimeSeriesSplit(2)
+    )
     assert np.isfinite(scores).all()
 
 
@@ -375,7 +434,9 @@ def test_thresholds_and_calibration_of_others_work_on_a_fitted_one(df):
     rows = df.assign(level=df["level"] == "busy")
     model = InformerClassifier("level", known_future=["price"], **P).fit(rows[:200])
     late = rows[200:]
-    never = FixedThresholdClassifier(FrozenEstimator(model), threshold=1.1).fit(late, late["level"])
+    never = FixedThresholdClassifier(FrozenEstimator(model), threshold=1.1).fit(
+        late, late["level"]
+    )
     assert not never.predict(late).any()
     tuned = TunedThresholdClassifierCV(clone(model), cv=TimeSeriesSplit(2), refit=True)
     assert 0 < tuned.fit(rows, rows["level"]).best_threshold_ < 1

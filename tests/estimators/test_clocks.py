@@ -87,9 +87,13 @@ def numbered(small, frame):
     return values_on(pd.RangeIndex(N + 10), small, frame, ["network"])
 
 
-def test_the_values_do_not_depend_on_the_clock_without_a_calendar(small, frame, labels, numbered):
+def test_the_values_do_not_depend_on_the_clock_without_a_calendar(
+    small, frame, labels, numbered
+):
     """Steps are steps: only the calendar may tell one clock from another."""
-    np.testing.assert_array_equal(values_on(labels(N + 10), small, frame, ["network"]), numbered)
+    np.testing.assert_array_equal(
+        values_on(labels(N + 10), small, frame, ["network"]), numbered
+    )
 
 
 FEW = [
@@ -106,7 +110,9 @@ def test_no_forecaster_knows_the_clock_without_a_calendar(small, frame, labels):
     """Ridges and trees count steps, too; classical forecasters look back for their clock's year."""
     one, tens = labels(N + 10), pd.Index(10 * np.arange(N + 10))
     names = ["ridges", "trees", "network"]
-    np.testing.assert_array_equal(*[values_on(x, small, frame, names) for x in (one, tens)])
+    np.testing.assert_array_equal(
+        *[values_on(x, small, frame, names) for x in (one, tens)]
+    )
 
 
 def test_update_goes_on_where_the_history_ended(dated):
@@ -137,7 +143,9 @@ def test_a_missing_label_is_named_when_the_step_is_given(small, frame, labels):
     df.index = without_freq(df.index)
     with pytest.raises(ValueError, match=r"^X\.index ") as caught:
         small(freq=step).fit(df.drop(df.index[[20, 21, 40]]))
-    assert f"X.index lacks 3 timestamps, the first {df.index[20]}: " in str(caught.value)
+    assert f"X.index lacks 3 timestamps, the first {df.index[20]}: " in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -151,11 +159,15 @@ def test_the_unit_of_the_timestamps_is_kept(small, frame, unit):
 
 def test_rows_in_another_time_zone_are_the_same_instants(small, frame):
     """10:00 in Berlin is 09:00 in London: one row."""
-    df = frame(pd.date_range("2024-10-26", periods=N + 10, freq="h", tz="Europe/Berlin"))
+    df = frame(
+        pd.date_range("2024-10-26", periods=N + 10, freq="h", tz="Europe/Berlin")
+    )
     estimator = small(target="load").fit(df[:N])
     whole = estimator.predict(df)
     np.testing.assert_array_equal(estimator.predict(df.tz_convert("UTC")), whole)
-    np.testing.assert_array_equal(estimator.predict(df.tz_convert("Asia/Kolkata")), whole)
+    np.testing.assert_array_equal(
+        estimator.predict(df.tz_convert("Asia/Kolkata")), whole
+    )
     forecast = estimator.forecast(df.tz_convert("UTC")[N : N + 3])
     assert str(forecast.index.tz) == "Europe/Berlin"
 
@@ -164,7 +176,9 @@ def test_days_in_another_time_zone_are_the_same_days(small, frame):
     """Midnight in New York is 05:00 in UTC, and after the change 04:00."""
     df = frame(pd.date_range("2024-02-01", periods=N, freq="D", tz="America/New_York"))
     estimator = small(target="load").fit(df[:40])
-    np.testing.assert_array_equal(estimator.predict(df.tz_convert("UTC")), estimator.predict(df))
+    np.testing.assert_array_equal(
+        estimator.predict(df.tz_convert("UTC")), estimator.predict(df)
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +197,9 @@ def test_hours_ahead_cross_the_change_of_the_clocks(small, frame, start, first, 
 
 
 @pytest.mark.parametrize("start", ["2024-02-01", "2024-09-15"])
-def test_days_ahead_stay_at_midnight_across_the_change_of_the_clocks(small, frame, start):
+def test_days_ahead_stay_at_midnight_across_the_change_of_the_clocks(
+    small, frame, start
+):
     """A day is a day on the calendar, of 23, 24 or 25 hours."""
     index = pd.date_range(start, periods=35, freq="D", tz="Europe/Berlin")
     forecast = small().fit(frame(index)[["load"]]).forecast(horizon=40)
@@ -192,9 +208,12 @@ def test_days_ahead_stay_at_midnight_across_the_change_of_the_clocks(small, fram
 
 
 @pytest.mark.parametrize(
-    ("start", "tz"), [("2024-03-10", "America/New_York"), ("2024-10-01", "America/New_York")]
+    ("start", "tz"),
+    [("2024-03-10", "America/New_York"), ("2024-10-01", "America/New_York")],
 )
-def test_the_calendar_of_days_does_not_depend_on_the_change_of_the_clocks(small, frame, start, tz):
+def test_the_calendar_of_days_does_not_depend_on_the_change_of_the_clocks(
+    small, frame, start, tz
+):
     """The mean step is 23/24 of an hour off in spring; the days are the same days."""
     naive = frame(pd.date_range(start, periods=40, freq="D"))
     early = frame(pd.date_range("2024-02-05", periods=40, freq="D", tz=tz))
@@ -205,7 +224,12 @@ def test_the_calendar_of_days_does_not_depend_on_the_change_of_the_clocks(small,
 
 @pytest.mark.parametrize(
     ("freq", "step"),
-    [("h", "h"), ("60min", "h"), (pd.Timedelta(hours=1), "h"), (pd.offsets.Hour(), "h")],
+    [
+        ("h", "h"),
+        ("60min", "h"),
+        (pd.Timedelta(hours=1), "h"),
+        (pd.offsets.Hour(), "h"),
+    ],
 )
 def test_freq_may_be_given_in_any_form(small, frame, freq, step):
     """A name, a span of time and an offset mean the same."""
@@ -236,7 +260,9 @@ def test_business_days_skip_the_weekend_and_refuse_it(small, frame):
         estimator.predict(df[-1:].set_axis(pd.DatetimeIndex(["2024-03-23"])))
 
 
-@pytest.mark.parametrize("freq", ["2h", "3D", "2W", "2MS", "BME", "YS", "YE-MAR", "QE-JAN", "12h"])
+@pytest.mark.parametrize(
+    "freq", ["2h", "3D", "2W", "2MS", "BME", "YS", "YE-MAR", "QE-JAN", "12h"]
+)
 def test_rarer_steps_go_on_as_pandas_does(small, frame, freq):
     """Every other hour, fiscal years, last business days."""
     index = pd.date_range("1960-01-01", periods=N + 9, freq=freq)
@@ -267,7 +293,9 @@ def test_integers_of_any_width_count_rows(small, frame, dtype):
     )
 
 
-@pytest.mark.parametrize("kind", ["timestamp[us]", "timestamp[ns, Europe/Berlin]", "date32"])
+@pytest.mark.parametrize(
+    "kind", ["timestamp[us]", "timestamp[ns, Europe/Berlin]", "date32"]
+)
 def test_dates_of_arrow_are_dates(small, frame, kind):
     """They come from parquet files and databases."""
     pa = pytest.importorskip("pyarrow")
@@ -281,7 +309,9 @@ def test_dates_of_arrow_are_dates(small, frame, kind):
     df = days.set_axis(days.index.astype(pd.ArrowDtype(types[kind])))
     estimator = small().fit(df[:60])
     assert list(estimator.forecast().index) == list(days.index[60:64])
-    np.testing.assert_array_equal(estimator.predict(df), small().fit(days[:60]).predict(days))
+    np.testing.assert_array_equal(
+        estimator.predict(df), small().fit(days[:60]).predict(days)
+    )
     panel = pd.concat({"a": df, "b": df[:50]}, names=["site", "day"])
     assert list(small().fit(panel).forecast().loc["b"].index) == list(days.index[50:54])
 
@@ -294,6 +324,8 @@ def test_the_15th_of_each_month_needs_no_freq(small, frame):
         pd.Timestamp("2005-01-15"),
         pd.Timestamp("2005-02-15"),
     ]
-    with pytest.raises(ValueError, match=r"lacks 1 timestamps, the first 2000-06-15 00:00:00: X\."):
+    with pytest.raises(
+        ValueError, match=r"lacks 1 timestamps, the first 2000-06-15 00:00:00: X\."
+    ):
         small().fit(df.drop(index[5]))
     assert len(df.drop(index[5]).asfreq(pd.DateOffset(months=1))) == N

@@ -56,11 +56,16 @@ def test_the_calendar_reaches_the_forecast(small, frame):
     one = small().fit(df)
     shifted = one.predict(df.shift(freq="7h")[:40])
     np.testing.assert_raises(
-        AssertionError, np.testing.assert_array_equal, shifted[12:36], one.predict(df)[12:36]
+        AssertionError,
+        np.testing.assert_array_equal,
+        shifted[12:36],
+        one.predict(df)[12:36],
     )
 
 
-def test_rows_may_have_their_columns_in_another_order_only_if_scikit_learn_allows_it(case):
+def test_rows_may_have_their_columns_in_another_order_only_if_scikit_learn_allows_it(
+    case,
+):
     """scikit-learn refuses another order of names; silently swapped columns would be worse."""
     df, estimator = case
     with pytest.raises(ValueError, match="same order"):
@@ -107,7 +112,9 @@ def test_a_constant_column_changes_nothing_but_is_allowed(small, frame):
 def test_many_columns_need_no_names_one_by_one(small, frame):
     """Ten covariates work as one does."""
     df = frame(60)
-    wide = pd.concat([df.drop(columns="load").add_suffix(f"_{j}") for j in range(5)], axis=1)
+    wide = pd.concat(
+        [df.drop(columns="load").add_suffix(f"_{j}") for j in range(5)], axis=1
+    )
     estimator = small(target="load").fit(wide.assign(load=df["load"]))
     assert len(estimator.roles_.past) == 10
 
@@ -130,5 +137,7 @@ def test_past_only_values_after_the_origin_change_no_forecast(small, frame, mode
 def test_no_column_known_ahead_may_be_written_as_a_tuple(small, frame):
     """As defaults are that nobody may change."""
     df = frame(60)
-    one, other = (small(members=["ridges"], known_future=known).fit(df) for known in ((), []))
+    one, other = (
+        small(members=["ridges"], known_future=known).fit(df) for known in ((), [])
+    )
     pd.testing.assert_frame_equal(one.forecast(), other.forecast(), check_exact=True)

@@ -25,13 +25,19 @@ SMALL = {
     "dropout": 0.0,
     "random_state": 0,
 }
-WAVE = (np.sin(np.arange(600) / 4) + np.random.default_rng(0).normal(size=600) / 20)[:, None]
+WAVE = (np.sin(np.arange(600) / 4) + np.random.default_rng(0).normal(size=600) / 20)[
+    :, None
+]
 
 
 def test_auto_takes_the_gpu_in_bf16():
     """Nobody should have to say that a GPU is to be used."""
     model = InformerRegressor(**SMALL).fit(WAVE)
-    assert (model.device_, model.precision_, model.attention_) == ("cuda", "bf16", "dense")
+    assert (model.device_, model.precision_, model.attention_) == (
+        "cuda",
+        "bf16",
+        "dense",
+    )
     assert next(model.module_.parameters()).dtype == torch.float32
 
 
@@ -41,7 +47,9 @@ def test_every_precision_learns_a_sine(precision, attention):
     """As well as the CPU does, within noise."""
     choice = {"precision": precision, "attention": attention}
     scores = [
-        InformerRegressor(**SMALL, **(choice if device == "cuda" else {}), device=device)
+        InformerRegressor(
+            **SMALL, **(choice if device == "cuda" else {}), device=device
+        )
         .fit(WAVE[:500])
         .score(WAVE[500:])
         for device in ("cuda", "cpu")

@@ -14,7 +14,10 @@ from sklearn.base import clone
 
 
 def weights(estimator):
-    return {name: value.numpy().copy() for name, value in estimator.module_.state_dict().items()}
+    return {
+        name: value.numpy().copy()
+        for name, value in estimator.module_.state_dict().items()
+    }
 
 
 def assert_same_weights(one, two):
@@ -68,7 +71,9 @@ def test_two_fits_with_one_seed_are_equal(noisy, frame, mode, modes):
     df = frame(70)
     one, two = noisy(df[:60], mode), noisy(df[:60], mode)
     assert_same_weights(one, two)
-    np.testing.assert_array_equal(one.predict(modes.X(mode, df)), two.predict(modes.X(mode, df)))
+    np.testing.assert_array_equal(
+        one.predict(modes.X(mode, df)), two.predict(modes.X(mode, df))
+    )
     assert one.loss_curve_ == two.loss_curve_
 
 
@@ -148,7 +153,9 @@ def test_predict_and_its_kin_write_no_state(noisy, frame, modes, mode):
     before, names = content(estimator), dict(estimator.__dict__)
     estimator.predict(X)
     estimator.score(X, df["load"])
-    estimator.forecast(estimator.make_future_frame().fillna({"price": 20.0, "flow": 3.0}))
+    estimator.forecast(
+        estimator.make_future_frame().fillna({"price": 20.0, "flow": 3.0})
+    )
     assert list(estimator.__dict__) == list(names)
     assert all(estimator.__dict__[name] is value for name, value in names.items())
     assert content(estimator) == before
@@ -195,7 +202,9 @@ COPIES = {
         *((way, mode) for way in ("copy", "pickle") for mode in ("both", "features")),
     ],
 )
-def test_a_copy_predicts_bit_equal_and_can_go_on(way, kept, frame, modes, mode, tmp_path):
+def test_a_copy_predicts_bit_equal_and_can_go_on(
+    way, kept, frame, modes, mode, tmp_path
+):
     """What is stored today must forecast the same tomorrow."""
     df = frame(80)
     estimator = copy.deepcopy(kept(mode, 60))
@@ -204,7 +213,9 @@ def test_a_copy_predicts_bit_equal_and_can_go_on(way, kept, frame, modes, mode, 
     np.testing.assert_array_equal(twin.predict(X), estimator.predict(X))
     y = df["load"][60:64]
     twin.update(X[60:64], y)
-    np.testing.assert_array_equal(twin.predict(X), estimator.update(X[60:64], y).predict(X))
+    np.testing.assert_array_equal(
+        twin.predict(X), estimator.update(X[60:64], y).predict(X)
+    )
     assert_same_weights(twin.fit(*modes.inputs(mode, df)), kept(mode, 80))
 
 
@@ -222,7 +233,9 @@ def test_a_clone_has_the_parameters_and_nothing_fitted(alone, frame):
     estimator = alone(frame(60), target=["load"], known_future=["price"])
     twin = clone(estimator)
     assert repr(twin.get_params()) == repr(estimator.get_params())
-    assert not [name for name in vars(twin) if name.endswith("_") and not name.startswith("_")]
+    assert not [
+        name for name in vars(twin) if name.endswith("_") and not name.startswith("_")
+    ]
     assert_same_weights(twin.fit(frame(60)), estimator)
 
 

@@ -13,7 +13,9 @@ REACH = LONGEST_CHAIN * P["pred_len"]
 
 
 def wave(start, n):
-    hours = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(start, start + n), unit="h")
+    hours = pd.Timestamp("2024-01-01") + pd.to_timedelta(
+        np.arange(start, start + n), unit="h"
+    )
     values = 10 * np.sin(np.arange(start, start + n) * 2 * np.pi / 24)
     return pd.DataFrame({"load": values}, index=hours)
 
@@ -110,13 +112,20 @@ def test_rows_on_both_sides_of_the_history_do_not_reach_each_other(small):
         for before in early:
             both = _quietly(model.predict, pd.concat([after, before]))
             np.testing.assert_array_equal(both[: len(after)], expected)
-            np.testing.assert_array_equal(both[len(after) :], _quietly(model.predict, before))
-    assert np.abs(_quietly(model.predict, df[40:100])[30:] - df["load"][70:100]).max() < 1.5
+            np.testing.assert_array_equal(
+                both[len(after) :], _quietly(model.predict, before)
+            )
+    assert (
+        np.abs(_quietly(model.predict, df[40:100])[30:] - df["load"][70:100]).max()
+        < 1.5
+    )
 
 
 def _quietly(method, X):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X (holds|begins)", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore", message="X (holds|begins)", category=UserWarning
+        )
         return method(X)
 
 

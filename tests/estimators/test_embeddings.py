@@ -22,7 +22,11 @@ SMALL = {
 def series(level, size, seed, n=60):
     rng = np.random.default_rng(seed)
     hours = pd.date_range("2024-01-01", periods=n, freq="h", name="time")
-    values = {"size": float(size), "temp": rng.normal(size=n), "load": level + rng.normal(size=n)}
+    values = {
+        "size": float(size),
+        "temp": rng.normal(size=n),
+        "load": level + rng.normal(size=n),
+    }
     return pd.DataFrame(values, index=hours)
 
 
@@ -38,10 +42,14 @@ def model(panel):
     return InformerRegressor(**SMALL).fit(panel)
 
 
-def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(model, panel):
+def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(
+    model, panel
+):
     """Scaled within a series it would be zero everywhere and say nothing."""
     assert model.roles_.static == ("size",)
-    place = (*model.roles_.targets, *model.roles_.past, *model.roles_.known).index("size")
+    place = (*model.roles_.targets, *model.roles_.past, *model.roles_.known).index(
+        "size"
+    )
     values = model.timeline_.values[:, place]
     assert len(np.unique(values)) == 3
     assert np.corrcoef(values, panel["size"])[0, 1] == pytest.approx(1)
@@ -67,12 +75,18 @@ def test_a_fitted_series_keeps_its_static_value(model, panel):
 
 def test_a_column_named_in_known_future_is_never_static(panel):
     """A price that has not changed yet is a price all the same."""
-    model = InformerRegressor(known_future=["size"], members=["network"], **SMALL).fit(panel)
+    model = InformerRegressor(known_future=["size"], members=["network"], **SMALL).fit(
+        panel
+    )
     assert (model.roles_.static, model.roles_.known) == ((), ("size",))
     future = model.make_future_frame()
-    with pytest.warns(UserWarning, match=r"^columns \['size'\] are known ahead but never changed"):
+    with pytest.warns(
+        UserWarning, match=r"^columns \['size'\] are known ahead but never changed"
+    ):
         other = model.forecast(future.assign(size=300.0))
-    with pytest.warns(UserWarning, match="nothing was learnt of what their new values in X do"):
+    with pytest.warns(
+        UserWarning, match="nothing was learnt of what their new values in X do"
+    ):
         assert not np.allclose(model.forecast(future.assign(size=1.0)), other)
     with pytest.raises(ValueError, match="'size' is known ahead but has no value"):
         model.forecast()
@@ -80,7 +94,9 @@ def test_a_column_named_in_known_future_is_never_static(panel):
 
 def test_a_column_that_is_the_same_everywhere_is_not_static(panel):
     """Rain in a dry season: measured, and not known ahead."""
-    model = InformerRegressor(**SMALL).fit(panel.assign(rain=0.0)[["rain", "size", "load"]])
+    model = InformerRegressor(**SMALL).fit(
+        panel.assign(rain=0.0)[["rain", "size", "load"]]
+    )
     assert model.roles_.past == ("rain",)
 
 
@@ -99,7 +115,9 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
     model = InformerRegressor(embeddings=["series"], **alone).fit(panel)
     plain = InformerRegressor(**alone).fit(panel)
     a = panel.loc[["a"]]
-    late = a.set_index(a.index.set_levels(a.index.levels[1] + pd.Timedelta("5000D"), level=1))
+    late = a.set_index(
+        a.index.set_levels(a.index.levels[1] + pd.Timedelta("5000D"), level=1)
+    )
     renamed = late.rename(index={"a": "b"}, level=0)
 
     def in_deviations(estimator, rows, code):
@@ -109,14 +127,23 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
 
     codes = {name: code for code, name in enumerate(model.series_)}
     # The rows are their own timeline; equal raw values are scaled by another series' scale.
-    scale = {name: (model.scaler_.mean[c], model.scaler_.scale[c]) for name, c in codes.items()}
+    scale = {
+        name: (model.scaler_.mean[c], model.scaler_.scale[c])
+        for name, c in codes.items()
+    }
     moved = renamed.copy()
     for j, column in enumerate(["load", "temp"]):
         z = (late[column] - scale["a"][0][j]) / scale["a"][1][j]
         moved[column] = (z * scale["b"][1][j] + scale["b"][0][j]).to_numpy()
-    same = in_deviations(plain, late, codes["a"]), in_deviations(plain, moved, codes["b"])
+    same = (
+        in_deviations(plain, late, codes["a"]),
+        in_deviations(plain, moved, codes["b"]),
+    )
     np.testing.assert_allclose(*same, atol=1e-4)
-    told = in_deviations(model, late, codes["a"]), in_deviations(model, moved, codes["b"])
+    told = (
+        in_deviations(model, late, codes["a"]),
+        in_deviations(model, moved, codes["b"]),
+    )
     assert np.abs(told[0] - told[1]).max() > 1e-3
 
 
@@ -124,7 +151,9 @@ def test_an_unseen_series_gets_the_mean_vector(panel):
     """A vector that was never trained would be noise."""
     model = InformerRegressor(embeddings=["series"], **SMALL).fit(panel)
     table = model.module_.network.encoder_embedding.calendar.tables[-1].weight
-    np.testing.assert_allclose(table[-1].tolist(), table[:-1].mean(0).tolist(), rtol=1e-5)
+    np.testing.assert_allclose(
+        table[-1].tolist(), table[:-1].mean(0).tolist(), rtol=1e-5
+    )
     new = panel.loc[["a"]].rename(index={"a": "z"}, level=0)
     assert np.isfinite(model.predict(new)).all()
 
@@ -133,7 +162,9 @@ def test_missing_covariates_are_an_error_unless_embedded(panel):
     """Nothing is filled silently."""
     holey = panel.copy()
     holey.iloc[3:9, holey.columns.get_loc("temp")] = np.nan
-    with pytest.raises(ValueError, match=r"Input X \(column 'temp'\) contains NaN \(6 rows"):
+    with pytest.raises(
+        ValueError, match=r"Input X \(column 'temp'\) contains NaN \(6 rows"
+    ):
         InformerRegressor(**SMALL).fit(holey)
     model = InformerRegressor(embeddings=["missing"], **SMALL).fit(holey)
     assert np.isfinite(model.predict(holey)).all()
@@ -151,7 +182,9 @@ def test_a_missing_covariate_is_told_from_the_mean(panel):
     later = panel.copy()
     later.loc[("a", slice("2024-01-02", None)), "temp"] = np.nan
     rows = panel.index.get_level_values(0) == "a"
-    assert not np.allclose(model.predict(panel)[rows][-8:], model.predict(later)[rows][-8:])
+    assert not np.allclose(
+        model.predict(panel)[rows][-8:], model.predict(later)[rows][-8:]
+    )
 
 
 @pytest.mark.parametrize("labelled", [True, False])

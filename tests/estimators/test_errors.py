@@ -58,7 +58,9 @@ def test_the_advice_for_naive_local_time_works(small, frame):
     """The sentence names tz_localize(ambiguous='infer'): it must lead to a fit."""
     index = pd.date_range("2024-10-26", periods=60, freq="h", tz="Europe/Berlin")
     naive = frame(index.tz_localize(None))
-    with pytest.raises(ValueError, match="holds 1 duplicated timestamps, the first 2024-10-27 02"):
+    with pytest.raises(
+        ValueError, match="holds 1 duplicated timestamps, the first 2024-10-27 02"
+    ):
         small().fit(naive)
     fixed = naive.set_axis(naive.index.tz_localize("Europe/Berlin", ambiguous="infer"))
     assert small().fit(fixed).forecast().index[0] == index[-1] + pd.Timedelta(hours=1)
@@ -130,7 +132,8 @@ def test_holes_of_other_labels_are_counted_too(small, frame, index, first):
     """Only gaps of dates are filled by asfreq."""
     X = frame(index).drop(index[[7, 20, 21]])
     with raises(
-        ValueError, f"X.index lacks 3 timestamps, the first {first}: X.reindex to all steps{ADDS}"
+        ValueError,
+        f"X.index lacks 3 timestamps, the first {first}: X.reindex to all steps{ADDS}",
     ):
         small().fit(X)
     filled = X.reindex(index).ffill()
@@ -160,7 +163,9 @@ def test_holes_in_a_panel_name_the_series(small, frame):
     ],
     ids=str,
 )
-def test_steps_that_pandas_does_not_infer_are_named_by_the_user(small, frame, step, shown):
+def test_steps_that_pandas_does_not_infer_are_named_by_the_user(
+    small, frame, step, shown
+):
     """Every second working day is regular, and so is what a calendar of one's own says."""
     X = frame(pd.date_range("2024-01-01", periods=60, freq=step)._with_freq(None))
     with pytest.raises(ValueError, match=r"^X\.index (lacks|has irregular)") as caught:
@@ -198,7 +203,14 @@ def test_a_guess_of_pandas_that_does_not_hold_is_not_taken(small, frame):
 @pytest.mark.parametrize(
     "freq",
     [
-        *("-1h", "0h", pd.Timedelta(0), pd.Timedelta("-1D"), "-2B", pd.DateOffset(months=-1)),
+        *(
+            "-1h",
+            "0h",
+            pd.Timedelta(0),
+            pd.Timedelta("-1D"),
+            "-2B",
+            pd.DateOffset(months=-1),
+        ),
         *("", "moon", 3),
     ],
 )
@@ -293,7 +305,9 @@ def test_text_labels_are_refused(small, df):
         small().fit(df.set_axis(df.index.astype(str)))
 
 
-@pytest.mark.parametrize("kind", ["object", "float64", "bool", "timedelta64[us]", "category"])
+@pytest.mark.parametrize(
+    "kind", ["object", "float64", "bool", "timedelta64[us]", "category"]
+)
 def test_labels_without_an_order_in_time_are_refused(small, df, kind):
     """Anything but dates, periods and integers is named with its dtype."""
     if kind == "timedelta64[us]":
@@ -302,7 +316,9 @@ def test_labels_without_an_order_in_time_are_refused(small, df, kind):
         index = pd.Index(np.arange(60) % 2 == 0)
     else:
         index = pd.Index(np.arange(60)).astype(kind)
-    with pytest.raises(TypeError, match=f"X.index holds {re.escape(kind)} labels, which have no"):
+    with pytest.raises(
+        TypeError, match=f"X.index holds {re.escape(kind)} labels, which have no"
+    ):
         small().fit(df.set_axis(index))
 
 
@@ -361,7 +377,9 @@ def test_a_missing_timestamp_label_is_refused(small, df):
     """NaT has no place in time."""
     index = df.index.to_series()
     index.iloc[3] = pd.NaT
-    with raises(ValueError, "X.index holds NaT: every row needs its time. Drop those rows."):
+    with raises(
+        ValueError, "X.index holds NaT: every row needs its time. Drop those rows."
+    ):
         small().fit(df.set_axis(pd.DatetimeIndex(index)))
 
 
@@ -379,7 +397,11 @@ def test_three_levels_are_refused(small, df):
 def test_x_and_y_with_different_indexes_are_refused(small, df):
     """The same length is not the same rows."""
     y = df["load"]
-    for other in (y[::-1], y.set_axis(df.index + pd.Timedelta(hours=1)), y.reset_index(drop=True)):
+    for other in (
+        y[::-1],
+        y.set_axis(df.index + pd.Timedelta(hours=1)),
+        y.reset_index(drop=True),
+    ):
         with raises(
             ValueError,
             "X and y have different indexes: rows belong together by their labels. Pass "
@@ -396,7 +418,9 @@ def test_x_and_y_with_different_indexes_are_refused(small, df):
         (19, True, "seq_len=12 + pred_len=4 + pred_len=4 for early_stopping=True"),
     ],
 )
-def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stopping, sizes):
+def test_too_few_rows_are_told_how_many_are_needed(
+    small, frame, n, early_stopping, sizes
+):
     """The number is what the user can act on; one row more is enough."""
     estimator = small(early_stopping=early_stopping, members=["network"])
     with raises(
@@ -433,7 +457,8 @@ def test_infinity_is_refused_at_fit_and_predict(small, df, column, value):
     wrong = df.copy()
     wrong.loc[wrong.index[9], column] = value
     sentence = (
-        f"Input X (column '{column}') contains infinity or a value too large for dtype('float64')."
+        f"Input X (column '{column}') contains infinity "
+        "or a value too large for dtype('float64')."
     )
     with raises(ValueError, sentence):
         small().fit(wrong)
@@ -509,7 +534,12 @@ DAYS = list(pd.date_range("2024", periods=60).to_pydatetime())
 
 @pytest.mark.parametrize(
     "column",
-    [["x"] * 60, DAYS, [f"{day:%Y-%m-%d}" for day in DAYS], [day.date() for day in DAYS]],
+    [
+        ["x"] * 60,
+        DAYS,
+        [f"{day:%Y-%m-%d}" for day in DAYS],
+        [day.date() for day in DAYS],
+    ],
     ids=["text", "dates and hours", "dates as text", "dates"],
 )
 def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, column):
@@ -518,7 +548,9 @@ def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, colum
     numbers = {name: df[name].to_numpy() for name in df}
     X = polars.DataFrame({"when": column, **numbers})
     for estimator in (small(target="load"), MaskFuture(target="load")):
-        with pytest.raises(ValueError, match=r"convert column 'when' of dtype .* by TimeIndex"):
+        with pytest.raises(
+            ValueError, match=r"convert column 'when' of dtype .* by TimeIndex"
+        ):
             estimator.fit(X)
 
 
@@ -527,7 +559,9 @@ def test_times_of_polars_go_into_the_index(small, df):
     polars = pytest.importorskip("polars")
     X = polars.DataFrame({"when": DAYS, "load": df["load"].to_numpy()})
     model = make_pipeline(TimeIndex("when"), small(target="load")).fit(X)
-    expected = pd.Series(df["load"].to_numpy(), pd.DatetimeIndex(DAYS), name="load").to_frame()
+    expected = pd.Series(
+        df["load"].to_numpy(), pd.DatetimeIndex(DAYS), name="load"
+    ).to_frame()
     forecast = small(target="load").fit(expected).forecast()
     pd.testing.assert_frame_equal(model[-1].forecast(), forecast, check_names=False)
 
@@ -542,16 +576,22 @@ def test_missing_numbers_of_polars_are_nan(small, df):
     expected.iloc[0, 2] = np.nan
     forecast = small().fit(expected.to_numpy()).predict(expected.to_numpy())
     np.testing.assert_array_equal(small().fit(runs).predict(runs), forecast)
-    with raises(ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."):
+    with raises(
+        ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."
+    ):
         small().fit(X).predict(X[:0])
 
 
 def test_an_array_of_dates_is_refused(small):
     """Numbers they are for numpy alone."""
     dates = np.arange(60).astype("datetime64[h]")[:, None]
-    with raises(ValueError, "could not convert X of dtype datetime64[h] to float: pass numbers."):
+    with raises(
+        ValueError, "could not convert X of dtype datetime64[h] to float: pass numbers."
+    ):
         small().fit(dates)
-    with raises(ValueError, "could not convert y of dtype datetime64[h] to float: pass numbers."):
+    with raises(
+        ValueError, "could not convert y of dtype datetime64[h] to float: pass numbers."
+    ):
         small().fit(np.arange(60.0)[:, None], dates[:, 0])
 
 
@@ -591,7 +631,9 @@ def test_weights_with_another_index_are_refused(small, df):
     ):
         small().fit(df, sample_weight=weight[::-1])
     estimator = small().fit(df, sample_weight=weight[::-1].loc[df.index])
-    with pytest.raises(ValueError, match=r"^X and sample_weight have different indexes"):
+    with pytest.raises(
+        ValueError, match=r"^X and sample_weight have different indexes"
+    ):
         estimator.score(df, sample_weight=weight[::-1])
 
 
@@ -606,13 +648,17 @@ def test_weights_must_fit_the_rows(small, df, shape):
 
 def test_columns_with_one_name_are_refused(small, df):
     """Which one is meant cannot be guessed."""
-    with raises(ValueError, "X has several columns named 'load': give each its own name."):
+    with raises(
+        ValueError, "X has several columns named 'load': give each its own name."
+    ):
         small().fit(pd.concat([df, df[["load"]]], axis=1))
 
 
 def test_no_rows_are_refused(small, df):
     """An empty selection is a mistake before it is a forecast."""
-    with raises(ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."):
+    with raises(
+        ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."
+    ):
         small().fit(df).predict(df[:0])
 
 
@@ -769,10 +815,14 @@ def test_parameters_that_do_not_fit_each_other_are_named(small, df):
     small(label_len=0).fit(df)
 
 
-@pytest.mark.parametrize("dropout", [0.9999999, 1 - 2**-17, math.nextafter(1 - 2**-16, 1)])
+@pytest.mark.parametrize(
+    "dropout", [0.9999999, 1 - 2**-17, math.nextafter(1 - 2**-16, 1)]
+)
 def test_a_dropout_that_keeps_nothing_is_refused(small, df, dropout):
     """A CPU rounds it to 1: the scale 1 / (1 - dropout) would divide by zero in training."""
-    with pytest.raises(ValueError, match=r"The 'dropout' parameter .* range \[0.*, 0\.99998"):
+    with pytest.raises(
+        ValueError, match=r"The 'dropout' parameter .* range \[0.*, 0\.99998"
+    ):
         small(dropout=dropout).fit(df)
 
 
@@ -791,7 +841,9 @@ def test_a_loss_that_is_not_finite_stops_the_training_and_says_where(small, fram
 # --- rows at prediction ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["predict", "forecast", "score", "update", "make_future_frame"])
+@pytest.mark.parametrize(
+    "method", ["predict", "forecast", "score", "update", "make_future_frame"]
+)
 def test_nothing_works_before_fit(small, df, method):
     """scikit-learn's own error for it."""
     with pytest.raises(NotFittedError, match="is not fitted yet"):
@@ -859,7 +911,9 @@ def test_the_advice_for_reset_rows_counts_as_the_training_rows_do(small, frame):
     df = frame(pd.Index(1000 + 10 * np.arange(80)))
     estimator = small().fit(df[:60])
     reset = df[60:].set_axis(df.index[:20])
-    with pytest.raises(ValueError, match=r"X\.index = range\(1600, 1600 \+ 10 \* len\(X\), 10\)"):
+    with pytest.raises(
+        ValueError, match=r"X\.index = range\(1600, 1600 \+ 10 \* len\(X\), 10\)"
+    ):
         estimator.predict(reset)
 
 
@@ -894,7 +948,9 @@ def test_missing_and_unknown_columns_are_named(small, df):
         estimator.predict(df.drop(columns="flow"))
     with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- new"):
         estimator.predict(df.assign(new=1))
-    with pytest.raises(ValueError, match="has 2 features, but InformerRegressor is expecting 3"):
+    with pytest.raises(
+        ValueError, match="has 2 features, but InformerRegressor is expecting 3"
+    ):
         small().fit(df.to_numpy()).predict(df.to_numpy()[:, :2])
 
 
@@ -931,7 +987,9 @@ def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):
 def test_irregular_rows_off_the_grid_at_predict_are_refused(small, df):
     """No grid with the fitted step holds them all."""
     index = df.index[:3].append(df.index[3:6] + pd.Timedelta(minutes=7))
-    with pytest.raises(ValueError, match=r"steps of 'h', as .*: 2024-01-01 03:07:00 is between"):
+    with pytest.raises(
+        ValueError, match=r"steps of 'h', as .*: 2024-01-01 03:07:00 is between"
+    ):
         small().fit(df).predict(df[:6].set_axis(index))
 
 
@@ -955,7 +1013,9 @@ def test_rows_of_a_panel_and_of_one_series_do_not_mix(small, df, panel):
 def test_a_series_without_a_name_is_refused(small, panel):
     """A missing series name belongs to no series."""
     df = panel().rename(index={"b": np.nan}, level=0)
-    with raises(ValueError, "X.index holds a missing series name: every row needs its series."):
+    with raises(
+        ValueError, "X.index holds a missing series name: every row needs its series."
+    ):
         small().fit(df)
 
 
@@ -963,7 +1023,8 @@ def test_a_series_without_a_name_is_refused(small, panel):
 
 
 @pytest.mark.parametrize(
-    "value", [24, None, "load.csv", {"load": [1.0]}, pd.date_range("2024-05-01", periods=3)]
+    "value",
+    [24, None, "load.csv", {"load": [1.0]}, pd.date_range("2024-05-01", periods=3)],
 )
 def test_what_holds_no_rows_is_refused(small, df, value):
     """A number of steps was to be reshaped."""
@@ -980,25 +1041,45 @@ def test_what_holds_no_rows_is_refused(small, df, value):
 
 def test_one_column_known_ahead_needs_no_list(small, df):
     """A name is a name, and so was `target` all along."""
-    one, several = (small(target="load", known_future=k).fit(df) for k in ("flow", ["flow"]))
+    one, several = (
+        small(target="load", known_future=k).fit(df) for k in ("flow", ["flow"])
+    )
     assert one.roles_.known == several.roles_.known == ("flow",)
     assert one.get_params()["known_future"] == "flow"
-    masks = [MaskFuture("load", known_future=known).fit(df) for known in ("flow", ["flow"])]
+    masks = [
+        MaskFuture("load", known_future=known).fit(df) for known in ("flow", ["flow"])
+    ]
     assert masks[0].hidden_ == masks[1].hidden_
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *("seq_len", "pred_len", "label_len", "patch_len", "d_model", "n_heads", "d_ff"),
-        *("n_encoder_layers", "n_decoder_layers", "batch_size", "max_iter", "max_windows"),
+        *(
+            "seq_len",
+            "pred_len",
+            "label_len",
+            "patch_len",
+            "d_model",
+            "n_heads",
+            "d_ff",
+        ),
+        *(
+            "n_encoder_layers",
+            "n_decoder_layers",
+            "batch_size",
+            "max_iter",
+            "max_windows",
+        ),
         "n_iter_no_change",
     ],
 )
 @pytest.mark.parametrize("value", [10**30, 0.5])
 def test_a_size_is_a_number_that_a_machine_can_count_to(small, df, name, value):
     """OverflowError, a million layers one by one, or the weights of one window came before."""
-    with pytest.raises(ValueError, match=f"The '{name}' parameter .* Got {value} instead"):
+    with pytest.raises(
+        ValueError, match=f"The '{name}' parameter .* Got {value} instead"
+    ):
         small(**{name: value}).fit(df)
 
 
@@ -1023,8 +1104,13 @@ def test_a_weight_is_a_finite_number(small, df):
 
 def test_sizes_may_be_those_of_numpy(small, df):
     """A search over np.arange died in torch."""
-    sizes = {name: np.int64(value) for name, value in (("batch_size", 16), ("max_windows", 40))}
-    forecasts = [small(members=["network"], **each).fit(df).forecast() for each in (sizes, {})]
+    sizes = {
+        name: np.int64(value)
+        for name, value in (("batch_size", 16), ("max_windows", 40))
+    }
+    forecasts = [
+        small(members=["network"], **each).fit(df).forecast() for each in (sizes, {})
+    ]
     assert forecasts[0].shape == forecasts[1].shape
 
 
@@ -1037,7 +1123,9 @@ def test_a_quantile_that_the_network_alone_learns_needs_the_network(small, df):
         small(loss=0.9, members=["ridges"]).fit(df)
 
 
-@pytest.mark.parametrize("weight", [{"a": 1}, "a", pd.Timestamp("2024-01-01"), ["a"] * 60], ids=str)
+@pytest.mark.parametrize(
+    "weight", [{"a": 1}, "a", pd.Timestamp("2024-01-01"), ["a"] * 60], ids=str
+)
 def test_weights_that_are_no_numbers_are_refused(small, df, weight):
     """In scikit-learn's words."""
     estimator = small().fit(df)
@@ -1061,7 +1149,9 @@ def test_a_truth_that_is_no_list_is_refused(small, df, y):
             call(df, y)
 
 
-@pytest.mark.parametrize("X", [{1, 2}, pd.Timestamp("2024-01-01"), object(), np.float32(2), int])
+@pytest.mark.parametrize(
+    "X", [{1, 2}, pd.Timestamp("2024-01-01"), object(), np.float32(2), int]
+)
 def test_rows_that_are_none_are_refused(small, df, X):
     """Nor can a single value be reshaped to be rows."""
     estimator = small(target="load").fit(df)

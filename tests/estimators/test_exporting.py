@@ -36,7 +36,9 @@ def make_frame(n=640, *, start="2024-01-01", seed=0, **options):
         "price": 20.0 + 2 * noise[:, 1],
         "load": 1000.0 + 50 * np.sin(np.arange(n) / 4) + 5 * noise[:, 2],
     }
-    return pd.DataFrame(columns, index=pd.date_range(start, periods=n, freq="h", **options))
+    return pd.DataFrame(
+        columns, index=pd.date_range(start, periods=n, freq="h", **options)
+    )
 
 
 def fit(X, y=None, **changes):
@@ -56,7 +58,9 @@ def served(model, X, origins=None, call=None):
         forecast, fed_back = call(**{k: torch.from_numpy(v) for k, v in inputs.items()})
     columns = [f"load{j}" if j else "load" for j in range(forecast.shape[2])]
     return tuple(
-        pd.DataFrame(part.reshape(len(labels), -1).numpy(), index=labels, columns=columns)
+        pd.DataFrame(
+            part.reshape(len(labels), -1).numpy(), index=labels, columns=columns
+        )
         for part in (forecast, fed_back)
     )
 
@@ -82,7 +86,9 @@ def without_truth(X, n):
         {"members": ["network"], "attention": "probsparse"},
         {
             "members": ["network"],
-            "attention": Attention(encoder="probsparse", decoder="probsparse", factor=1),
+            "attention": Attention(
+                encoder="probsparse", decoder="probsparse", factor=1
+            ),
         },
         {"members": ["network"], "block": "bf16", "precision": "bf16"},
         {"members": ["network"], "calendar": None},
@@ -97,10 +103,16 @@ def without_truth(X, n):
 )
 def test_an_exported_model_forecasts_what_forecast_does(changes):
     """Whatever the network is made of, and with a network that has its share."""
-    X = make_frame(240 if "members" in changes else 640)  # ridges alone speak of long tables
+    X = make_frame(
+        240 if "members" in changes else 640
+    )  # ridges alone speak of long tables
     model = fit(X[:-6], **changes)
-    expected = model.forecast(X[-6:][["price"]] if "price" in model.roles_.known else None)
-    forecast, _ = served(model, without_truth(X, 6)[: None if model.roles_.known else -6])
+    expected = model.forecast(
+        X[-6:][["price"]] if "price" in model.roles_.known else None
+    )
+    forecast, _ = served(
+        model, without_truth(X, 6)[: None if model.roles_.known else -6]
+    )
     assert_close(forecast, expected, 35)
     assert forecast.index.equals(expected.index)
 
@@ -122,7 +134,10 @@ def test_windows_of_many_origins_are_the_blocks_of_predict():
             pd.date_range("1950-01-31", periods=420, freq=freq)
             for freq in ["D", "W-WED", "ME", "B"]
         ),
-        *(pd.period_range("1950-01-31", periods=420, freq=freq) for freq in ["h", "W-WED", "2M"]),
+        *(
+            pd.period_range("1950-01-31", periods=420, freq=freq)
+            for freq in ["h", "W-WED", "2M"]
+        ),
     ],
     ids=lambda index: f"{type(index).__name__}, {index.freqstr}",
 )
@@ -168,7 +183,9 @@ def test_what_the_calendar_does_is_in_the_graph(changes, tz):
     X.iloc[-3, X.columns.get_loc("price")] = 30.0
     origins = X.index[-300::6]
     # Tracing takes seconds; without a price it is tested where the path is.
-    for call in (None, model.export_program().module()) if model.roles_.known else (None,):
+    for call in (
+        (None, model.export_program().module()) if model.roles_.known else (None,)
+    ):
         forecast, _ = served(model, X, origins, call=call)
         assert len(forecast) == 300
         assert_close(forecast["load"], model.predict(X[-300:]), 70)
@@ -182,8 +199,12 @@ def make_panel(n=240, sites=("north", "south", "east")):
     parts = []
     for i, site in enumerate(sites):
         part = make_frame(n, seed=i).assign(area=10.0 ** (i + 1))
-        part["load"] = np.exp(part["load"] / 100) if site == "south" else part["load"] * 10**i
-        part.index = pd.MultiIndex.from_product([[site], part.index], names=["site", "time"])
+        part["load"] = (
+            np.exp(part["load"] / 100) if site == "south" else part["load"] * 10**i
+        )
+        part.index = pd.MultiIndex.from_product(
+            [[site], part.index], names=["site", "time"]
+        )
         parts.append(part)
     return pd.concat(parts)
 
@@ -226,7 +247,13 @@ def test_features_and_their_truth_are_columns_of_one_window():
     """In features mode the history is y's, and all columns are known ahead."""
     X = make_frame()
     features = X[["flow", "price"]]
-    model = fit(features[:-6], X["load"][:-6], target=None, known_future=None, members=["network"])
+    model = fit(
+        features[:-6],
+        X["load"][:-6],
+        target=None,
+        known_future=None,
+        members=["network"],
+    )
     assert model.signature_.columns == ("load", "flow", "price")
     rows = X.assign(load=X["load"].where(np.arange(len(X)) < len(X) - 6))
     assert_close(served(model, rows)[0]["load"], model.predict(features[-6:]), 35)
@@ -283,7 +310,9 @@ def test_what_is_fed_back_continues_a_forecast_as_forecast_does():
     X = make_frame(seed=3)[["load"]].assign(load=lambda df: np.exp(df["load"] / 100))
     model = fit(X, known_future=None, target_transform="log")
     targets = model.scaler_.targets
-    model.scaler_ = replace(model.scaler_, targets=replace(targets, smear=targets.smear + 0.3))
+    model.scaler_ = replace(
+        model.scaler_, targets=replace(targets, smear=targets.smear + 0.3)
+    )
     first, fed_back = served(model, X)
     second, _ = served(model, pd.concat([X, fed_back]))
     both = pd.concat([first, second])
@@ -394,7 +423,9 @@ def test_each_member_is_limited_before_it_is_weighed():
     targets = replace(targets, top=targets.top - 1.0, rise=targets.rise * 0)
     model.scaler_ = replace(model.scaler_, targets=targets)
     forecast = served(model, X, origins)[0]["load"]
-    assert_close(forecast / X["load"][-60:], model.predict(X[-60:]) / X["load"][-60:], 1)
+    assert_close(
+        forecast / X["load"][-60:], model.predict(X[-60:]) / X["load"][-60:], 1
+    )
     assert 0 < (forecast < 0.99 * free).mean() < 0.9
 
 
@@ -453,6 +484,10 @@ def test_classes_are_refused():
 def test_an_estimator_that_was_not_fitted_is_refused():
     """As everywhere."""
     model = InformerRegressor("load")
-    for call in (model.export_program, lambda: model.export_onnx("x"), lambda: model.signature_):
+    for call in (
+        model.export_program,
+        lambda: model.export_onnx("x"),
+        lambda: model.signature_,
+    ):
         with pytest.raises(NotFittedError):
             call()

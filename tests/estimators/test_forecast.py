@@ -36,7 +36,9 @@ def test_a_shorter_horizon_gives_the_first_steps(alone, horizon):
 @pytest.mark.parametrize("horizon", [5, 8, 13])
 def test_a_longer_horizon_feeds_forecasts_back_and_says_what_it_held(alone, horizon):
     """Past-only columns end with the history; their last value is held, and not silently."""
-    with pytest.warns(UserWarning, match=r"past-only columns \['flow'\] have no values at"):
+    with pytest.warns(
+        UserWarning, match=r"past-only columns \['flow'\] have no values at"
+    ):
         longer = alone.forecast(horizon=horizon)
     assert longer.shape == (horizon, 1)
     assert longer.notna().all(axis=None)
@@ -69,10 +71,14 @@ def test_the_future_frame_has_the_columns_of_x_and_no_values(small, frame):
 def test_the_future_frame_works_through_a_pipeline(small, frame, given):
     """The frame is made by the last step, but the whole pipeline predicts it."""
     df = frame(60)[["flow", "load"]]
-    pipe = make_pipeline(StandardScaler(), small(target="load")).set_output(transform="pandas")
+    pipe = make_pipeline(StandardScaler(), small(target="load")).set_output(
+        transform="pandas"
+    )
     pipe.fit(df, df["load"] if given == "both" else None)
     future = pipe[-1].make_future_frame(3)
-    np.testing.assert_array_equal(pipe.predict(future), pipe[-1].forecast(horizon=3)["load"])
+    np.testing.assert_array_equal(
+        pipe.predict(future), pipe[-1].forecast(horizon=3)["load"]
+    )
 
 
 def test_the_horizon_defaults_to_the_rows_after_the_history(small, frame, modes, mode):
@@ -125,7 +131,9 @@ def test_later_history_moves_the_origin_and_leaves_the_state(small, frame):
 
 def test_the_training_rows_again_change_nothing(alone, frame):
     """History that is stored already is no later history."""
-    pd.testing.assert_frame_equal(alone.forecast(frame(60)[["flow", "load"]]), alone.forecast())
+    pd.testing.assert_frame_equal(
+        alone.forecast(frame(60)[["flow", "load"]]), alone.forecast()
+    )
 
 
 def test_the_rows_of_x_may_come_in_any_order(fitted, frame):
@@ -133,7 +141,9 @@ def test_the_rows_of_x_may_come_in_any_order(fitted, frame):
     df = frame(64)
     df.loc[df.index[60:], ["load", "flow"]] = np.nan
     shuffled = df.sample(frac=1, random_state=0)
-    pd.testing.assert_frame_equal(fitted("frame").forecast(shuffled), fitted("frame").forecast(df))
+    pd.testing.assert_frame_equal(
+        fitted("frame").forecast(shuffled), fitted("frame").forecast(df)
+    )
 
 
 def test_a_missing_known_value_is_an_error_that_says_which(fitted, frame):
@@ -149,7 +159,9 @@ def test_a_missing_known_value_is_an_error_that_says_which(fitted, frame):
         assert str(caught.value) == sentence
     df = frame(64)
     df.loc[df.index[60:], ["load", "flow"]] = np.nan
-    with pytest.raises(ValueError, match=r"at 1 of the steps .* first 2024-01-03 14:00:00"):
+    with pytest.raises(
+        ValueError, match=r"at 1 of the steps .* first 2024-01-03 14:00:00"
+    ):
         fitted("frame").forecast(df.drop(df.index[62]))
 
 
@@ -163,7 +175,9 @@ def to_come(n_rows):
     """Give so many rows of each series after its own end, of `panel()`."""
     parts = {}
     for name, end in {"a": 60, "b": 70, "c": 30}.items():
-        hours = pd.date_range("2024-01-01", periods=400, freq="h")[end : end + n_rows[name]]
+        hours = pd.date_range("2024-01-01", periods=400, freq="h")[
+            end : end + n_rows[name]
+        ]
         parts[name] = pd.DataFrame({"price": 1.0}, index=hours)
     return pd.concat(parts, names=["site", "time"])
 
@@ -176,7 +190,9 @@ def test_a_missing_known_value_of_a_panel_names_its_series(apart):
         ValueError, match=r"no value at 1 of .* 2024-01-03 23:00:00 of series 'b': p"
     ):
         apart.forecast(lacking)
-    with pytest.raises(ValueError, match=r"no value at 6 of .* 2024-01-03 15:00:00 of series 'a'"):
+    with pytest.raises(
+        ValueError, match=r"no value at 6 of .* 2024-01-03 15:00:00 of series 'a'"
+    ):
         apart.forecast(future, horizon=5)
 
 
@@ -212,21 +228,27 @@ def test_future_rows_need_only_what_is_known_ahead(fitted, frame):
 
 def test_future_rows_need_no_column_where_none_is_known_ahead(alone, frame):
     """Timestamps say it all."""
-    np.testing.assert_array_equal(alone.predict(frame(64)[60:][[]]), alone.forecast()["load"])
+    np.testing.assert_array_equal(
+        alone.predict(frame(64)[60:][[]]), alone.forecast()["load"]
+    )
 
 
 def test_past_rows_without_a_target_are_forecast_from_the_stored_one(fitted, frame):
     """Inside the history a missing value never wins over the stored one."""
     df = frame(60)
     estimator = fitted("frame")
-    np.testing.assert_array_equal(estimator.predict(df[["price"]]), estimator.predict(df))
+    np.testing.assert_array_equal(
+        estimator.predict(df[["price"]]), estimator.predict(df)
+    )
 
 
 @pytest.mark.slow
 def test_the_future_frame_joins_the_training_frame(small):
     """Levels and names of columns and index are those of X."""
     hours = pd.date_range("2024-01-01", periods=60, freq="h", name="when")
-    columns = pd.MultiIndex.from_product([["site"], ["temp", "open", "load"]], names=["at", "what"])
+    columns = pd.MultiIndex.from_product(
+        [["site"], ["temp", "open", "load"]], names=["at", "what"]
+    )
     df = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), hours, columns)
     df = df.astype({("site", "temp"): np.float32, ("site", "open"): bool})
     estimator = small(known_future=[("site", "open")]).fit(df)
@@ -278,7 +300,9 @@ def test_forecasts_of_rows_elsewhere_follow_those_rows(alone, frame):
 
 
 @pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
-def test_a_forecast_of_an_earlier_timeline_is_not_taken_from_the_stored_one(alone, frame):
+def test_a_forecast_of_an_earlier_timeline_is_not_taken_from_the_stored_one(
+    alone, frame
+):
     """X before the training data is its own timeline, on the same grid."""
     index = pd.date_range("2023-03-03", periods=30, freq="h")
     forecast = alone.forecast(frame(index, seed=1)[["flow", "load"]])
@@ -288,5 +312,7 @@ def test_a_forecast_of_an_earlier_timeline_is_not_taken_from_the_stored_one(alon
 def test_a_number_of_steps_given_as_rows_is_told_apart(small, frame):
     """forecast(48) is what one types first."""
     estimator = small(target="load").fit(frame(60))
-    with pytest.raises(ValueError, match=r"^X=48 holds no rows\. .* forecast\(horizon=24\)"):
+    with pytest.raises(
+        ValueError, match=r"^X=48 holds no rows\. .* forecast\(horizon=24\)"
+    ):
         estimator.forecast(48)

@@ -60,9 +60,13 @@ def without_limits(model, monkeypatch, ask):
 def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
     """Half as much again as the largest value so far, and not a hundred times as much."""
     model = outliers(
-        InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(rows)
+        InformerRegressor(
+            "load", members=["classical", "ridges", "network"], **SIZES
+        ).fit(rows)
     )
-    free = without_limits(model, monkeypatch, lambda m: m.forecast(horizon=12).to_numpy())
+    free = without_limits(
+        model, monkeypatch, lambda m: m.forecast(horizon=12).to_numpy()
+    )
     forecast = model.forecast(horizon=12).to_numpy()
     assert free.max() > 10 * rows.load.max()
     assert forecast.max() < 1.6 * rows.load.max()
@@ -71,11 +75,15 @@ def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
 
 def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
     """Its half of the forecast is that of a limited one, not half of a wild one."""
-    plain = InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(rows)
+    plain = InformerRegressor(
+        "load", members=["classical", "ridges", "network"], **SIZES
+    ).fit(rows)
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
     ridges = plain.forecast().to_numpy()
     model = outliers(
-        InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(rows),
+        InformerRegressor(
+            "load", members=["classical", "ridges", "network"], **SIZES
+        ).fit(rows),
         network=12.0,
     )
     free = without_limits(model, monkeypatch, lambda m: m.forecast().to_numpy())
@@ -90,23 +98,31 @@ def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
 def test_an_exported_graph_is_limited_alike(rows, network):
     """What is exported gives the forecast."""
     model = outliers(
-        InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(rows),
+        InformerRegressor(
+            "load", members=["classical", "ridges", "network"], **SIZES
+        ).fit(rows),
         network,
     )
     expected = model.forecast()
     inputs, _ = window_inputs(rows, model.signature_, None)
     with torch.inference_mode():
-        served, _ = exported_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
+        served, _ = exported_module(model)(
+            **{k: torch.from_numpy(v) for k, v in inputs.items()}
+        )
     np.testing.assert_allclose(served.ravel(), expected.load, rtol=1e-5)
 
 
 def test_limits_are_saved(rows, tmp_path):
     """And series that training did not hold have them, too."""
     model = outliers(
-        InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(rows)
+        InformerRegressor(
+            "load", members=["classical", "ridges", "network"], **SIZES
+        ).fit(rows)
     )
     model.save(tmp_path / "load.skinformer")
-    pd.testing.assert_frame_equal(load(tmp_path / "load.skinformer").forecast(), model.forecast())
+    pd.testing.assert_frame_equal(
+        load(tmp_path / "load.skinformer").forecast(), model.forecast()
+    )
     unseen = model.scaler_.with_unseen().targets
     assert unseen.top[-1] == unseen.top[0]
     assert unseen.of_series(np.array([1])).top == unseen.top[0]
@@ -114,9 +130,9 @@ def test_limits_are_saved(rows, tmp_path):
 
 def test_ordinary_forecasts_are_untouched(rows, monkeypatch):
     """To the bit, for one origin and for many."""
-    model = InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(
-        rows[:-48]
-    )
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", "network"], **SIZES
+    ).fit(rows[:-48])
     ahead = rows[-48:]
     free = without_limits(model, monkeypatch, lambda m: m.predict(ahead))
     assert (model.predict(ahead) == free).all()
@@ -135,9 +151,9 @@ def test_growth_goes_on(transform):
 
 def test_a_new_level_is_no_record(rows, monkeypatch):
     """What came after the fit is the window's own, whatever the series was before."""
-    model = InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(
-        rows[:-48]
-    )
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", "network"], **SIZES
+    ).fit(rows[:-48])
     ahead = rows[-48:].copy()
     ahead["load"] *= 10
     free = without_limits(model, monkeypatch, lambda m: m.forecast(ahead))

@@ -12,7 +12,9 @@ from skinformer.ensemble.ensemble import Ensemble
 from skinformer.estimators import loading, persisting, settings
 
 WAVE = np.sin(np.arange(200) / 4)[:, None]
-FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nMore lines follow.")
+FULL = torch.OutOfMemoryError(
+    "CUDA out of memory. Tried to allocate 2.00 GiB.\nMore lines follow."
+)
 SAYS = "memory of the GPU does not suffice .*: the CPU is taken, which is slower"
 
 
@@ -36,7 +38,9 @@ def full_gpu(monkeypatch):
     [
         FULL,
         RuntimeError("CUDA error: out of memory"),
-        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError(
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"
+        ),
     ],
     ids=["torch", "cuda", "cublas"],
 )

@@ -11,9 +11,21 @@ from skinformer import InformerRegressor
 from skinformer.ensemble.head import PointHead
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.training.losses import absolute_error, huber_error, quantile_error, squared_error
+from skinformer.training.losses import (
+    absolute_error,
+    huber_error,
+    quantile_error,
+    squared_error,
+)
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 2,
+    "random_state": 0,
+}
 LEVELS = [0.1, 0.5, 0.9]
 
 
@@ -66,7 +78,9 @@ def outputs_of(model, rows):
     kind, seen = type(model.head_), []
     to_units = kind.to_units
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kind, "to_units", lambda *given: seen.append(to_units(*given)) or seen[-1])
+        patch.setattr(
+            kind, "to_units", lambda *given: seen.append(to_units(*given)) or seen[-1]
+        )
         model.predict(rows)
     return seen[-1]
 
@@ -78,7 +92,9 @@ def df():
     wave = np.sin(np.arange(300) * 2 * np.pi / 24)
     load = 50 + 10 * wave + rng.normal(size=300)
     price = rng.normal(size=300)
-    return pd.DataFrame({"temp": wave, "price": price, "load": load + price}, index=hours)
+    return pd.DataFrame(
+        {"temp": wave, "price": price, "load": load + price}, index=hours
+    )
 
 
 @pytest.mark.slow
@@ -114,7 +130,9 @@ def test_what_is_fed_back_is_the_point_of_the_head(df):
     one = outputs_of(model, table)
     model.head_ = Low()
     other = outputs_of(model, table)
-    np.testing.assert_allclose(one[:6], other[:6])  # the first block sees the history alone
+    np.testing.assert_allclose(
+        one[:6], other[:6]
+    )  # the first block sees the history alone
     assert not np.allclose(one[6:], other[6:], rtol=1e-6)
 
 
@@ -207,7 +225,11 @@ def test_the_point_head_is_what_the_loss_says(loss):
         else quantile_error(levels=[loss])(forecast[:, None], truth)
     )
     torch.testing.assert_close(head.error(forecast, truth), expected)
-    assert (head.outputs, head.in_units, head.allows_ridges) == ((), True, isinstance(loss, str))
+    assert (head.outputs, head.in_units, head.allows_ridges) == (
+        (),
+        True,
+        isinstance(loss, str),
+    )
     assert head.of_mean == (loss == "mse")
     values = np.ones((4, 2))
     assert head.point(values) is values

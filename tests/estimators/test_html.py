@@ -12,18 +12,29 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skinformer import CalendarFeatures, InformerRegressor
 
-SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "max_iter": 1, "random_state": 0}
+SMALL = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 1,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
 def hours():
     index = pd.date_range("2024-01-01", periods=200, freq="h")
-    return pd.DataFrame({"a<b": 50 + 10 * np.sin(np.arange(200) * np.pi / 12)}, index=index)
+    return pd.DataFrame(
+        {"a<b": 50 + 10 * np.sin(np.arange(200) * np.pi / 12)}, index=index
+    )
 
 
 @pytest.fixture(scope="module")
 def once(hours):
-    return InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(hours)
+    return InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(
+        hours
+    )
 
 
 @pytest.fixture

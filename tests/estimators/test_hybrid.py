@@ -110,7 +110,11 @@ def test_the_note_has_no_linear_path(small, frame):
     """The recipe is the source's network, and nothing beside it."""
     df = frame(80)
     estimator = InformerRegressor(
-        **NOTE | {"d_model": 8, "n_heads": 2}, target="load", seq_len=SEQ, pred_len=PRED, max_iter=1
+        **NOTE | {"d_model": 8, "n_heads": 2},
+        target="load",
+        seq_len=SEQ,
+        pred_len=PRED,
+        max_iter=1,
     ).fit(df)
     assert isinstance(estimator.module_, Informer)
     assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
@@ -147,7 +151,8 @@ class Held:
         self.batch_size, self.steps = batch_size, np.arange(n)
         self.source = SimpleNamespace(pred_len=target.shape[1])
         self.batches = [
-            Batch((x, torch.zeros(len(x), 3, 1)), y, w) for x, y, w in zip(*parts, strict=True)
+            Batch((x, torch.zeros(len(x), 3, 1)), y, w)
+            for x, y, w in zip(*parts, strict=True)
         ]
 
     def __len__(self):
@@ -167,7 +172,8 @@ class Held:
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
 @pytest.mark.parametrize(
-    ("correction", "share"), [(1.0, 1.0), (2.0, 0.5), (4.0, 0.25), (-1.0, 0.0), (100.0, 0.0)]
+    ("correction", "share"),
+    [(1.0, 1.0), (2.0, 0.5), (4.0, 0.25), (-1.0, 0.0), (100.0, 0.0)],
 )
 def test_a_correction_is_trusted_with_the_share_that_does_best(correction, share, loss):
     """Twice too much is trusted by half, and the wrong way not at all."""
@@ -176,7 +182,9 @@ def test_a_correction_is_trusted_with_the_share_that_does_best(correction, share
 
 @pytest.mark.parametrize("stretch", range(4))
 @pytest.mark.parametrize(("harm", "share"), [(0.0, 1.0), (-0.3, 0.65), (-1.0, 0.0)])
-def test_harm_on_one_quarter_is_weighed_against_the_gain_on_the_others(stretch, harm, share):
+def test_harm_on_one_quarter_is_weighed_against_the_gain_on_the_others(
+    stretch, harm, share
+):
     """A third of the gain back halves the share; as much harm as gain might be chance: silence."""
     corrections = np.ones(64)
     corrections[16 * stretch : 16 * (stretch + 1)] = harm
@@ -222,13 +230,17 @@ def test_a_correction_of_a_perfect_path_is_not_trusted(perfect):
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae"])
-@pytest.mark.parametrize(("n_windows", "share"), [(1, 0.0), (4, 0.0), (5, 0.0), (6, 1.0)])
+@pytest.mark.parametrize(
+    ("n_windows", "share"), [(1, 0.0), (4, 0.0), (5, 0.0), (6, 1.0)]
+)
 def test_fewer_windows_than_two_forecasts_prove_nothing(n_windows, share, loss):
     """Windows of 3 steps overlap: five of them are less than two stretches of one."""
     assert Held(np.ones(n_windows)).trust(loss) == share
 
 
-@pytest.mark.parametrize(("n_rows", "trusted"), [(400, True), (120, True), (100, False)])
+@pytest.mark.parametrize(
+    ("n_rows", "trusted"), [(400, True), (120, True), (100, False)]
+)
 def test_a_network_is_not_trusted_for_what_it_does_on_a_short_tail(
     small, frame, n_rows, trusted, monkeypatch
 ):
@@ -240,7 +252,9 @@ def test_a_network_is_not_trusted_for_what_it_does_on_a_short_tail(
     assert (estimator.trust_ > 0) == trusted
     if not trusted:
         assert estimator.trust_ == 0
-        np.testing.assert_array_equal(estimator.predict(rows), distrust(estimator).predict(rows))
+        np.testing.assert_array_equal(
+            estimator.predict(rows), distrust(estimator).predict(rows)
+        )
 
 
 def test_a_network_that_learnt_noise_changes_little(small):
@@ -263,7 +277,9 @@ def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
     """In the weights, which forecast, and in the attribute, which is read."""
     estimator = options(max_iter=2).fit(frame(150))
     assert estimator.ensemble_.trusting(estimator.trust_).trust == estimator.trust_
-    ridges, network = (estimator.ensemble_.weights_of(name) for name in ("ridges", "network"))
+    ridges, network = (
+        estimator.ensemble_.weights_of(name) for name in ("ridges", "network")
+    )
     np.testing.assert_allclose(network, estimator.trust_ * (ridges + network))
 
 
@@ -279,7 +295,9 @@ def test_auto_refits_on_all_rows_and_true_leaves_the_last_ones_out(
     df = frame(120)
     other = df.copy()
     other.iloc[108:, :] = 1.5 * other.iloc[108:, :].to_numpy()
-    one, two = (options(early_stopping=early_stopping).fit(rows) for rows in (df, other))
+    one, two = (
+        options(early_stopping=early_stopping).fit(rows) for rows in (df, other)
+    )
     equal = all(np.array_equal(a, maps(two)[name]) for name, a in maps(one).items())
     assert equal == (early_stopping is True)
 
@@ -338,7 +356,9 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
     monkeypatch.setattr(base, "linear_fit", spy)
     monkeypatch.setattr(members.weighing, "network_share", trust)
     estimator = options(warm_start=warm_start)
-    for seed in range(2):  # the second network starts with full trust again, to prove itself
+    for seed in range(
+        2
+    ):  # the second network starts with full trust again, to prove itself
         estimator.fit(frame(120, seed=seed))
         np.testing.assert_array_equal(seen[seed], np.float32(fits[seed][0].own))
         assert estimator.trust_ == 0.25
@@ -351,7 +371,9 @@ def tried(options, frame, monkeypatch):
     def fit(*gains, stretches=3, trial=True, **changes):
         monkeypatch.setattr(members, "TRIAL", 24 if trial else 1e9)
         left = list(gains)
-        monkeypatch.setattr(members.weighing, "network_gain", lambda *_, **__: left.pop(0))
+        monkeypatch.setattr(
+            members.weighing, "network_gain", lambda *_, **__: left.pop(0)
+        )
         monkeypatch.setattr(members, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 
@@ -367,7 +389,10 @@ def test_a_network_whose_trial_gains_little_is_not_trained_on(tried):
     assert one.n_iter_ == len(one.loss_curve_) == len(one.validation_scores_) == 1
     # Less than one epoch: its rate went down to the end of one.
     untried = tried(ENOUGH, trial=False)
-    assert one.history_["learning_rate"].iloc[-1] < untried.history_["learning_rate"].iloc[0]
+    assert (
+        one.history_["learning_rate"].iloc[-1]
+        < untried.history_["learning_rate"].iloc[0]
+    )
 
 
 def test_after_a_trial_that_gains_all_is_as_before(tried):
@@ -375,7 +400,9 @@ def test_after_a_trial_that_gains_all_is_as_before(tried):
     one, two = tried(ENOUGH, ENOUGH), tried(ENOUGH, trial=False)
     assert one.loss_curve_ == two.loss_curve_
     for name, values in one.module_.state_dict().items():
-        torch.testing.assert_close(two.module_.state_dict()[name], values, rtol=0, atol=0)
+        torch.testing.assert_close(
+            two.module_.state_dict()[name], values, rtol=0, atol=0
+        )
 
 
 def test_training_goes_on_after_an_epoch_that_gains_and_no_other_is_asked(tried):
@@ -387,7 +414,9 @@ def test_training_goes_on_after_an_epoch_that_gains_and_no_other_is_asked(tried)
 
 def test_few_forecasts_in_the_validation_split_say_nothing(tried):
     """Of WTH, 720 steps ahead, a trial would cost 1.1 % of the error; an epoch needs half."""
-    assert tried(LITTLE, stretches=6).n_iter_ == 1  # by its first epoch, as nothing else was asked
+    assert (
+        tried(LITTLE, stretches=6).n_iter_ == 1
+    )  # by its first epoch, as nothing else was asked
     assert tried(stretches=8).n_iter_ == 3
 
 
@@ -439,7 +468,9 @@ def test_weights_by_the_clock_leave_the_path_as_good_as_it_was(small):
     day = t % 24 < 12
     errors = []
     for weight in (None, day.astype(float)[:800]):
-        estimator = distrust(small(seq_len=24).fit(wave[:800, None], sample_weight=weight))
+        estimator = distrust(
+            small(seq_len=24).fit(wave[:800, None], sample_weight=weight)
+        )
         later = (t >= 800) & day
         errors.append(np.abs(estimator.predict(wave[:, None]) - wave)[later].mean())
     assert errors[1] < 1.5 * errors[0]
@@ -456,7 +487,8 @@ def test_truths_that_are_missing_every_night_leave_the_days_as_good_as_held_ones
     held = pd.Series(runs).ffill().to_numpy()
     later = (t >= 800) & day
     one, two = (
-        np.abs(estimator.predict(rows[:, None]) - wave)[later].mean() for rows in (runs, held)
+        np.abs(estimator.predict(rows[:, None]) - wave)[later].mean()
+        for rows in (runs, held)
     )
     assert one < 2 * two
 
@@ -468,7 +500,9 @@ def test_truths_that_are_missing_every_night_leave_the_days_as_good_as_held_ones
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize("column", ["load", "flow"])
 @pytest.mark.parametrize("position", [100, 102, 107])
-def test_no_forecast_moves_with_rows_after_its_origin(options, frame, trusted, column, position):
+def test_no_forecast_moves_with_rows_after_its_origin(
+    options, frame, trusted, column, position
+):
     """Truths and measured columns are known up to the origin only; the mixed map reads both."""
     df = frame(112)
     estimator = options().fit(df[:100])
@@ -495,7 +529,9 @@ def test_a_value_known_ahead_moves_its_own_step_of_the_path_only(options, frame)
         assert np.flatnonzero(moved).tolist() == [row]
         scale = estimator.scaler_.scale[0]
         effect = float(estimator.module_.path.effect[0, 0])
-        assert moved[row] == pytest.approx(effect * scale[0] / scale[2], rel=1e-2, abs=1e-3)
+        assert moved[row] == pytest.approx(
+            effect * scale[0] / scale[2], rel=1e-2, abs=1e-3
+        )
 
 
 def test_a_known_effect_is_learnt_to_the_percent(small):
@@ -547,7 +583,9 @@ def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
 
 
 @pytest.mark.slow
-def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_path, monkeypatch):
+def test_a_fit_that_was_stopped_ends_like_one_that_was_not(
+    options, frame, tmp_path, monkeypatch
+):
     """The path is fitted again, the network goes on, and the trust is that of the whole."""
     df = frame(140)
     settings = {"max_iter": 4, "n_iter_no_change": 9}
@@ -578,7 +616,9 @@ def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_p
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize(("kind", "most"), [("noise", 1.10), ("walk", 1.05)])
-def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(small, kind, most):
+def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(
+    small, kind, most
+):
     """The mean is the best of noise, the last value of a random walk; blends may cost a little."""
     ratios = []
     for seed in range(4):
@@ -587,7 +627,9 @@ def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(small
         forecast = small(max_iter=3).fit(y[:600, None]).predict(y[:, None])[600:]
         origins = 600 + np.arange(600) // PRED * PRED
         naive = y[origins - 1] if kind == "walk" else y[:600].mean()
-        ratios.append(np.abs(forecast - y[600:]).mean() / np.abs(naive - y[600:]).mean())
+        ratios.append(
+            np.abs(forecast - y[600:]).mean() / np.abs(naive - y[600:]).mean()
+        )
     assert np.mean(ratios) < most
 
 
@@ -597,7 +639,9 @@ def test_a_short_random_walk_is_forecast_about_as_well_as_by_its_last_value():
     ratios = []
     for seed in range(3):
         y = np.random.default_rng(seed).normal(size=1020).cumsum()
-        estimator = InformerRegressor(max_iter=1, d_model=8, device="cpu", random_state=0)
+        estimator = InformerRegressor(
+            max_iter=1, d_model=8, device="cpu", random_state=0
+        )
         assert (estimator.seq_len, estimator.pred_len) == (96, 24)
         forecast = estimator.fit(y[:300, None]).predict(y[:, None])
         rows = np.arange(312, 1020)  # in blocks of the horizon from row 0 on

@@ -64,25 +64,34 @@ def build(long_tables):
         told.update(given, start=copy.deepcopy(module))
         module.eval()
         row = EpochRow(1, 0.5, 0.25, 1e-3, 1.0, 0.0)
-        record = TrainingRecord(rows=[row], best_iter=1, best_loss=0.25, stopped="max_iter")
+        record = TrainingRecord(
+            rows=[row], best_iter=1, best_loss=0.25, stopped="max_iter"
+        )
         given["on_epoch"](record, module)
         return record
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TRAINER, train)
-        patch.setattr(torch.cuda, "is_available", lambda: False)  # the same on every machine
+        patch.setattr(
+            torch.cuda, "is_available", lambda: False
+        )  # the same on every machine
         earlier = InformerRegressor(**FIXED | PLAIN).fit(FRAME)
         with torch.no_grad():
             next(earlier.module_.parameters()).fill_(MARK)
 
         def fit(parameters, frame=FRAME):
-            model = copy.deepcopy(earlier)  # a second fit, which only a warm start shows
+            model = copy.deepcopy(
+                earlier
+            )  # a second fit, which only a warm start shows
             model.set_params(**regressor(parameters).get_params(deep=False))
             told.clear()
             with contextlib.redirect_stdout(io.StringIO()) as written:
                 model.fit(frame)
             lines = written.getvalue().splitlines(keepends=True)
-            return model, {**told, "written": "".join(x for x in lines if " epoch " in x)}
+            return model, {
+                **told,
+                "written": "".join(x for x in lines if " epoch " in x),
+            }
 
         yield fit
 
@@ -109,7 +118,9 @@ def same(values):
 
 def of(module, home, *, name=None):
     """Give the parts of a module whose classes live in one module of the model."""
-    parts = [m for m in module.modules() if type(m).__module__ == f"skinformer.model.{home}"]
+    parts = [
+        m for m in module.modules() if type(m).__module__ == f"skinformer.model.{home}"
+    ]
     return [m for m in parts if name is None or type(m).__name__ == name]
 
 
@@ -157,11 +168,18 @@ def describe_data(model, told):
         else (past_times[0, 0].item(), ahead_times[0, 0].item()),
         "windows in memory": len(past),
         "batches": len(told["training"]),
-        "order": torch.Generator().set_state(told["training"].get_state()).initial_seed(),
-        "validation windows": None if watched is None else sum(len(b.target) for b in watched),
+        "order": torch.Generator()
+        .set_state(told["training"].get_state())
+        .initial_seed(),
+        "validation windows": None
+        if watched is None
+        else sum(len(b.target) for b in watched),
         "validation shuffled": watched is not None and watched.get_state() is not None,
         "device": model.device_,
-        "tensors": {past.device.type, *(p.device.type for p in model.module_.parameters())},
+        "tensors": {
+            past.device.type,
+            *(p.device.type for p in model.module_.parameters()),
+        },
     }
 
 
@@ -211,11 +229,17 @@ def describe_blocks(network):
         "heads": same(a.n_heads for a in attentions),
         "inner width": same(f.outer.in_features for f in forwards),
         "attention": tuple(names(part) for part in kernels),
-        "cross-attention": names(layer.cross_attention.kernel for layer in network.decoder.layers),
-        "factor": tuple(same(getattr(k, "factor", None) for k in part) for part in kernels),
+        "cross-attention": names(
+            layer.cross_attention.kernel for layer in network.decoder.layers
+        ),
+        "factor": tuple(
+            same(getattr(k, "factor", None) for k in part) for part in kernels
+        ),
         "QK norm": same(a.qk_norm is not None for a in attentions),
         "gate": same(a.gate is not None for a in attentions),
-        "activation": same(getattr(f, "activation", type(f)).__name__ for f in forwards),
+        "activation": same(
+            getattr(f, "activation", type(f)).__name__ for f in forwards
+        ),
         "norm": names(of(network, "norm")),
         "norm first": same(r.norm_first for r in residuals),
         "biases": same(m.bias is not None for m in hidden(network)),
@@ -252,7 +276,9 @@ def describe_start(model, network, told):
         if (next(told["start"].parameters()) == MARK).all()
         else "draws",
         "epochs": len(model.history_),
-        "linear path fitted again": any(not torch.equal(a.own, b.own) for a, b in pairs),
+        "linear path fitted again": any(
+            not torch.equal(a.own, b.own) for a, b in pairs
+        ),
         "trust": model.trust_,
     }
 
@@ -267,7 +293,9 @@ def describe_training(model, told):
     return {
         **{f"trainer: {name}": value for name, value in settings.items()},
         "errors of 0.5, 3 and -1": [round(e, 6) for e in errors.tolist()],
-        "groups": "by class" if _ids(told["groups"]) == _ids(expected) else told["groups"],
+        "groups": "by class"
+        if _ids(told["groups"]) == _ids(expected)
+        else told["groups"],
         "checkpoint": None if checkpoint is None else str(checkpoint),
         "fingerprint": bool(told["fingerprint"]),
         "written": told["written"],
@@ -498,7 +526,11 @@ BF16 = {
 
 WHOLE = {}  # the defaults themselves, with their linear path
 SPARSE = PLAIN | {"attention": Attention(encoder="probsparse", decoder="probsparse")}
-SEEDS = [209652396, 209652397, 209652398]  # of two encoder layers and one of the decoder
+SEEDS = [
+    209652396,
+    209652397,
+    209652398,
+]  # of two encoder layers and one of the decoder
 P, D = "ProbSparseAttention", "DenseAttention"
 
 #: Parameter, value, what it changes and, where not PLAIN, the parameters beside it.
@@ -549,7 +581,11 @@ CHANGES = [
         },
         WHOLE,
     ),
-    ("patch_len", 5, {"patches": (5, 5), "embedded": (15, 15), "outputs": 5, "label_len": 45}),
+    (
+        "patch_len",
+        5,
+        {"patches": (5, 5), "embedded": (15, 15), "outputs": 5, "label_len": 45},
+    ),
     (
         "known_future",
         ["price"],
@@ -563,7 +599,11 @@ CHANGES = [
     ),
     ("freq", "60min", {"step": "60min"}),
     ("calendar", None, {"calendar": None, "categories": None}),
-    ("calendar", ["minute", "day", "week"], {"calendar": [60, 31, 53], "categories": 3}),
+    (
+        "calendar",
+        ["minute", "day", "week"],
+        {"calendar": [60, 31, 53], "categories": 3},
+    ),
     ("embeddings", ("mask",), {"mask embedding": (False, True)}),
     ("embeddings", ("missing",), {"null embedding": (True, True)}),
     ("d_model", 48, {"width": 48, "inner width": 192}),
@@ -588,9 +628,17 @@ CHANGES = [
     ("block__activation", "swiglu", {"activation": "SwiGLU", "inner width": 85}),
     ("block__norm", "zc_rms", {"norm": "ZeroCentredRMSNorm", "biases": False}),
     ("block__norm", "post_layer", {"norm first": False}),
-    ("block", "note", {"hidden weights": "normal", "residual outputs": ("normal", "normal")}),
+    (
+        "block",
+        "note",
+        {"hidden weights": "normal", "residual outputs": ("normal", "normal")},
+    ),
     ("position", "learned", {"position": "LearnedPosition"}),
-    ("position", "continuous", {"position": "ContinuousPosition", "times": (-96.0, 0.0)}),
+    (
+        "position",
+        "continuous",
+        {"position": "ContinuousPosition", "times": (-96.0, 0.0)},
+    ),
     (
         "block__init",
         "normal",
@@ -607,7 +655,11 @@ CHANGES = [
     ("max_windows", 70, {"batches": 2}),
     ("max_windows", 5, {"windows in memory": 5, "batches": 1, "validation windows": 5}),
     ("optimizer", "muon", {"trainer: optimizer": "muon"}),
-    ("learning_rate", 6e-4, {"trainer: learning_rate": 6e-4, "trainer: muon_learning_rate": 0.04}),
+    (
+        "learning_rate",
+        6e-4,
+        {"trainer: learning_rate": 6e-4, "trainer: muon_learning_rate": 0.04},
+    ),
     ("weight_decay", 0.3, {"trainer: weight_decay": 0.3}),
     ("batch_size", 48, {"windows in memory": 48, "batches": 4}),
     (
@@ -640,7 +692,11 @@ CHANGES = [
         },
         SPARSE,
     ),
-    ("verbose", 1, {"written": "[InformerRegressor] epoch 1/10  loss 0.5000  val 0.2500  0.0 s\n"}),
+    (
+        "verbose",
+        1,
+        {"written": "[InformerRegressor] epoch 1/10  loss 0.5000  val 0.2500  0.0 s\n"},
+    ),
     # "auto" attends sparsely from 96 tokens on.
     (
         "patch_len",
@@ -678,7 +734,11 @@ def differences(one, other):
 
 
 def alike(a, b):
-    return a == pytest.approx(b) if isinstance(a, float) and isinstance(b, float) else a == b
+    return (
+        a == pytest.approx(b)
+        if isinstance(a, float) and isinstance(b, float)
+        else a == b
+    )
 
 
 def test_the_defaults_build_what_is_written_here(described):
@@ -686,14 +746,18 @@ def test_the_defaults_build_what_is_written_here(described):
     assert differences(DEFAULT, described(WHOLE)) == {}
 
 
-@pytest.mark.parametrize(("recipe", "expected"), [(recipes.NOTE, NOTE), (recipes.BF16, BF16)])
+@pytest.mark.parametrize(
+    ("recipe", "expected"), [(recipes.NOTE, NOTE), (recipes.BF16, BF16)]
+)
 def test_a_recipe_builds_what_is_written_here(build, recipe, expected):
     """Each value of a recipe is a sentence of a document, and arrives in the network."""
     assert differences(expected, describe(*build(recipe))) == {}
 
 
 @pytest.mark.parametrize("recipe", [recipes.NOTE, recipes.BF16])
-def test_a_recipe_has_the_factor_of_the_note_wherever_attention_is_sparse(build, recipe):
+def test_a_recipe_has_the_factor_of_the_note_wherever_attention_is_sparse(
+    build, recipe
+):
     """Dense attention has none, so that its description cannot show it."""
     sparse = recipe | {"attention": "probsparse", "attention__decoder": "probsparse"}
     assert describe(*build(sparse))["factor"] == (5.0, 5.0)
@@ -712,7 +776,9 @@ def test_a_parameter_changes_its_own_entries_and_no_others(build, described, row
 
 def test_vectors_of_series_are_learnt_where_they_are_asked_for(build):
     """They are one more category of each step: two series and one for those never seen."""
-    before, after = (describe(*build({"embeddings": value}, PANEL)) for value in [(), ("series",)])
+    before, after = (
+        describe(*build({"embeddings": value}, PANEL)) for value in [(), ("series",)]
+    )
     assert differences(before, after) == {"calendar": [24, 7, 3], "categories": 3}
 
 
@@ -762,7 +828,9 @@ def test_precision_goes_by_device_and_width(build, monkeypatch):
 @pytest.mark.slow
 def test_after_a_fit_no_parameter_changes_a_forecast():
     """`set_params` is for the next fit; two truths at once would be in other units or lengths."""
-    model = InformerRegressor(**FIXED | PLAIN, seq_len=24, pred_len=6, max_iter=1).fit(FRAME[:200])
+    model = InformerRegressor(**FIXED | PLAIN, seq_len=24, pred_len=6, max_iter=1).fit(
+        FRAME[:200]
+    )
 
     def results():
         return [

@@ -21,19 +21,25 @@ def draw(kind, seed, n_series=N_SERIES, n_rows=N_ROWS + HORIZON):
     if kind == "lognormal":
         noise = rng.lognormal(-0.32, 0.8, (n_series, n_rows))
     else:
-        noise = np.where(rng.random((n_series, n_rows)) < 0.3, rng.uniform(0, 2, 1) / 0.3, 0.0)
+        noise = np.where(
+            rng.random((n_series, n_rows)) < 0.3, rng.uniform(0, 2, 1) / 0.3, 0.0
+        )
         noise *= rng.uniform(0.5, 1.5, noise.shape)
     return size * noise, size
 
 
 def panel(values):
     months = pd.date_range("2020-01-01", periods=values.shape[1], freq="MS")
-    frames = {f"s{i:02}": pd.DataFrame({"y": row}, months) for i, row in enumerate(values)}
+    frames = {
+        f"s{i:02}": pd.DataFrame({"y": row}, months) for i, row in enumerate(values)
+    }
     return pd.concat(frames, names=["series", "t"])
 
 
 def forecast(values, loss):
-    model = InformerRegressor("y", pred_len=HORIZON, loss=loss, random_state=0).fit(panel(values))
+    model = InformerRegressor("y", pred_len=HORIZON, loss=loss, random_state=0).fit(
+        panel(values)
+    )
     return model.forecast()["y"].to_numpy().reshape(len(values), HORIZON)
 
 
@@ -138,7 +144,9 @@ def test_own_ridges_are_raised_once_where_targets_are_logarithms():
     members = ["ridges", "own ridges"]
     shifts = {}
     for transform in (None, "log"):
-        model = InformerRegressor("y", target_transform=transform, members=members, **options)
+        model = InformerRegressor(
+            "y", target_transform=transform, members=members, **options
+        )
         own = model.fit(panel(values)).ensemble_.members["own ridges"].fit
         shifts[transform] = max(ridge.log_shift.max() for ridge in own.ridges)
     assert shifts[None] > 0.1

@@ -68,11 +68,16 @@ def together(n_draws=50):
     """Yield combinations until each two choices stood together: of many draws, the one of most."""
     draw, left = random.Random(0), set()
     for one, other in combinations(CHOICES, 2):
-        left |= {((one, str(x)), (other, str(y))) for x in CHOICES[one] for y in CHOICES[other]}
+        left |= {
+            ((one, str(x)), (other, str(y)))
+            for x in CHOICES[one]
+            for y in CHOICES[other]
+        }
     number = 0
     while left:
         drawn = [
-            {name: draw.choice(values) for name, values in CHOICES.items()} for _ in range(n_draws)
+            {name: draw.choice(values) for name, values in CHOICES.items()}
+            for _ in range(n_draws)
         ]
         chosen = max(drawn, key=lambda chosen: len(pairs_of(chosen) & left))
         left -= pairs_of(chosen)
@@ -97,7 +102,11 @@ def halves():
     step = np.arange(240)
     rng = np.random.default_rng(0)
     level = np.repeat(rng.normal(size=20), 12)[:240]
-    load = np.where(step // 6 % 2, np.abs(level), level) + step / 100 + rng.normal(size=240) / 20
+    load = (
+        np.where(step // 6 % 2, np.abs(level), level)
+        + step / 100
+        + rng.normal(size=240) / 20
+    )
     return pd.DataFrame({"load": load}, index=hours)
 
 
@@ -108,7 +117,11 @@ def test_every_mechanism_lowers_the_loss(halves, choice):
     parameters = DEFAULT | choice
     if parameters["optimizer"] == "muon":  # its rate follows AdamW's at 200 / 3
         parameters["learning_rate"] = 3e-4
-    model = InformerRegressor(**SMALL | {"max_iter": 2}).set_params(**parameters).fit(halves)
+    model = (
+        InformerRegressor(**SMALL | {"max_iter": 2})
+        .set_params(**parameters)
+        .fit(halves)
+    )
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     assert np.isfinite(model.predict(halves)).all()
 
@@ -121,7 +134,11 @@ def test_there_are_at_most_39_parameters():
 def test_auto_is_a_fixed_rule_that_the_fit_resolves(df):
     """Nothing is timed: the same input resolves alike on every run."""
     model = InformerRegressor(**SMALL).fit(df)
-    assert (model.attention_, model.precision_, model.device_) == ("dense", "fp32", "cpu")
+    assert (model.attention_, model.precision_, model.device_) == (
+        "dense",
+        "fp32",
+        "cpu",
+    )
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
     assert resolve_attention("auto", n_tokens=95, device=cpu) == "dense"
     assert resolve_attention("auto", n_tokens=96, device=cpu) == "probsparse"
@@ -137,7 +154,9 @@ def test_a_quantile_lies_above_its_share_of_the_truth(df):
     noise = df.assign(load=rng.normal(size=len(df)))
     shares = []
     for level in (0.1, 0.9):
-        model = InformerRegressor(**SMALL | {"loss": level, "window_norm": False, "max_iter": 12})
+        model = InformerRegressor(
+            **SMALL | {"loss": level, "window_norm": False, "max_iter": 12}
+        )
         shares.append((noise["load"] < model.fit(noise).predict(noise)).mean())
     assert shares[0] < 0.3 < 0.7 < shares[1]
 
@@ -156,11 +175,13 @@ def test_micro_batches_give_the_step_of_the_whole_batch(df, monkeypatch):
     whole = InformerRegressor(**SMALL | model).fit(df)
     assert max(sizes) == 64
     sizes.clear()
-    parts = InformerRegressor(**SMALL | model, memory_saving=MemorySaving(micro_batch_size=8)).fit(
-        df
-    )
+    parts = InformerRegressor(
+        **SMALL | model, memory_saving=MemorySaving(micro_batch_size=8)
+    ).fit(df)
     assert max(sizes) == 8
-    np.testing.assert_allclose(parts.predict(df), whole.predict(df), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        parts.predict(df), whole.predict(df), rtol=1e-3, atol=1e-3
+    )
 
 
 def test_micro_batches_have_the_gradient_norm_of_the_whole_batch(df):
@@ -180,16 +201,26 @@ def test_continuous_positions_see_the_length_of_months():
     months = pd.date_range("2000-01-31", periods=120, freq="ME")
     df = pd.DataFrame({"load": np.sin(np.arange(120) / 2)}, index=months)
     kw = SMALL | {"calendar": None, "seq_len": 12, "max_iter": 1}
-    pair = [InformerRegressor(**kw, position=p).fit(df) for p in ("sinusoidal", "continuous")]
+    pair = [
+        InformerRegressor(**kw, position=p).fit(df)
+        for p in ("sinusoidal", "continuous")
+    ]
     assert not np.allclose(*[model.predict(df) for model in pair])
     hours = df.set_axis(pd.date_range("2000-01-01", periods=120, freq="h"))
-    pair = [InformerRegressor(**kw, position=p).fit(hours) for p in ("sinusoidal", "continuous")]
-    np.testing.assert_allclose(*[model.predict(hours) for model in pair], rtol=1e-3, atol=1e-4)
+    pair = [
+        InformerRegressor(**kw, position=p).fit(hours)
+        for p in ("sinusoidal", "continuous")
+    ]
+    np.testing.assert_allclose(
+        *[model.predict(hours) for model in pair], rtol=1e-3, atol=1e-4
+    )
 
 
 def corrected(df):
     """Fit ridges that a network corrects."""
-    model = InformerRegressor(**SMALL | {"members": ["classical", "ridges", "network"]}).fit(df)
+    model = InformerRegressor(
+        **SMALL | {"members": ["classical", "ridges", "network"]}
+    ).fit(df)
     model.ensemble_ = model.ensemble_.trusting(1.0)
     return model
 

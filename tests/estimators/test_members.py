@@ -17,7 +17,14 @@ from sklearn.preprocessing import StandardScaler
 from skinformer import InformerRegressor
 from skinformer.ensemble import tabular
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 def weekly(n=1600, seed=0):
@@ -97,12 +104,15 @@ def test_without_rows_to_judge_by_there_are_no_trees(df):
 def test_any_regressor_is_fitted_as_a_clone_and_named(df):
     """However few the rows: it was asked for."""
     base = make_pipeline(StandardScaler(), Ridge(alpha=5.0))
-    model = InformerRegressor("load", members=["classical", "ridges", base, "network"], **P).fit(
-        df[:900]
-    )
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", base, "network"], **P
+    ).fit(df[:900])
     assert not hasattr(base[-1], "coef_")
     assert model.base_blend_["Ridge"] > 0.3
-    assert model.ensemble_.members["Ridge"].fit.members[0].regressor.regressor[-1].alpha == 5.0
+    assert (
+        model.ensemble_.members["Ridge"].fit.members[0].regressor.regressor[-1].alpha
+        == 5.0
+    )
 
 
 @pytest.mark.slow
@@ -117,15 +127,21 @@ def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
         m.ensemble_.members["RandomForestRegressor"].fit.members[0].regressor.regressor
         for m in (one, other)
     ]
-    assert forests[0].estimators_[0].random_state != forests[1].estimators_[0].random_state
+    assert (
+        forests[0].estimators_[0].random_state != forests[1].estimators_[0].random_state
+    )
 
 
 @pytest.mark.slow
 def test_a_search_finds_the_regressor_and_its_parameters(df):
     """Lists of members are values of a grid; their estimators are cloned."""
-    grid = {"members": [["ridges"], ["ridges", Ridge(), "network"], ["ridges", Ridge(1e6)]]}
+    grid = {
+        "members": [["ridges"], ["ridges", Ridge(), "network"], ["ridges", Ridge(1e6)]]
+    }
     model = InformerRegressor("load", **P)
-    search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=48)).fit(df[:700])
+    search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=48)).fit(
+        df[:700]
+    )
     assert any(search.best_params_["members"] is each for each in grid["members"])
     assert not hasattr(grid["members"][1][1], "coef_")
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -134,22 +150,40 @@ def test_a_search_finds_the_regressor_and_its_parameters(df):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        (["ridges", Ridge], "._ridge.Ridge'>, which is no member of a regressor: choose from"),
+        (
+            ["ridges", Ridge],
+            "._ridge.Ridge'>, which is no member of a regressor: choose from",
+        ),
         (
             ["ridges", LogisticRegression()],
             "holds LogisticRegression(), which is no member of a regressor",
         ),
-        (["ridges", 1], "members=['ridges', 1] holds 1, which is no member of a regressor: choose"),
+        (
+            ["ridges", 1],
+            "members=['ridges', 1] holds 1, which is no member of a regressor: choose",
+        ),
         (
             ["ridges", None],
             "holds None, which is no member of a regressor: choose from ['ridges', ",
         ),
         ("trees", "The 'members' parameter of InformerRegressor must be"),
-        (["ridge"], "members=['ridge'] holds 'ridge', which is no member of a regressor: choose"),
-        (["ridges", "trees", Ridge()], "has a member twice: each name once, and one regressor or"),
+        (
+            ["ridge"],
+            "members=['ridge'] holds 'ridge', which is no member of a regressor: choose",
+        ),
+        (
+            ["ridges", "trees", Ridge()],
+            "has a member twice: each name once, and one regressor or",
+        ),
         (["ridges", "ridges"], "members=['ridges', 'ridges'] has a member twice"),
-        (["trees", "network"], "members=['trees', 'network'] lacks 'ridges', beside which all"),
-        ([], "members=[] lacks 'ridges', beside which all others are weighed: add it, or pass"),
+        (
+            ["trees", "network"],
+            "members=['trees', 'network'] lacks 'ridges', beside which all",
+        ),
+        (
+            [],
+            "members=[] lacks 'ridges', beside which all others are weighed: add it, or pass",
+        ),
     ],
 )
 def test_members_that_cannot_be_are_refused(df, members, message):
@@ -160,7 +194,9 @@ def test_members_that_cannot_be_are_refused(df, members, message):
 
 def test_a_loss_of_the_networks_needs_it(df):
     """One quantile is learnt by nobody else."""
-    with pytest.raises(ValueError, match=r"lacks 'network', which alone learns this loss"):
+    with pytest.raises(
+        ValueError, match=r"lacks 'network', which alone learns this loss"
+    ):
         InformerRegressor("load", members=["ridges"], loss=0.9, **P).fit(df)
 
 
@@ -172,7 +208,9 @@ def test_ridges_alone_train_nothing_and_forecast_as_beside_a_silent_network(df, 
     with warnings.catch_warnings(action="error"):
         model.fit(df[:n_rows])
     assert (model.trust_, len(model.history_)) == (0.0, 0)
-    beside = InformerRegressor("load", members=["ridges", "network"], **P).fit(df[:n_rows])
+    beside = InformerRegressor("load", members=["ridges", "network"], **P).fit(
+        df[:n_rows]
+    )
     beside.ensemble_ = beside.ensemble_.trusting(0.0)
     np.testing.assert_allclose(model.forecast(), beside.forecast(), rtol=1e-6)
 
@@ -227,11 +265,13 @@ def test_truths_that_were_missing_are_not_learnt(df):
     seen = []
     fit = tabular.fit_tabular
     with mock.patch.object(
-        tabular, "fit_tabular", lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k)
+        tabular,
+        "fit_tabular",
+        lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k),
     ):
-        InformerRegressor("load", members=["classical", "ridges", Ridge(), "network"], **P).fit(
-            runs
-        )
+        InformerRegressor(
+            "load", members=["classical", "ridges", Ridge(), "network"], **P
+        ).fit(runs)
     assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
 
 
@@ -258,9 +298,9 @@ def test_a_regressor_that_errs_has_no_share(df):
         def predict(self, X):
             return 100 - super().predict(X)
 
-    model = InformerRegressor("load", members=["classical", "ridges", Wrong(), "network"], **P).fit(
-        df[:1560]
-    )
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", Wrong(), "network"], **P
+    ).fit(df[:1560])
     assert "Wrong" not in model.ensemble_.members
     assert model.base_blend_.get("Wrong", 0) == 0
 
@@ -299,7 +339,9 @@ def test_a_forecast_depends_on_no_other_that_is_asked_for(fitted, df):
     whole = fitted.predict(later)
     for part in (later[:7], later[7:9], later[::-1]):
         place = later.index.get_indexer(part.index)
-        np.testing.assert_array_equal(fitted.predict(part)[place < 6], whole[place[place < 6]])
+        np.testing.assert_array_equal(
+            fitted.predict(part)[place < 6], whole[place[place < 6]]
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
@@ -330,12 +372,14 @@ def test_rows_that_update_brings_are_looked_back_at(fitted, df):
 @pytest.mark.slow
 def test_a_panel_shares_one_regressor(df):
     """Each series by what it proves; a new one by the panel's share."""
-    parts = {name: weekly(400, seed) * 10.0**name for name, seed in ((0, 1), (1, 2), (2, 3))}
+    parts = {
+        name: weekly(400, seed) * 10.0**name for name, seed in ((0, 1), (1, 2), (2, 3))
+    }
     panel = pd.concat(parts, names=["site", "time"])
     base = HistGradientBoostingRegressor(max_iter=20)
-    model = InformerRegressor("load", members=["classical", "ridges", base, "network"], **P).fit(
-        panel
-    )
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", base, "network"], **P
+    ).fit(panel)
     assert model.series_blend_["HistGradientBoostingRegressor"].max() > 0.2
     new = pd.concat({9: weekly(400, 9)[:300]}, names=["site", "time"])
     truth = weekly(400, 9)["load"][300:306]
@@ -356,7 +400,10 @@ def test_covariates_gaps_and_a_wild_value(df):
     errors = []
     for rows in (frame, messy):
         model = InformerRegressor(
-            "load", known_future=["rain"], members=["classical", "ridges", base, "network"], **P
+            "load",
+            known_future=["rain"],
+            members=["classical", "ridges", base, "network"],
+            **P,
         ).fit(rows[:1560])
         errors.append(np.abs(model.predict(frame)[1560:] - frame["load"][1560:]).mean())
     assert errors[0] < 1.5  # the rain alone moves the load by 3
@@ -392,7 +439,10 @@ def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
     frame = long.assign(load=long["load"] + 3 * price, price=price)
     base = HistGradientBoostingRegressor(max_iter=20)
     model = InformerRegressor(
-        "load", known_future=["price"], members=["classical", "ridges", base, "network"], **P
+        "load",
+        known_future=["price"],
+        members=["classical", "ridges", base, "network"],
+        **P,
     ).fit(frame[:990])
     assert model.ensemble_.weights_of("HistGradientBoostingRegressor").max() > 0.5
     later = frame[990:].assign(load=np.nan)
@@ -407,8 +457,13 @@ def test_classical_forecasters_alone_forecast_series_of_any_length(n, n_series):
     t = np.arange(n)
     rows = pd.DataFrame({"load": 10 + np.sin(t / 4 * np.pi) + 0.01 * np.cos(t)})
     df = rows if n_series == 1 else pd.concat({"a": rows, "b": 2 * rows})
-    model = InformerRegressor("load", seq_len=16, pred_len=8, members=["classical"]).fit(df)
-    weights = {name: model.ensemble_.weights_of(name).mean() for name in model.ensemble_.members}
+    model = InformerRegressor(
+        "load", seq_len=16, pred_len=8, members=["classical"]
+    ).fit(df)
+    weights = {
+        name: model.ensemble_.weights_of(name).mean()
+        for name in model.ensemble_.members
+    }
     assert weights == {"classical": 1.0, "network": 0.0}
     ahead = 10 + np.sin(np.arange(n, n + 8) / 4 * np.pi)
     error = np.abs(model.forecast()["load"][:8] - ahead).mean()

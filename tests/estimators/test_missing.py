@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 from skinformer import InformerRegressor
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
-QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+QUICK = settings(
+    deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
 
 
 @pytest.mark.slow
 @settings(QUICK, max_examples=10)
 @given(runs=st.sets(st.integers(0, 75), max_size=50))
-def test_any_pattern_of_missing_targets_gives_finite_forecasts(modes, mode, frame, runs):
+def test_any_pattern_of_missing_targets_gives_finite_forecasts(
+    modes, mode, frame, runs
+):
     """Real series have gaps anywhere, also at both ends."""
     df = frame(76)
     df.iloc[sorted(runs), 2] = np.nan
@@ -80,7 +84,9 @@ def test_before_the_first_truth_stands_the_training_mean(small, frame):
     np.testing.assert_array_equal(small().fit(df).timeline_.values[:9], 0.0)
 
 
-def test_a_missing_target_after_the_history_is_filled_by_the_forecast_of_its_hole(small, frame):
+def test_a_missing_target_after_the_history_is_filled_by_the_forecast_of_its_hole(
+    small, frame
+):
     """Later blocks see what one would have forecast when the truth stopped coming."""
     df = frame(72)[["load"]]
     estimator = small(members=["ridges", "network"]).fit(df[:60])
@@ -88,7 +94,9 @@ def test_a_missing_target_after_the_history_is_filled_by_the_forecast_of_its_hol
     runs.iloc[[1, 2]] = np.nan
     filled = runs.copy()
     filled.iloc[[1, 2], 0] = estimator.forecast(df[60:61])["load"].to_numpy()[:2]
-    np.testing.assert_allclose(estimator.predict(runs), estimator.predict(filled), rtol=1e-6)
+    np.testing.assert_allclose(
+        estimator.predict(runs), estimator.predict(filled), rtol=1e-6
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
@@ -110,7 +118,9 @@ def test_past_only_values_may_be_missing_after_the_history(small, frame):
     estimator = small(target="load", known_future=["price"]).fit(df[:60])
     unknown = df[60:].copy()
     unknown["flow"] = np.nan
-    np.testing.assert_array_equal(estimator.predict(unknown), estimator.predict(df[60:]))
+    np.testing.assert_array_equal(
+        estimator.predict(unknown), estimator.predict(df[60:])
+    )
 
 
 def test_score_takes_the_rows_that_have_a_truth(modes, mode, frame):
@@ -188,7 +198,9 @@ def test_last_rows_without_a_truth_are_told_where_they_are_a_forecast_or_more():
     df = pd.DataFrame({"load": np.arange(60.0) % 7}, index=index)
     model = InformerRegressor("load", seq_len=12, pred_len=4, members=["ridges"])
     df.loc[index[-5:], "load"] = np.nan
-    with pytest.warns(UserWarning, match=r"^the last 5 steps hold no truth: forecasts begin after"):
+    with pytest.warns(
+        UserWarning, match=r"^the last 5 steps hold no truth: forecasts begin after"
+    ):
         model.fit(df)
     assert model.forecast().index[0] == index[-1] + pd.Timedelta(hours=1)
     panel = pd.concat({"a": df, "b": df.fillna(1)}, names=["shop", "time"])

@@ -10,7 +10,9 @@ from skinformer.rolling.missing_runs import filled_rows, find_missing_runs
 def find(rows, n=40, *, seq_len=5, pred_len=3, longest=None):
     unknown = np.zeros(n, dtype=bool)
     unknown[rows] = True
-    return find_missing_runs(unknown, seq_len=seq_len, pred_len=pred_len, longest=longest)
+    return find_missing_runs(
+        unknown, seq_len=seq_len, pred_len=pred_len, longest=longest
+    )
 
 
 def test_a_hole_is_forecast_from_its_first_step_in_parts():

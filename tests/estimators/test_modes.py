@@ -45,7 +45,12 @@ def test_a_frame_alone_forecasts_its_last_column_from_all(small, frame):
 def test_y_that_names_a_column_is_that_column(small, frame):
     """Named scorers need y; the history is X's own column."""
     df = frame(60)
-    assert roles(small().fit(df, df["flow"])) == ("both", ("flow",), ("price", "load"), ())
+    assert roles(small().fit(df, df["flow"])) == (
+        "both",
+        ("flow",),
+        ("price", "load"),
+        (),
+    )
 
 
 def test_the_target_parameter_wins_over_the_name_of_y(small, frame):
@@ -64,7 +69,9 @@ def test_y_that_is_no_column_makes_all_of_x_known_ahead(small, frame):
 
 
 @pytest.mark.parametrize("prefix", ["", "cal__", "union__cal__"])
-def test_columns_of_calendar_features_are_known_ahead_without_being_named(small, frame, prefix):
+def test_columns_of_calendar_features_are_known_ahead_without_being_named(
+    small, frame, prefix
+):
     """The calendar is always known, however many transformers put their names before it."""
     df = frame(60)
     df.insert(0, f"{prefix}calendar__hour_sin", np.sin(np.arange(60)))
@@ -73,7 +80,9 @@ def test_columns_of_calendar_features_are_known_ahead_without_being_named(small,
 
 def test_the_calendar_behind_a_column_transformer_is_known_ahead(small, frame):
     """What a transformer named "calendar" passes through is a measurement all the same."""
-    split = ColumnTransformer([("calendar", CalendarFeatures(["hour"]), ["flow", "load"])])
+    split = ColumnTransformer(
+        [("calendar", CalendarFeatures(["hour"]), ["flow", "load"])]
+    )
     estimator = small(target="calendar__load")
     pipe = make_pipeline(split, estimator).set_output(transform="pandas").fit(frame(60))
     assert roles(pipe[-1])[2:] == (
@@ -86,7 +95,9 @@ def test_the_calendar_behind_a_column_transformer_is_known_ahead(small, frame):
 def test_columns_of_two_levels_come_back_with_both(small, frame, with_y):
     """A forecast is joined to the rows it goes on from."""
     df = frame(60)
-    df.columns = pd.MultiIndex.from_product([["load"], df.columns], names=["kind", "site"])
+    df.columns = pd.MultiIndex.from_product(
+        [["load"], df.columns], names=["kind", "site"]
+    )
     y = df["load", "load"] if with_y else None
     estimator = small().fit(df, y)
     pd.testing.assert_index_equal(estimator.forecast().columns, df.columns[[2]])
@@ -117,7 +128,8 @@ def test_names_that_are_no_text_are_asked_for_at_predict(small, frame):
 
 
 @pytest.mark.parametrize(
-    ("target", "shape"), [("load", (60,)), (["load"], (60, 1)), (["flow", "load"], (60, 2))]
+    ("target", "shape"),
+    [("load", (60,)), (["load"], (60, 1)), (["flow", "load"], (60, 2))],
 )
 def test_a_name_gives_one_dimension_and_a_list_two(small, frame, target, shape):
     """The shape follows from what was typed, not from how many targets there are."""
@@ -163,7 +175,9 @@ def test_features_mode_forecasts_without_any_truth_at_predict_time(small, frame)
     df = frame(100)
     estimator = small().fit(df[["price"]][:60], df["load"][:60])
     later = estimator.predict(df[["price"]][60:])
-    np.testing.assert_array_equal(later, estimator.forecast(df[["price"]][60:])["load"].to_numpy())
+    np.testing.assert_array_equal(
+        later, estimator.forecast(df[["price"]][60:])["load"].to_numpy()
+    )
 
 
 @pytest.mark.parametrize("names", [[3, 5, 9], [0, 1, 2]])
@@ -189,7 +203,9 @@ def test_a_copy_of_y_under_another_name_is_its_history(small, frame):
     """Known ahead it would hold the answer; so X's other columns are read as beside a target."""
     df = frame(60)
     X = df[["flow", "price"]].assign(copy=df["load"])
-    with pytest.warns(UserWarning, match="column 'copy' of X is y in another scale") as caught:
+    with pytest.warns(
+        UserWarning, match="column 'copy' of X is y in another scale"
+    ) as caught:
         model = small().fit(X, df["load"])
     assert sum("copy" in str(each.message) for each in caught) == 1
     plain = small().fit(df[["flow", "price", "load"]], df["load"])
@@ -222,7 +238,9 @@ STRAIGHT = {
     "minmax": MinMaxScaler(),
     "maxabs": MaxAbsScaler(),
     "falling": FunctionTransformer(lambda X: -2 * np.asarray(X)),
-    "prefixed": ColumnTransformer([("s", StandardScaler(), ["load"])], remainder="passthrough"),
+    "prefixed": ColumnTransformer(
+        [("s", StandardScaler(), ["load"])], remainder="passthrough"
+    ),
     "named": ColumnTransformer(
         [("s", StandardScaler(), ["load"])], remainder="passthrough"
     ).set_output(transform="pandas"),
@@ -242,13 +260,16 @@ def noise(n=120):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:the training rows had a time index", "ignore:the column .* of X is y in another scale"
+    "ignore:the training rows had a time index",
+    "ignore:the column .* of X is y in another scale",
 )
 @pytest.mark.parametrize("name", STRAIGHT)
 def test_a_scaled_copy_of_noise_is_not_known_ahead(name):
     """A pipeline as everybody writes it had a score of .99999 on noise."""
     df = noise()
-    ridges = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"], calendar=None)
+    ridges = InformerRegressor(
+        seq_len=14, pred_len=7, members=["ridges"], calendar=None
+    )
     scaled = make_pipeline(clone(STRAIGHT[name]), ridges)
     cv = TimeSeriesSplit(2)
     score = cross_val_score(scaled, df, df["load"], cv=cv)
@@ -280,7 +301,9 @@ def test_scaled_copies_of_several_targets_and_of_a_panel_are_found():
     forecast = pipeline[-1].forecast()
     assert list(forecast) == ["b", "a"]
     assert forecast["a"].between(60, 140).all()
-    panel = pd.concat({"x": two[["a"]], "y": 10 * two[["a"]] + rng.normal(size=(60, 1))})
+    panel = pd.concat(
+        {"x": two[["a"]], "y": 10 * two[["a"]] + rng.normal(size=(60, 1))}
+    )
     pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), model)
     fitted = pipeline.fit(panel.rename(columns={"a": "other"}), panel["a"])
     assert fitted[-1].roles_.targets == ("other",)
@@ -291,14 +314,18 @@ def test_scaled_copies_of_several_targets_and_of_a_panel_are_found():
 def test_a_copy_of_some_targets_alone_is_refused():
     df = noise().assign(other=lambda d: np.roll(d["load"], 3))
     with pytest.raises(ValueError, match="one of y's targets in another scale"):
-        InformerRegressor(seq_len=14, pred_len=7).fit(df[["load"]].to_numpy(), df.to_numpy())
+        InformerRegressor(seq_len=14, pred_len=7).fit(
+            df[["load"]].to_numpy(), df.to_numpy()
+        )
 
 
 def test_classes_under_other_numbers_are_refused():
     """An encoder that was given the labels, too, would have told them ahead."""
     labels = np.random.default_rng(0).integers(0, 3, 80)
     with pytest.raises(ValueError, match="its classes under other labels"):
-        InformerClassifier(seq_len=6, pred_len=2).fit(10.0 - 3 * labels[:, None], labels)
+        InformerClassifier(seq_len=6, pred_len=2).fit(
+            10.0 - 3 * labels[:, None], labels
+        )
 
 
 def test_the_calendar_reaches_dated_rows_only_and_can_be_chosen(small, frame):
@@ -336,12 +363,16 @@ def test_the_truth_of_a_row_without_weight_does_not_train(small, frame):
         fits.append({name: w.clone() for name, w in one.module_.state_dict().items()})
     # The scale moves by the changed values, so weights agree only nearly.
     for name, value in fits[0].items():
-        np.testing.assert_allclose(value.numpy(), fits[1][name].numpy(), atol=5e-3, err_msg=name)
+        np.testing.assert_allclose(
+            value.numpy(), fits[1][name].numpy(), atol=5e-3, err_msg=name
+        )
 
 
 def test_early_stopping_is_off_below_one_window_and_two_forecasts(small, frame):
     """Below seq_len + 2 pred_len rows there is nothing left to validate on."""
-    alone = small(members=["network"])  # beside ridges, a network is not trained on so few rows
+    alone = small(
+        members=["network"]
+    )  # beside ridges, a network is not trained on so few rows
     assert np.isnan(alone.fit(frame(19)).history_["validation_loss"]).all()
     assert np.isfinite(alone.fit(frame(20)).history_["validation_loss"]).all()
 
@@ -351,6 +382,8 @@ def test_fitted_attributes_say_what_was_learnt(small, frame):
     estimator = small(max_iter=2).fit(frame(60))
     assert list(estimator.feature_names_in_) == ["flow", "price", "load"]
     assert estimator.n_features_in_ == 3
-    assert estimator.n_iter_ == len(estimator.loss_curve_) == len(estimator.history_) <= 2
+    assert (
+        estimator.n_iter_ == len(estimator.loss_curve_) == len(estimator.history_) <= 2
+    )
     assert not hasattr(small().fit(frame(60).to_numpy()), "feature_names_in_")
     assert isinstance(estimator.forecast(), pd.DataFrame)

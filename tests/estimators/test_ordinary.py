@@ -79,7 +79,9 @@ def test_a_line_of_twelve_months_is_no_season(seed):
     assert errors(values, "MS", 12, pred_len=6) < 25  # the season: 60
 
 
-@pytest.mark.parametrize("missing", [slice(100, 300), slice(0, 280)], ids=["hole", "front"])
+@pytest.mark.parametrize(
+    "missing", [slice(100, 300), slice(0, 280)], ids=["hole", "front"]
+)
 def test_a_long_hole_leaves_the_season(missing):
     """What was observed counts, wherever it lies."""
     values = waves(414, 7, 5, 0.5)
@@ -91,12 +93,16 @@ def test_a_long_hole_leaves_the_season(missing):
 def test_closed_hours_are_no_rows_to_build_on(open_):
     """Nights and weekends of an office are never observed, and no forecast feeds on itself."""
     days = pd.bdate_range("2024-01-01", periods=60)
-    index = pd.DatetimeIndex([d + pd.Timedelta(hours=h) for d in days for h in range(*open_)])
+    index = pd.DatetimeIndex(
+        [d + pd.Timedelta(hours=h) for d in days for h in range(*open_)]
+    )
     noise = 2 * np.random.default_rng(0).normal(size=len(index))
     calls = 30 + 8 * (index.day_of_week == 0) - 1.5 * (index.hour - 9) + noise
     frame = pd.DataFrame({"calls": calls}, index)
     train, truth = frame[index < days[-2]], frame[index >= days[-2]]
-    model = InformerRegressor("calls", random_state=0, max_iter=1).fit(train.asfreq("h"))
+    model = InformerRegressor("calls", random_state=0, max_iter=1).fit(
+        train.asfreq("h")
+    )
     forecast = model.forecast(horizon=72)
     low, high = calls.min(), calls.max()
     assert forecast["calls"].between(2 * low - high, 2 * high - low).all()
@@ -126,14 +132,21 @@ def test_the_sun_does_not_shine_at_night(days):
     forecast = model.forecast(horizon=72, coverage=0.8)
     night = (forecast.index.hour < 6) | (forecast.index.hour >= 20)
     assert (forecast[night] == 0).all(axis=None)
-    assert (forecast[(forecast.index.hour > 8) & (forecast.index.hour < 17)]["y"] > 500).all()
+    assert (
+        forecast[(forecast.index.hour > 8) & (forecast.index.hour < 17)]["y"] > 500
+    ).all()
 
 
 def test_a_year_is_seen_beyond_the_look_back():
     """Two years of days, as long as a look-back of eight weeks cannot know."""
     t = np.arange(730 + 350)
     noise = 4 * np.random.default_rng(0).normal(size=len(t))
-    values = 100 + 40 * np.sin(2 * np.pi * t / 365.25) + 5 * np.sin(2 * np.pi * t / 7) + noise
+    values = (
+        100
+        + 40 * np.sin(2 * np.pi * t / 365.25)
+        + 5 * np.sin(2 * np.pi * t / 7)
+        + noise
+    )
     assert errors(values, "D", 730, seq_len=56, pred_len=28, max_iter=1) < 12
 
 
@@ -151,7 +164,11 @@ def test_hours_go_by_the_clock_on_the_wall():
     """The days after summer time begins, of a history that holds no change of the clock."""
     index = pd.date_range("2025-03-08", periods=24 * 24, freq="h", tz="Europe/Paris")
     hour = index.hour.to_numpy()
-    values = 100 + 30 * np.sin(2 * np.pi * hour / 24) + np.random.default_rng(0).normal(size=576)
+    values = (
+        100
+        + 30 * np.sin(2 * np.pi * hour / 24)
+        + np.random.default_rng(0).normal(size=576)
+    )
     n = int((index < pd.Timestamp("2025-03-29", tz="Europe/Paris")).sum())
     model = InformerRegressor("y", random_state=0, pred_len=24, members=["classical"])
     model.fit(pd.DataFrame({"y": values[:n]}, index[:n]))
@@ -176,8 +193,12 @@ def test_nothing_feeds_on_itself(seed, share, places, members, horizon):
     values[index.hour.isin(places)] = np.nan
     values[random.random(400) < share] = np.nan
     values[200:203] = 100.0, 90.0, 110.0  # some are known
-    model = InformerRegressor("y", seq_len=24, pred_len=12, members=members, random_state=0)
-    forecast = model.fit(pd.DataFrame({"y": values}, index)).forecast(horizon=horizon)["y"]
+    model = InformerRegressor(
+        "y", seq_len=24, pred_len=12, members=members, random_state=0
+    )
+    forecast = model.fit(pd.DataFrame({"y": values}, index)).forecast(horizon=horizon)[
+        "y"
+    ]
     low, high = np.nanmin(values), np.nanmax(values)
     room = 1.5 * (high - low) + 1e-3
     assert forecast.between(low - room, high + room).all()
@@ -186,8 +207,12 @@ def test_nothing_feeds_on_itself(seed, share, places, members, horizon):
 def test_wild_ridges_do_not_run_away():
     """Forecast upon forecast, maps of six times their size stay near what was seen."""
     values = waves(400, 24)
-    rows = pd.DataFrame({"y": values}, pd.date_range("2024-01-01", periods=400, freq="h"))
-    model = InformerRegressor("y", seq_len=24, pred_len=12, members=["ridges"], random_state=0)
+    rows = pd.DataFrame(
+        {"y": values}, pd.date_range("2024-01-01", periods=400, freq="h")
+    )
+    model = InformerRegressor(
+        "y", seq_len=24, pred_len=12, members=["ridges"], random_state=0
+    )
     model.fit(rows)
     model.module_.path.own.mul_(6.0)
     forecast = model.forecast(horizon=240)["y"]
@@ -201,9 +226,13 @@ def test_a_closed_step_holds_what_was_before_it():
     index = pd.date_range("2024-01-01", periods=24 * 20, freq="h")
     open_ = (index.hour > 8) & (index.hour < 18)
     values = np.where(open_, waves(480, 24), np.nan)
-    model = InformerRegressor("y", seq_len=24, pred_len=12, members=["ridges"], random_state=0)
+    model = InformerRegressor(
+        "y", seq_len=24, pred_len=12, members=["ridges"], random_state=0
+    )
     model.fit(pd.DataFrame({"y": values}, index))
     held = pd.Series(model.timeline_.values[:, 0], index)
     nights = held[(index.hour >= 18) & (index < index[-24])]
-    evenings = held[index.hour == 17].reindex(nights.index.floor("D") + pd.Timedelta(hours=17))
+    evenings = held[index.hour == 17].reindex(
+        nights.index.floor("D") + pd.Timedelta(hours=17)
+    )
     np.testing.assert_array_equal(nights, evenings)

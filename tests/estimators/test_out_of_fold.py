@@ -86,7 +86,14 @@ def noise(n=300):
     return np.random.default_rng(0).normal(size=(n, 1))
 
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 def test_training_is_honest_and_validation_is_as_it_was(shown):
@@ -121,7 +128,11 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
     ).fit(values)
     batches = shown["training"]
     assert int(batches.out_of_fold.borders[-1]) < 0
-    batches.max_windows, batches.n_drawn, batches.generator = None, batches.origins.count, None
+    batches.max_windows, batches.n_drawn, batches.generator = (
+        None,
+        batches.origins.count,
+        None,
+    )
     with torch.no_grad():
         for batch in batches:
             path = model.module_.path(*batch.inputs[:2])

@@ -12,7 +12,14 @@ from sklearn.preprocessing import FunctionTransformer
 from skinformer import InformerClassifier, InformerRegressor, load
 from skinformer.evaluation import backtest
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 2,
+    "random_state": 0,
+}
 pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 
 
@@ -40,7 +47,11 @@ def spoilt(frame, kind):
 
 
 def forecast_of(rows, early_stopping):
-    return InformerRegressor("y", early_stopping=early_stopping, **P).fit(rows).forecast()["y"]
+    return (
+        InformerRegressor("y", early_stopping=early_stopping, **P)
+        .fit(rows)
+        .forecast()["y"]
+    )
 
 
 @pytest.fixture(scope="module", params=["auto", True])
@@ -51,7 +62,9 @@ def unspoilt(request):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["last", "middle", "twenty"])
-def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(kind, unspoilt):
+def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(
+    kind, unspoilt
+):
     """It moved them by thousands of times their size: ridges are fitted to squares."""
     early_stopping, one = unspoilt
     other = forecast_of(spoilt(panel(150), kind), early_stopping)
@@ -78,7 +91,9 @@ def test_a_warning_names_the_value():
     df.iloc[-70, 0] = 1e7
     with pytest.warns(UserWarning, match="taken as missing") as caught:
         InformerRegressor("y", **P).fit(df)
-    message = next(str(w.message) for w in caught if "taken as missing" in str(w.message))
+    message = next(
+        str(w.message) for w in caught if "taken as missing" in str(w.message)
+    )
     assert message == (
         "'y'=1e+07 at 2024-02-20 00:00:00 of series 's4' is taken as missing: 81.3199 to 99.4631 "
         "is usual there, and one such value would bend all forecasts. Correct it; if it is right, "
@@ -107,7 +122,9 @@ def test_the_advice_of_logarithms_is_one_that_can_be_taken(df, transform):
     """On a table with zeros, logarithms were advised, and an error."""
     df = df.copy()
     df.iloc[50, 0] = 1e7
-    with pytest.warns(UserWarning, match=r"^'y'=1e\+07 at .* is taken as missing") as caught:
+    with pytest.warns(
+        UserWarning, match=r"^'y'=1e\+07 at .* is taken as missing"
+    ) as caught:
         InformerRegressor("y", **P).fit(df)
     message = str(caught[0].message)
     if transform is None:
@@ -127,15 +144,21 @@ def test_a_warning_of_later_rows_says_what_is_usual_after_those_before():
     spoilt.iloc[-1] = 4
     with pytest.warns(UserWarning, match="taken as missing") as caught:
         fitted.forecast(spoilt)
-    low, high = re.search(r": (\S+) to (\S+) is usual there", str(caught[0].message)).groups()
-    assert 4 < float(low) < float(rows.iloc[1019, 0]) < float(high) <= rows["y"].max() + 1
+    low, high = re.search(
+        r": (\S+) to (\S+) is usual there", str(caught[0].message)
+    ).groups()
+    assert (
+        4 < float(low) < float(rows.iloc[1019, 0]) < float(high) <= rows["y"].max() + 1
+    )
     assert "target_transform='log'" in str(caught[0].message)
 
 
 def quiet():
     """Give counts of 4 at night, and of 200 at noon."""
     rng, t = np.random.default_rng(0), np.arange(1021)
-    y = (100 - 98 * np.cos(t * 2 * np.pi / 24)) * np.exp(0.1 * rng.normal(size=1021)) + 2
+    y = (100 - 98 * np.cos(t * 2 * np.pi / 24)) * np.exp(
+        0.1 * rng.normal(size=1021)
+    ) + 2
     return pd.DataFrame({"y": y}, pd.date_range("2026-01-01", periods=1021, freq="h"))
 
 
@@ -143,7 +166,9 @@ def hourly(n):
     rng, t = np.random.default_rng(0), np.arange(n)
     x = rng.normal(size=n)
     y = 50 + 10 * np.sin(2 * np.pi * t / 24) + 3 * x + rng.normal(size=n)
-    return pd.DataFrame({"y": y, "x": x}, pd.date_range("2026-01-01", periods=n, freq="h"))
+    return pd.DataFrame(
+        {"y": y, "x": x}, pd.date_range("2026-01-01", periods=n, freq="h")
+    )
 
 
 LINEAR = P | {"members": ["classical", "ridges", "network"], "max_iter": 1}
@@ -190,7 +215,9 @@ def test_whether_a_value_is_an_outlier_does_not_depend_on_later_ones(model):
     late.iloc[30:, 0] *= 1000
     late.iloc[40, 0] = 0.0
     one, other = (
-        backtest(model, rows, horizon=6, step=3).set_index(["origin", "time"])["forecast"]
+        backtest(model, rows, horizon=6, step=3).set_index(["origin", "time"])[
+            "forecast"
+        ]
         for rows in (early, late)
     )
     before = one.index.get_level_values("origin") <= HOURS.index[330]
@@ -202,7 +229,9 @@ def test_a_backtest_judges_as_a_forecast_does(model):
     rows = HOURS[300:].copy()
     rows.iloc[[10, 11, 31], 0] *= 1000
     rows.iloc[20, 1] = 500.0
-    result = backtest(model, rows, horizon=6, step=1).set_index(["origin", "time"])["forecast"]
+    result = backtest(model, rows, horizon=6, step=1).set_index(["origin", "time"])[
+        "forecast"
+    ]
     for start in (11, 12, 13, 25, 32, 50):
         given = rows[: start + 6].copy()
         given.iloc[start:, 0] = np.nan
@@ -227,7 +256,9 @@ def test_outliers_of_a_column_known_ahead_are_replaced(model):
     """In the fit, in the context and ahead; what came of it was 1,500 here."""
     spoilt = HOURS.copy()
     spoilt.iloc[150, 1] = 500.0
-    with pytest.warns(UserWarning, match=r"^'x'=500 .* is replaced by an earlier value"):
+    with pytest.warns(
+        UserWarning, match=r"^'x'=500 .* is replaced by an earlier value"
+    ):
         other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(spoilt[:300])
     ahead = HOURS[300:306].assign(y=np.nan)
     usual = model.forecast(ahead)["y"]
@@ -251,8 +282,13 @@ def test_one_series_of_a_panel_does_not_bend_what_a_promotion_does():
     spoilt.iloc[3 * 66 + 30, 0] *= 1000
     ratios = []
     for rows in (df, spoilt):
-        model = InformerRegressor("y", known_future=["promo"], **LINEAR).fit(rows[~late])
-        on, off = (model.forecast(df[late].assign(y=np.nan, promo=on))["y"] for on in (1.0, 0.0))
+        model = InformerRegressor("y", known_future=["promo"], **LINEAR).fit(
+            rows[~late]
+        )
+        on, off = (
+            model.forecast(df[late].assign(y=np.nan, promo=on))["y"]
+            for on in (1.0, 0.0)
+        )
         ratios.append((on / off).mean())
     assert ratios[0] > 1.2
     assert ratios[1] == pytest.approx(ratios[0], rel=0.02)
@@ -264,7 +300,10 @@ def test_files_and_pickles_judge_alike(model, tmp_path):
     spoilt = HOURS[300:336].assign(y=HOURS["y"].where(np.arange(360) < 330))
     spoilt.iloc[20, 0] *= 1000
     expected = model.forecast(spoilt)
-    for other in (load(tmp_path / "model.skinformer"), pickle.loads(pickle.dumps(model))):
+    for other in (
+        load(tmp_path / "model.skinformer"),
+        pickle.loads(pickle.dumps(model)),
+    ):
         pd.testing.assert_frame_equal(other.forecast(spoilt), expected)
 
 
@@ -284,7 +323,9 @@ def test_rows_in_another_unit_are_brought_to_that_of_the_last_ones():
     mixed = watts.copy()
     mixed.iloc[:180, 0] /= 1000
     one = InformerRegressor("y", known_future=["x"], **LINEAR).fit(watts)
-    with pytest.warns(UserWarning, match=r"^'y' is 1000 times as large from 2026-01-08 12:00:00"):
+    with pytest.warns(
+        UserWarning, match=r"^'y' is 1000 times as large from 2026-01-08 12:00:00"
+    ):
         other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(mixed)
     ahead = HOURS[300:306].assign(y=np.nan)
     np.testing.assert_allclose(other.predict(ahead), one.predict(ahead), rtol=1e-6)

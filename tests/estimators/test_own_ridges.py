@@ -8,7 +8,12 @@ import skinformer
 from skinformer import InformerRegressor
 from skinformer.evaluation import forecast_parts
 
-SIZES = {"seq_len": 24, "pred_len": 6, "random_state": 0, "members": ["ridges", "own ridges"]}
+SIZES = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "random_state": 0,
+    "members": ["ridges", "own ridges"],
+}
 
 
 def panel(n_series=6, n_rows=300, level=20.0, season=24) -> pd.DataFrame:
@@ -61,7 +66,9 @@ def test_no_forecast_sees_later_rows(fitted):
         of_series = late & (X.index.get_level_values("series") == name)
         turned.loc[of_series, "y"] = X.loc[of_series, "y"].to_numpy()[::-1]
     asked = (times >= times.unique()[354]) & ~late
-    both = [pd.Series(fitted.predict(each), index=X.index)[asked] for each in (X, turned)]
+    both = [
+        pd.Series(fitted.predict(each), index=X.index)[asked] for each in (X, turned)
+    ]
     assert both[0].notna().all()
     pd.testing.assert_series_equal(*both)
 
@@ -101,11 +108,14 @@ def test_weeks_are_forecast_by_the_year_before():
     times = pd.date_range("2020-01-05", periods=160, freq="W")
     parts = {
         name: pd.DataFrame(
-            {"y": 10 + 3 * np.sin(2 * np.pi * t / 52 + i) + 0.3 * rng.normal(size=160)}, index=times
+            {"y": 10 + 3 * np.sin(2 * np.pi * t / 52 + i) + 0.3 * rng.normal(size=160)},
+            index=times,
         )
         for i, name in enumerate("abcdef")
     }
-    X = pd.concat({name: part[:-6] for name, part in parts.items()}, names=["series", "time"])
+    X = pd.concat(
+        {name: part[:-6] for name, part in parts.items()}, names=["series", "time"]
+    )
     truth = np.concatenate([part["y"].to_numpy()[-6:] for part in parts.values()])
     model = InformerRegressor("y", seq_len=48, pred_len=6, random_state=0).fit(X)
     sizes = model.ensemble_.members["classical"].fit.candidates.sizes

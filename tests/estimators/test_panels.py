@@ -36,7 +36,8 @@ def test_training_and_validation_windows_share_no_truth_in_any_series(small, pan
     estimator = small(target="load").fit(panel(n=(60, 40, 60)))
     split = np.array([54, 90, 154])
     training, held_out = (
-        part.thinned(None) for part in cut_windows(estimator.timeline_, estimator.sizes_, split)
+        part.thinned(None)
+        for part in cut_windows(estimator.timeline_, estimator.sizes_, split)
     )
     series = np.repeat([0, 1, 2], [60, 40, 60])
     assert (training + 3 < split[series[training]]).all()
@@ -51,7 +52,11 @@ def test_every_series_is_standardised_by_itself(small, panel):
     means = df.groupby("site")["load"].mean()
     np.testing.assert_allclose(estimator.scaler_.mean[:, 0], means, rtol=1e-9)
     flow = df.groupby("site")["flow"].std(ddof=0)
-    at = [*estimator.roles_.targets, *estimator.roles_.past, *estimator.roles_.known].index("flow")
+    at = [
+        *estimator.roles_.targets,
+        *estimator.roles_.past,
+        *estimator.roles_.known,
+    ].index("flow")
     np.testing.assert_allclose(estimator.scaler_.scale[:, at], flow, rtol=1e-9)
 
 
@@ -65,7 +70,9 @@ def test_series_of_a_panel_change_alike_in_their_units(small, panel):
     ratio = changes / estimator.scaler_.scale[:, 0]
     assert ratio.max() < 1.3 * ratio.min()
     deviation = df.groupby("site")["load"].std(ddof=0)
-    assert np.median(deviation / estimator.scaler_.scale[:, 0]) == pytest.approx(1, rel=1e-6)
+    assert np.median(deviation / estimator.scaler_.scale[:, 0]) == pytest.approx(
+        1, rel=1e-6
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
@@ -75,7 +82,8 @@ def test_a_typing_error_is_no_unit(small, panel):
     wrong = df.copy()
     wrong.iloc[70, 0] *= 3
     clean, typed = (
-        small(early_stopping=False).fit(rows).scaler_.scale[1, 0] for rows in (df, wrong)
+        small(early_stopping=False).fit(rows).scaler_.scale[1, 0]
+        for rows in (df, wrong)
     )
     assert typed < 2 * clean
 
@@ -83,9 +91,14 @@ def test_a_typing_error_is_no_unit(small, panel):
 def test_a_series_shorter_than_a_season_has_the_unit_of_its_changes(small, panel):
     """The panel's season makes of a change from row to row what it is over one."""
     t = np.arange(96)
-    wave = 10 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=96) + 0.5 * t
+    wave = (
+        10 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=96) + 0.5 * t
+    )
     hours = pd.date_range("2024-01-01", periods=96, freq="h")
-    whole = {name: pd.DataFrame({"load": wave * (1 + i)}, hours) for i, name in enumerate("abc")}
+    whole = {
+        name: pd.DataFrame({"load": wave * (1 + i)}, hours)
+        for i, name in enumerate("abc")
+    }
     short = pd.concat(whole | {"d": whole["a"][-20:]}, names=["site", "time"])
     scale = small(early_stopping=False).fit(short).scaler_.scale[:, 0]
     np.testing.assert_allclose(scale[:3] / scale[0], [1, 2, 3], rtol=1e-6)
@@ -97,7 +110,9 @@ def test_rows_of_the_tail_have_no_say_in_units(small, panel):
     df = panel(n=(60, 60, 60))[["load"]]
     changed = df.copy()
     last = changed.groupby("site").cumcount(ascending=False) < 4
-    level = df.groupby("site")["load"].transform("mean")[last]  # a value far off is no truth
+    level = df.groupby("site")["load"].transform("mean")[
+        last
+    ]  # a value far off is no truth
     factors = np.random.default_rng(0).uniform(0, 3, last.sum())
     changed.loc[last, "load"] = level + factors * (df.loc[last, "load"] - level)
     one, two = (small(early_stopping=True).fit(rows).scaler_ for rows in (df, changed))
@@ -164,7 +179,8 @@ def test_rows_sorted_by_time_fit_as_rows_sorted_by_series(small, panel):
     by_time = df.sort_index(level="time", kind="stable")
     one, two = small(target="load").fit(df), small(target="load").fit(by_time)
     np.testing.assert_array_equal(
-        pd.Series(two.predict(by_time), index=by_time.index).loc[df.index], one.predict(df)
+        pd.Series(two.predict(by_time), index=by_time.index).loc[df.index],
+        one.predict(df),
     )
 
 
@@ -219,8 +235,12 @@ def test_an_update_may_bring_rows_of_some_series(small, panel):
     untouched = estimator.forecast().loc["b"]
     estimator.update(new)
     forecast = estimator.forecast()
-    assert forecast.loc["a"].index[0] == pd.Timestamp("2024-01-01") + pd.Timedelta(hours=66)
-    assert forecast.loc["c"].index[0] == pd.Timestamp("2024-01-01") + pd.Timedelta(hours=33)
+    assert forecast.loc["a"].index[0] == pd.Timestamp("2024-01-01") + pd.Timedelta(
+        hours=66
+    )
+    assert forecast.loc["c"].index[0] == pd.Timestamp("2024-01-01") + pd.Timedelta(
+        hours=33
+    )
     pd.testing.assert_frame_equal(forecast.loc["b"], untouched)
 
 
@@ -269,7 +289,9 @@ def test_an_unseen_series_is_forecast_after_its_last_row(estimator, panel):
     rows = unseen_rows(panel)
     forecast = estimator.forecast(rows)
     last = rows.index.get_level_values("time")[-1]
-    assert list(forecast.loc["new"].index) == list(pd.date_range(last, periods=5, freq="h")[1:])
+    assert list(forecast.loc["new"].index) == list(
+        pd.date_range(last, periods=5, freq="h")[1:]
+    )
 
 
 def test_an_unseen_series_without_history_is_refused(estimator, panel):
@@ -333,7 +355,9 @@ def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["days", "business days", "month ends", "monthly periods", "ints"])
+@pytest.mark.parametrize(
+    "kind", ["days", "business days", "month ends", "monthly periods", "ints"]
+)
 def test_panels_run_on_any_clock(small, frame, kind):
     """Two levels of labels, whatever the second one counts."""
     n = 60
@@ -344,7 +368,9 @@ def test_panels_run_on_any_clock(small, frame, kind):
         "monthly periods": pd.period_range("2015-01", periods=n, freq="M"),
         "ints": pd.RangeIndex(n),
     }[kind]
-    df = pd.concat({7: frame(index[:50]), 3: frame(index[10:40])}, names=["shop", "t"])[["load"]]
+    df = pd.concat({7: frame(index[:50]), 3: frame(index[10:40])}, names=["shop", "t"])[
+        ["load"]
+    ]
     forecast = small().fit(df).forecast(horizon=6)
     assert list(forecast.loc[7].index) == list(index[50:56])
     assert list(forecast.loc[3].index) == list(index[40:46])
@@ -354,9 +380,13 @@ def test_panels_run_on_any_clock(small, frame, kind):
 def test_series_may_be_named_by_categories(small, panel):
     """Groupby keys are often categorical."""
     df = panel()
-    sites = pd.CategoricalIndex(df.index.get_level_values(0), categories=["c", "b", "a", "none"])
+    sites = pd.CategoricalIndex(
+        df.index.get_level_values(0), categories=["c", "b", "a", "none"]
+    )
     labelled = df.set_axis(
-        pd.MultiIndex.from_arrays([sites, df.index.get_level_values(1)], names=df.index.names)
+        pd.MultiIndex.from_arrays(
+            [sites, df.index.get_level_values(1)], names=df.index.names
+        )
     )
     one, two = small().fit(df), small().fit(labelled)
     np.testing.assert_array_equal(one.predict(df), two.predict(labelled))
@@ -365,14 +395,18 @@ def test_series_may_be_named_by_categories(small, panel):
 def test_a_hole_in_one_series_is_named(small, panel):
     """A gap is a gap in a panel, too; borders between series are none."""
     df = panel()
-    with pytest.raises(ValueError, match=r"lacks 1 timestamps, the first 2024-01-02 16:00:00"):
+    with pytest.raises(
+        ValueError, match=r"lacks 1 timestamps, the first 2024-01-02 16:00:00"
+    ):
         small().fit(df.drop(df.index[70]))
 
 
 def test_one_label_in_two_series_is_no_duplicate_but_twice_in_one_is(small, panel):
     """Series share their hours."""
     df = panel()
-    with pytest.raises(ValueError, match=r"holds 1 duplicated timestamps, the first \('b', "):
+    with pytest.raises(
+        ValueError, match=r"holds 1 duplicated timestamps, the first \('b', "
+    ):
         small().fit(pd.concat([df, df.iloc[[70]]]))
 
 
@@ -401,11 +435,15 @@ def test_rows_without_a_truth_before_a_series_begins_change_nothing(n_known):
     """A pivoted table has them for new products: they were forecast at the level of the others."""
     rng = np.random.default_rng(0)
     months = pd.date_range("2020-01-01", periods=60, freq="MS")
-    parts = {f"s{i}": pd.Series(100 + 3 * rng.normal(size=60), months) for i in range(8)}
+    parts = {
+        f"s{i}": pd.Series(100 + 3 * rng.normal(size=60), months) for i in range(8)
+    }
     late = pd.Series(5000 * (1 + 0.03 * rng.normal(size=n_known)), months[-n_known:])
     found = []
     for series in (late, late.reindex(months)):
-        panel = pd.concat(parts | {"late": series}, names=["shop", "month"]).to_frame("y")
+        panel = pd.concat(parts | {"late": series}, names=["shop", "month"]).to_frame(
+            "y"
+        )
         model = InformerRegressor("y", seq_len=6, pred_len=3, random_state=0).fit(panel)
         found.append(model.forecast().loc["late", "y"])
         assert found[-1].between(4500, 5500).all()
@@ -418,9 +456,16 @@ def test_a_small_series_below_zero_beside_a_large_one_stays_there(factor):
     """Below the rounding of another series it was taken for zero, and bounded by it."""
     rng = np.random.default_rng(0)
     months = pd.date_range("2020-01-01", periods=40, freq="MS")
-    parts = {"small": -0.5 + 0.01 * rng.normal(size=40), "large": factor * (100 + rng.random(40))}
-    panel = pd.concat({k: pd.Series(v, months) for k, v in parts.items()}, names=["shop", "month"])
-    model = InformerRegressor("y", seq_len=12, pred_len=3, random_state=0).fit(panel.to_frame("y"))
+    parts = {
+        "small": -0.5 + 0.01 * rng.normal(size=40),
+        "large": factor * (100 + rng.random(40)),
+    }
+    panel = pd.concat(
+        {k: pd.Series(v, months) for k, v in parts.items()}, names=["shop", "month"]
+    )
+    model = InformerRegressor("y", seq_len=12, pred_len=3, random_state=0).fit(
+        panel.to_frame("y")
+    )
     assert model.forecast().loc["small", "y"].between(-0.55, -0.45).all()
 
 
@@ -442,7 +487,11 @@ def test_a_series_of_which_nothing_is_known_is_forecast_as_others_are():
     y = 50 + np.random.default_rng(0).normal(size=40)
     unknown = pd.Series(np.nan, months)
     for sign, scale in ((1, "log"), (-1, None)):
-        panel = {"a": pd.Series(sign * y, months), "b": unknown, "c": pd.Series(sign * y, months)}
+        panel = {
+            "a": pd.Series(sign * y, months),
+            "b": unknown,
+            "c": pd.Series(sign * y, months),
+        }
         df = pd.concat(panel, names=["shop", "month"]).to_frame("y")
         model = InformerRegressor(
             "y", seq_len=6, pred_len=3, target_transform=scale, random_state=0
@@ -470,10 +519,16 @@ def test_a_late_series_rises_on():
     """Its mean in front of its rows would bend the trend."""
     rng = np.random.default_rng(0)
     months = pd.date_range("2016-01-01", periods=100, freq="MS")
-    parts = {f"s{i}": pd.Series(100 + 3 * rng.normal(size=100), months) for i in range(8)}
-    rising = pd.Series(5000 * (1 + 0.05 * np.arange(12) + 0.01 * rng.normal(size=12)), months[-12:])
+    parts = {
+        f"s{i}": pd.Series(100 + 3 * rng.normal(size=100), months) for i in range(8)
+    }
+    rising = pd.Series(
+        5000 * (1 + 0.05 * np.arange(12) + 0.01 * rng.normal(size=12)), months[-12:]
+    )
     panel = pd.concat(parts | {"late": rising.reindex(months)}, names=["shop", "month"])
-    model = InformerRegressor("y", seq_len=24, pred_len=3, random_state=0).fit(panel.to_frame("y"))
+    model = InformerRegressor("y", seq_len=24, pred_len=3, random_state=0).fit(
+        panel.to_frame("y")
+    )
     assert model.forecast().loc["late", "y"].mean() > 1.03 * rising.iloc[-1]
 
 
@@ -482,7 +537,9 @@ def test_a_late_series_has_a_size_of_its_own():
     """In the units of others, a million times as large, nothing would be left of it."""
     rng = np.random.default_rng(0)
     months = pd.date_range("2020-01-01", periods=60, freq="MS")
-    parts = {name: pd.Series(1e6 * (100 + rng.normal(size=60)), months) for name in "ac"}
+    parts = {
+        name: pd.Series(1e6 * (100 + rng.normal(size=60)), months) for name in "ac"
+    }
     late = pd.Series(50 + rng.normal(size=3), months[-3:]).reindex(months)
     panel = pd.concat(parts | {"b": late}, names=["shop", "month"]).to_frame("y")
     model = InformerRegressor("y", seq_len=6, pred_len=3, random_state=0).fit(panel)

@@ -11,7 +11,14 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from skinformer import Attention, Block, InformerRegressor, MemorySaving
 from skinformer.estimators.parts import PARTS
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 @pytest.mark.slow
@@ -30,23 +37,35 @@ def test_a_search_reaches_the_parameters_of_a_part(frame):
 
 def test_a_search_reaches_the_parameters_of_a_regressor_among_members(frame):
     """By its class, as in make_pipeline; what was passed stays as it was."""
-    given = InformerRegressor(members=("ridges", Ridge(alpha=2.0)), seq_len=12, pred_len=3)
+    given = InformerRegressor(
+        members=("ridges", Ridge(alpha=2.0)), seq_len=12, pred_len=3
+    )
     assert given.get_params()["members__ridge__alpha"] == 2.0
-    assert not any(name.startswith("members__") for name in given.get_params(deep=False))
-    search = GridSearchCV(given, {"members__ridge__alpha": [9.0]}, cv=TimeSeriesSplit(2))
+    assert not any(
+        name.startswith("members__") for name in given.get_params(deep=False)
+    )
+    search = GridSearchCV(
+        given, {"members__ridge__alpha": [9.0]}, cv=TimeSeriesSplit(2)
+    )
     df = frame(120)[["load"]]
     best = search.fit(df, df["load"]).best_estimator_
     assert [best.members[0], best.members[1].alpha] == ["ridges", 9.0]
     assert given.members[1].alpha == 2.0
-    other = clone(given).set_params(members=["ridges", Ridge()], members__ridge__alpha=3.0)
+    other = clone(given).set_params(
+        members=["ridges", Ridge()], members__ridge__alpha=3.0
+    )
     assert other.members[1].alpha == 3.0
 
 
-@pytest.mark.parametrize("name", ["members__lasso__alpha", "members__ridge", "members__ridge__no"])
+@pytest.mark.parametrize(
+    "name", ["members__lasso__alpha", "members__ridge", "members__ridge__no"]
+)
 def test_parameters_of_no_member_cannot_be_set(name):
     """The message says which there are."""
     model = InformerRegressor(members=["ridges", Ridge()])
-    with pytest.raises(ValueError, match=r"is no parameter.*members__ridge__|Invalid parameter"):
+    with pytest.raises(
+        ValueError, match=r"is no parameter.*members__ridge__|Invalid parameter"
+    ):
         model.set_params(**{name: 1.0})
 
 
@@ -57,9 +76,17 @@ def test_a_name_becomes_a_part_of_the_same_values_once_one_is_set():
     assert model.block.get_params() == expected
     together = InformerRegressor().set_params(block="bf16", block__init="xavier")
     assert together.block.get_params() == expected
-    attention = InformerRegressor(attention="dense").set_params(attention__factor=2.0).attention
-    assert (attention.encoder, attention.decoder, attention.factor) == ("dense", "dense", 2.0)
-    saving = InformerRegressor().set_params(memory_saving__micro_batch_size=8).memory_saving
+    attention = (
+        InformerRegressor(attention="dense").set_params(attention__factor=2.0).attention
+    )
+    assert (attention.encoder, attention.decoder, attention.factor) == (
+        "dense",
+        "dense",
+        2.0,
+    )
+    saving = (
+        InformerRegressor().set_params(memory_saving__micro_batch_size=8).memory_saving
+    )
     assert (saving.micro_batch_size, saving.gradient_checkpointing) == (8, False)
 
 
@@ -77,7 +104,10 @@ def test_a_part_is_the_estimators_own_after_clone():
 def test_a_name_and_its_values_give_the_same_forecasts(frame, name):
     """A name is short for values, and for nothing else."""
     df = frame(80)
-    models = [InformerRegressor(**P, members=["network"], block=b) for b in (name, Block.of(name))]
+    models = [
+        InformerRegressor(**P, members=["network"], block=b)
+        for b in (name, Block.of(name))
+    ]
     one, other = (model.fit(df).forecast(horizon=6) for model in models)
     assert one.equals(other)
 
@@ -85,11 +115,26 @@ def test_a_name_and_its_values_give_the_same_forecasts(frame, name):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"block": "modern"}, "The 'block' parameter of InformerRegressor must be an instance of "),
-        ({"block": Attention()}, "The 'block' parameter of InformerRegressor must be an instance"),
-        ({"block": Block(norm="batch")}, "The 'norm' parameter of Block must be a str among"),
-        ({"attention": Attention(factor=0)}, "The 'factor' parameter of Attention must be a float"),
-        ({"memory_saving": 8}, "The 'memory_saving' parameter of InformerRegressor must be"),
+        (
+            {"block": "modern"},
+            "The 'block' parameter of InformerRegressor must be an instance of ",
+        ),
+        (
+            {"block": Attention()},
+            "The 'block' parameter of InformerRegressor must be an instance",
+        ),
+        (
+            {"block": Block(norm="batch")},
+            "The 'norm' parameter of Block must be a str among",
+        ),
+        (
+            {"attention": Attention(factor=0)},
+            "The 'factor' parameter of Attention must be a float",
+        ),
+        (
+            {"memory_saving": 8},
+            "The 'memory_saving' parameter of InformerRegressor must be",
+        ),
         (
             {"memory_saving": MemorySaving(micro_batch_size=7)},
             "micro_batch_size=7 must divide batch_size=64: a step takes the gradient of whole "
@@ -105,7 +150,9 @@ def test_a_wrong_part_is_refused_by_name(frame, parameters, message):
 
 def test_what_a_part_does_not_have_cannot_be_set():
     """scikit-learn says so, whether the part is open or a name."""
-    with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator Block"):
+    with pytest.raises(
+        ValueError, match="Invalid parameter 'depth' for estimator Block"
+    ):
         InformerRegressor().set_params(block__depth=3)
     assert set(PARTS) == {"attention", "block", "memory_saving"}
 

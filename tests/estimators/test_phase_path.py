@@ -52,7 +52,9 @@ def phases(model):
 
 
 def errors(model, later):
-    return float(np.square(model.predict(later) - later[["one", "two"]].to_numpy()).mean())
+    return float(
+        np.square(model.predict(later) - later[["one", "two"]].to_numpy()).mean()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +78,12 @@ def test_forecasts_know_the_hour(df, model):
     known = later.assign(one=np.nan, two=np.nan)
     ahead = model.forecast(known[: 2 * PRED])
     np.testing.assert_allclose(ahead[:PRED], model.predict(later[:PRED]), rtol=1e-6)
-    shown = pd.concat([later[:PRED].assign(one=ahead["one"], two=ahead["two"]), known[PRED:]])
-    fed_back = model.predict(shown[: 2 * PRED])  # what was said is read as if it had come
+    shown = pd.concat(
+        [later[:PRED].assign(one=ahead["one"], two=ahead["two"]), known[PRED:]]
+    )
+    fed_back = model.predict(
+        shown[: 2 * PRED]
+    )  # what was said is read as if it had come
     np.testing.assert_allclose(ahead[PRED:], fed_back[PRED:], rtol=1e-4)
 
 
@@ -119,10 +125,14 @@ def test_what_is_exported_of_a_series_alone_knows_the_hour(df):
 
 
 def assert_exported(model, df):
-    known = df[TRAIN : TRAIN + PRED].assign(**dict.fromkeys(model.roles_.targets, np.nan))
+    known = df[TRAIN : TRAIN + PRED].assign(
+        **dict.fromkeys(model.roles_.targets, np.nan)
+    )
     inputs, _ = window_inputs(pd.concat([df[:TRAIN], known]), model.signature_)
     with torch.inference_mode():
-        forecast, _ = exported_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
+        forecast, _ = exported_module(model)(
+            **{k: torch.from_numpy(v) for k, v in inputs.items()}
+        )
     np.testing.assert_allclose(forecast.numpy()[0], model.forecast(known), rtol=1e-4)
 
 
@@ -142,7 +152,9 @@ def test_the_network_corrects_what_the_hours_leave(df, monkeypatch):
     from skinformer.ensemble import out_of_fold
 
     real = out_of_fold.LinearPath
-    monkeypatch.setattr(out_of_fold, "LinearPath", lambda fit: seen.append(fit) or real(fit))
+    monkeypatch.setattr(
+        out_of_fold, "LinearPath", lambda fit: seen.append(fit) or real(fit)
+    )
     model = fit(df[:TRAIN])
     assert len(seen) == 3
     weights = [each.phases.weights for each in seen]
@@ -173,7 +185,10 @@ def shorter(array):
         ("weights", lambda x: x[..., :-1]),
         ("weights", lambda x: x * np.nan),
         ("weights", lambda x: x.astype(np.int64)),
-        ("weights", lambda x: x[:, : x.shape[1] - 9 * 2]),  # of one column, but two targets
+        (
+            "weights",
+            lambda x: x[:, : x.shape[1] - 9 * 2],
+        ),  # of one column, but two targets
         ("waves", lambda x: x[:0]),
         ("waves", lambda x: x[:, :0]),
         ("own", shorter),

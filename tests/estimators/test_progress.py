@@ -20,7 +20,9 @@ def clock(monkeypatch):
 
 
 def lines(capsys):
-    return [line.removeprefix("[Model] ") for line in capsys.readouterr().out.splitlines()]
+    return [
+        line.removeprefix("[Model] ") for line in capsys.readouterr().out.splitlines()
+    ]
 
 
 def watched(clock, seconds, watch):

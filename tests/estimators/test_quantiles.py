@@ -23,10 +23,18 @@ from skinformer.intervals import forecaster
 from skinformer.timeline.clock import RowClock
 
 LEVELS = [0.1, 0.5, 0.9]
-SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+SIZES = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:parameters of the network:UserWarning", "ignore:series .* take no part:UserWarning"
+    "ignore:parameters of the network:UserWarning",
+    "ignore:series .* take no part:UserWarning",
 )
 
 
@@ -53,9 +61,9 @@ def rows():
 
 @pytest.fixture(scope="module")
 def model(rows):
-    return InformerRegressor(loss=LEVELS, members=["classical", "ridges", "network"], **SIZES).fit(
-        rows[:600]
-    )
+    return InformerRegressor(
+        loss=LEVELS, members=["classical", "ridges", "network"], **SIZES
+    ).fit(rows[:600])
 
 
 def test_one_fit_gives_all_quantiles_and_predict_the_median(model, rows):
@@ -79,7 +87,9 @@ def outputs_of(monkeypatch):
     def told(model, rows):
         seen.clear()
         model.predict(rows)
-        return seen[0][:, :, 0]  # (n_windows, pred_len, n_outputs), earlier windows behind
+        return seen[0][
+            :, :, 0
+        ]  # (n_windows, pred_len, n_outputs), earlier windows behind
 
     monkeypatch.setattr(forecaster, "features_of", spy)
     return told
@@ -95,13 +105,16 @@ def test_a_network_learns_the_levels_and_the_median(fan, rows, outputs_of):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("levels", "nearest"), [([0.8, 0.9], 0.8), ([0.9, 0.6, 0.1], 0.6), ((0.4, 0.6), 0.4)]
+    ("levels", "nearest"),
+    [([0.8, 0.9], 0.8), ([0.9, 0.6, 0.1], 0.6), ((0.4, 0.6), 0.4)],
 )
 def test_without_a_median_predict_gives_the_nearest_level(fan, rows, levels, nearest):
     """Also where the base speaks alone, whose own forecast is in the middle."""
     model = fan(loss=levels).fit(rows[:600])
     forecast = model.predict(rows[600:])
-    np.testing.assert_array_equal(forecast, model.predict_quantiles(rows[600:], [nearest])[:, 0])
+    np.testing.assert_array_equal(
+        forecast, model.predict_quantiles(rows[600:], [nearest])[:, 0]
+    )
     assert (rows["load"][600:] <= forecast).mean() == pytest.approx(nearest, abs=0.08)
 
 
@@ -139,12 +152,16 @@ def test_nothing_crosses(model):
 def test_nothing_crosses_after_nonsense(model):
     """Rows of X may hold anything."""
     rng = np.random.default_rng(0)
-    index = pd.date_range("2024-01-26", periods=200, freq="h")  # 600 hours from the first row
+    index = pd.date_range(
+        "2024-01-26", periods=200, freq="h"
+    )  # 600 hours from the first row
     for scale in (0.01, 10, 1000):
         values = rng.standard_t(2, size=200) * scale + 50
         values[rng.random(200) < 0.3] = np.nan
         levels = np.sort(rng.random(20) * 0.998 + 0.001)
-        quantiles = model.predict_quantiles(pd.DataFrame({"load": values}, index=index), levels)
+        quantiles = model.predict_quantiles(
+            pd.DataFrame({"load": values}, index=index), levels
+        )
         assert (np.diff(quantiles, axis=1) >= 0).all()
 
 
@@ -208,7 +225,9 @@ def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
     """Its outputs are noise here: ranges are those around the base."""
 
     def noise(module, inputs, output):
-        return output + torch.randn(output.shape, generator=torch.Generator().manual_seed(0))
+        return output + torch.randn(
+            output.shape, generator=torch.Generator().manual_seed(0)
+        )
 
     data = hourly(1200, seed=5)
     model, plain = fan().fit(data[:900]), fan(loss="mae").fit(data[:900])
@@ -216,7 +235,11 @@ def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
     model.ensemble_ = model.ensemble_.trusting(0.0)
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
     losses = [
-        pinball_loss(data["load"][900:], each.predict_quantiles(data[900:], LEVELS), levels=LEVELS)
+        pinball_loss(
+            data["load"][900:],
+            each.predict_quantiles(data[900:], LEVELS),
+            levels=LEVELS,
+        )
         for each in (model, plain)
     ]
     assert losses[0] < 1.01 * losses[1]
@@ -254,9 +277,9 @@ def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
     apart = [each - each[..., 1:2] for each in (values, outputs_of(model, ahead))]
     np.testing.assert_allclose(*apart, atol=1e-5)
     assert np.ptp(values, axis=-1).min() > 0
-    plain = InformerRegressor(loss="mae", members=["classical", "ridges", "network"], **SIZES).fit(
-        rows[:600]
-    )
+    plain = InformerRegressor(
+        loss="mae", members=["classical", "ridges", "network"], **SIZES
+    ).fit(rows[:600])
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
     medians = other.scaler_.inverse(values[0, :, 1:2], np.zeros(6, dtype=int))
     np.testing.assert_allclose(medians[:, 0], plain.predict(ahead), rtol=1e-5)
@@ -280,7 +303,9 @@ def test_others_share_the_median_and_not_the_distances():
     forecast = EnsembleForecaster(
         halves, sizes, np.array([0]), RowClock(), "cpu", QuantileHead((0.1, 0.9))
     )
-    rows = Rows(np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), np.zeros(1, dtype=int))
+    rows = Rows(
+        np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), np.zeros(1, dtype=int)
+    )
     got = forecast(rows, np.array([1, 2]))
     np.testing.assert_allclose(got[:, 0, 0], [[4.0, 6.0, 10.0]] * 2)
 
@@ -353,7 +378,8 @@ def test_lists_of_anything_else_are_refused(fan, rows, loss):
 @pytest.mark.slow
 def test_levels_have_to_come_from_somewhere(fan, rows):
     message = (
-        "levels=None must be a list of numbers between 0 and 1, each once, such as [0.1, 0.5, 0.9]."
+        "levels=None must be a list of numbers between 0 and 1, "
+        "each once, such as [0.1, 0.5, 0.9]."
     )
     model = fan(loss="mse").fit(rows)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -20,7 +20,8 @@ from skinformer.intervals import calibration
 LEVELS = [0.05, 0.5, 0.95]
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:parameters of the network:UserWarning", "ignore:series .* take no part:UserWarning"
+    "ignore:parameters of the network:UserWarning",
+    "ignore:series .* take no part:UserWarning",
 )
 
 
@@ -29,7 +30,9 @@ def hourly(n, *, seed=0, spread=1.0, walk=False):
     noise = np.random.default_rng(seed).normal(size=n) * spread
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
     wave = 10 * np.sin(hours.hour.to_numpy() * np.pi / 12)
-    return pd.DataFrame({"load": 50 + (noise.cumsum() if walk else wave + noise)}, index=hours)
+    return pd.DataFrame(
+        {"load": 50 + (noise.cumsum() if walk else wave + noise)}, index=hours
+    )
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +74,9 @@ def test_the_order_of_rows_does_not_matter(model, rows):
     later = rows[600:660]
     shuffled = later.sample(frac=1, random_state=0)
     found = pd.Series(model.predict_quantiles(shuffled, [0.9])[:, 0], shuffled.index)
-    np.testing.assert_array_equal(found[later.index], model.predict_quantiles(later, [0.9])[:, 0])
+    np.testing.assert_array_equal(
+        found[later.index], model.predict_quantiles(later, [0.9])[:, 0]
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
@@ -80,7 +85,9 @@ def test_later_rows_change_no_range(model, rows):
     later = rows[600:642].copy()
     before = model.predict_quantiles(later, LEVELS)
     later.iloc[24:] = 1e4
-    np.testing.assert_array_equal(model.predict_quantiles(later, LEVELS)[:30], before[:30])
+    np.testing.assert_array_equal(
+        model.predict_quantiles(later, LEVELS)[:30], before[:30]
+    )
     assert not np.array_equal(model.predict_quantiles(later, LEVELS)[30:], before[30:])
 
 
@@ -120,12 +127,16 @@ def test_ranges_grow_with_the_distance_from_the_last_truth(small):
     """A random walk is as uncertain as its steps are many, also beyond one forecast."""
     rows = hourly(900, walk=True)
     model = small(seq_len=24, pred_len=6, calendar=None).fit(rows)
-    far = np.diff(model.forecast(horizon=48, coverage=0.8)[["load_0.1", "load_0.9"]])[:, 0]
+    far = np.diff(model.forecast(horizon=48, coverage=0.8)[["load_0.1", "load_0.9"]])[
+        :, 0
+    ]
     assert far[3] > 1.3 * far[0]
     assert far[20] > 1.2 * far[5]
     assert far[46] > 1.1 * far[20]
     holed = model.make_future_frame(18)
-    np.testing.assert_allclose(np.diff(model.predict_interval(holed, 0.8))[:, 0], far[:18])
+    np.testing.assert_allclose(
+        np.diff(model.predict_interval(holed, 0.8))[:, 0], far[:18]
+    )
 
 
 def test_rows_that_are_missing_before_a_block_widen_it(small):
@@ -173,7 +184,9 @@ def test_a_transformer_that_falls_turns_no_level_round(small, rows):
     model = small(seq_len=24, pred_len=6, target_transform=turned).fit(skewed[:600])
     plain = small(seq_len=24, pred_len=6, target_transform=None).fit(skewed[:600])
     for level in (0.1, 0.9):
-        a, b = (m.predict_quantiles(skewed[600:], [level]).mean() for m in (model, plain))
+        a, b = (
+            m.predict_quantiles(skewed[600:], [level]).mean() for m in (model, plain)
+        )
         assert a == pytest.approx(b, abs=0.15)
 
 
@@ -201,7 +214,8 @@ def test_several_targets_have_an_axis_of_their_own(small, frame):
     ]  # fmt: skip
     quantiles = model.forecast(levels=LEVELS).to_numpy()[:, [1, 2, 3, 5, 6, 7]]
     np.testing.assert_array_equal(
-        quantiles.reshape(-1, 2, 3), model.predict_quantiles(model.make_future_frame(), LEVELS)
+        quantiles.reshape(-1, 2, 3),
+        model.predict_quantiles(model.make_future_frame(), LEVELS),
     )
     paths = model.sample(7, horizon=3, random_state=0)
     assert paths.shape == (3, 14)
@@ -237,7 +251,9 @@ def test_units_are_those_of_y_through_a_pipeline(small, rows):
     pipeline.fit(rows[:600], rows["load"][:600])
     shown = pipeline[:-1].transform(rows[600:])
     interval = pipeline[-1].predict_interval(shown, 0.8)
-    assert interval_coverage(rows["load"][600:], interval) == pytest.approx(0.8, abs=0.08)
+    assert interval_coverage(rows["load"][600:], interval) == pytest.approx(
+        0.8, abs=0.08
+    )
     quantiles = pipeline[-1].predict_quantiles(shown, [0.1, 0.9])
     np.testing.assert_allclose(quantiles, interval)
 
@@ -251,7 +267,9 @@ def test_missing_truths_do_no_harm(small, rows):
     model = small(seq_len=24, pred_len=6).fit(holed[:600])
     interval = model.predict_interval(holed[600:], 0.8)
     assert np.isfinite(interval).all()
-    assert interval_coverage(holed["load"][600:], interval) == pytest.approx(0.8, abs=0.1)
+    assert interval_coverage(holed["load"][600:], interval) == pytest.approx(
+        0.8, abs=0.1
+    )
 
 
 def test_ranges_are_those_of_the_fit_whenever_they_are_asked_for(model, rows):
@@ -299,7 +317,9 @@ def test_a_refit_that_learns_the_last_rows_makes_ranges_no_narrower(small, panel
     assert model.intervals_.optimism[0] > 1.01
 
 
-def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, monkeypatch):
+def test_held_out_windows_are_not_in_the_history_that_is_fitted(
+    small, panel, monkeypatch
+):
     """What has seen the truth says nothing of errors."""
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
@@ -323,11 +343,15 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
     df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
     tree = RandomForestRegressor(10, random_state=0)
     model = small(
-        target="load", known_future=["price"], members=["classical", "ridges", tree, "network"]
+        target="load",
+        known_future=["price"],
+        members=["classical", "ridges", tree, "network"],
     ).fit(df[:600])
     assert model.ensemble_.weights_of("RandomForestRegressor").max() > 0.5
     assert model.intervals_.optimism[0] > 1.3
-    assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
+    assert (
+        interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
+    )
 
 
 def test_a_network_alone_is_judged_by_rows_that_it_was_not_trained_on(small, rows):
@@ -335,7 +359,10 @@ def test_a_network_alone_is_judged_by_rows_that_it_was_not_trained_on(small, row
     model = small(seq_len=24, pred_len=6, members=["network"]).fit(rows[:600])
     windows = len(model.intervals_.residuals.errors)
     assert windows < 100
-    assert interval_coverage(rows["load"][600:], model.predict_interval(rows[600:], 0.8)) > 0.75
+    assert (
+        interval_coverage(rows["load"][600:], model.predict_interval(rows[600:], 0.8))
+        > 0.75
+    )
 
 
 def test_calibration_warns_of_nothing(small, frame):
@@ -521,23 +548,33 @@ def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     model = small(target="load", seq_len=40).fit(panel(n=(60, 60, 60), start=(0, 0, 0)))
     forecaster, held_out = asked(model, monkeypatch)
-    monkeypatch.setattr(calibration, "shrinkage", lambda *_: 0.0)  # of what was held out
+    monkeypatch.setattr(
+        calibration, "shrinkage", lambda *_: 0.0
+    )  # of what was held out
     plain, wide = (calibration.calibrate(forecaster, part) for part in (None, held_out))
     assert wide.optimism.min() > 1.01
     apart = wide.spread.typical - plain.spread.typical
-    np.testing.assert_allclose(apart, np.log(wide.optimism)[None].repeat(len(apart), 0), atol=1e-6)
+    np.testing.assert_allclose(
+        apart, np.log(wide.optimism)[None].repeat(len(apart), 0), atol=1e-6
+    )
     monkeypatch.setattr(type(model), "intervals_", plain)
     width = np.diff(model.forecast(coverage=0.8))[:, 1]
-    monkeypatch.setattr(type(model), "intervals_", replace(plain, optimism=3 * plain.optimism))
+    monkeypatch.setattr(
+        type(model), "intervals_", replace(plain, optimism=3 * plain.optimism)
+    )
     assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
 
 
-def test_held_out_windows_correct_the_level_of_sizes_as_far_as_they_are_many(model, monkeypatch):
+def test_held_out_windows_correct_the_level_of_sizes_as_far_as_they_are_many(
+    model, monkeypatch
+):
     """Ranges that are too narrow, or too wide, come nearer to the truth."""
     forecaster, held_out = asked(model, monkeypatch)
     levels, counts = {}, []
     for share in (0.0, 0.5, 1.0):
-        monkeypatch.setattr(calibration, "shrinkage", lambda *n, s=share: counts.append(n) or s)
+        monkeypatch.setattr(
+            calibration, "shrinkage", lambda *n, s=share: counts.append(n) or s
+        )
         found = calibration.calibrate(forecaster, held_out)
         levels[share] = found.spread.typical
     assert len({counts[0], *counts}) == 1
@@ -558,6 +595,8 @@ def test_steps_beyond_one_forecast_have_sizes_of_their_own(model, monkeypatch):
     ranges = model.intervals_
     assert len(ranges.far) == 3 * 6
     before = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
-    monkeypatch.setattr(type(model), "intervals_", replace(ranges, far=ranges.far + np.log(2)))
+    monkeypatch.setattr(
+        type(model), "intervals_", replace(ranges, far=ranges.far + np.log(2))
+    )
     after = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
     np.testing.assert_allclose(after / before, [1] * 6 + [2] * 6, rtol=1e-5)

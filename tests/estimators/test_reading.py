@@ -67,5 +67,7 @@ def test_a_memory_map_and_a_read_only_array_are_used_as_they_are(small, tmp_path
     frozen.setflags(write=False)
     expected = small().fit(rows[:70]).predict(rows[70:])
     for given in (mapped, frozen):
-        np.testing.assert_array_equal(small().fit(given[:70]).predict(given[70:]), expected)
+        np.testing.assert_array_equal(
+            small().fit(given[:70]).predict(given[70:]), expected
+        )
     np.testing.assert_array_equal(frozen, rows)

@@ -21,13 +21,17 @@ def df():
     hours = pd.date_range("2024-01-01", periods=300, freq="h")
     wave = np.sin(np.arange(300) * 2 * np.pi / 24)
     columns = {"temp": rng.normal(size=300), "wind": rng.normal(size=300)}
-    return pd.DataFrame({**columns, "load": wave + rng.normal(scale=0.3, size=300)}, index=hours)
+    return pd.DataFrame(
+        {**columns, "load": wave + rng.normal(scale=0.3, size=300)}, index=hours
+    )
 
 
 def test_a_reducer_of_the_drivers_alone_passes_the_target_through(df):
     """The message's own advice works, and keeps the components out of the future."""
     reduce = ColumnTransformer(
-        [("pca", PCA(), ["temp", "wind"])], remainder="passthrough", verbose_feature_names_out=False
+        [("pca", PCA(), ["temp", "wind"])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
     ).set_output(transform="pandas")
     pipeline = make_pipeline(reduce, InformerRegressor("load", **SMALL)).fit(df)
     assert pipeline[-1].roles_.past == ("pca0", "pca1")
@@ -47,7 +51,9 @@ def _draw(model, df, how):
 def test_shufflers_and_samplers_of_dated_rows_are_refused(df, how):
     """Rows out of order, or with gaps, are no timeline."""
     model = InformerRegressor("load", **SMALL)
-    with pytest.raises(ValueError, match=r"^X.index (is not in time order|lacks \d+ timestamps)"):
+    with pytest.raises(
+        ValueError, match=r"^X.index (is not in time order|lacks \d+ timestamps)"
+    ):
         _draw(model, df, how)
 
 
@@ -64,7 +70,9 @@ def model(df):
 def test_a_row_by_itself_beyond_the_first_block_is_warned_of(df, model, ahead):
     """Row by row a test set was forecast without what had been observed; all at once with it."""
     row = df[["load"]][200 + ahead :][:1]
-    with pytest.warns(UserWarning, match=rf"^X begins {ahead} steps after the history: the steps"):
+    with pytest.warns(
+        UserWarning, match=rf"^X begins {ahead} steps after the history: the steps"
+    ):
         alone = model.predict(row)
     together = model.predict(df[["load"]][200 : 201 + ahead])
     assert alone[0] != together[-1]

@@ -14,14 +14,23 @@ from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from skinformer import InformerRegressor, MemorySaving
 from skinformer.training import trainer
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 2,
+    "random_state": 0,
+}
 
 
 def make_panel(n=120, series="abc"):
     """Return series of very different levels: swapped ones show."""
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
     wave = np.sin(np.arange(n) / 4)
-    parts = {s: pd.DataFrame({"load": 10.0**i + wave}, hours) for i, s in enumerate(series)}
+    parts = {
+        s: pd.DataFrame({"load": 10.0**i + wave}, hours) for i, s in enumerate(series)
+    }
     return pd.concat(parts, names=["series", "time"])
 
 
@@ -68,7 +77,9 @@ def assert_same(now, before):
 
 
 def infinite(panel):
-    return panel.assign(load=np.where(np.arange(len(panel)) == 7, np.inf, panel["load"]))
+    return panel.assign(
+        load=np.where(np.arange(len(panel)) == 7, np.inf, panel["load"])
+    )
 
 
 def reordered(panel):
@@ -88,9 +99,15 @@ REFUSALS = {
     "text": (lambda X: X.assign(load="many"), {}),
     "wrong parameter": (lambda X: X, {"n_heads": 3}),
     "no such target": (lambda X: X, {"target": "sales"}),
-    "late: another network": (lambda X: reordered(X), {"warm_start": True, "d_model": 8}),
+    "late: another network": (
+        lambda X: reordered(X),
+        {"warm_start": True, "d_model": 8},
+    ),
     "late: foreign checkpoint": (lambda X: reordered(X), {"checkpoint": "junk"}),
-    "late: diverged": (lambda X: reordered(X), {"learning_rate": 1e38, "members": ["network"]}),
+    "late: diverged": (
+        lambda X: reordered(X),
+        {"learning_rate": 1e38, "members": ["network"]},
+    ),
 }
 
 
@@ -173,7 +190,13 @@ def test_other_refused_calls_change_nothing_either():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "members": ["network"]}],
+    [
+        {},
+        {
+            "memory_saving": MemorySaving(gradient_checkpointing=True),
+            "members": ["network"],
+        },
+    ],
 )
 def test_fits_in_threads_equal_fits_in_a_row(options):
     """Searches and cross-validation run in threads; torch's generator is shared by them all."""

@@ -17,7 +17,9 @@ from skinformer.timeline.timeline import Timeline
 SEQ, PRED, N_TARGETS, N_PAST, N_COLUMNS = 5, 3, 2, 1, 4
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
-QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+QUICK = settings(
+    deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
 
 
 def fake_window(context, known, step):
@@ -27,7 +29,9 @@ def fake_window(context, known, step):
     out = np.empty((PRED, N_TARGETS), dtype=np.float32)
     for k in range(PRED):
         for j in range(N_TARGETS):
-            out[k, j] = np.tanh(level * (j + 1) + 0.3 * k + known[: k + 1].sum() + step / 50)
+            out[k, j] = np.tanh(
+                level * (j + 1) + 0.3 * k + known[: k + 1].sum() + step / 50
+            )
     return out
 
 
@@ -53,7 +57,9 @@ class Naive:
     def __init__(self, observed, history, place):
         self.given = {
             (int(s), int(t)): row
-            for s, t, row in zip(observed.segment, observed.steps, observed.values, strict=True)
+            for s, t, row in zip(
+                observed.segment, observed.steps, observed.values, strict=True
+            )
         }
         self.history, self.place = history, place
         self.block, self.begun = cache(self.block), cache(self.begun)
@@ -208,7 +214,9 @@ def test_rolling_is_the_naive_loop(seed):
     """Blocks done together must be what one row at a time would give."""
     observed, series, steps, history, place = make_case(seed)
     naive = Naive(observed, history, place)
-    wanted = [naive.forecast(int(s), int(t)) for s, t in zip(series, steps, strict=True)]
+    wanted = [
+        naive.forecast(int(s), int(t)) for s, t in zip(series, steps, strict=True)
+    ]
     got = run(observed, series, steps, history, place)[0]
     np.testing.assert_allclose(
         got, np.reshape(np.array(wanted, dtype=np.float32), (-1, N_TARGETS)), atol=1e-5
@@ -220,7 +228,9 @@ def test_rolling_is_the_naive_loop(seed):
 def test_rolling_leaves_its_inputs_alone(seed):
     """The stored history is the fitted state; predict must not write it."""
     observed, series, steps, history, place = make_case(seed)
-    before = [part.copy() for part in (*observed, series, steps, history.values, *place)]
+    before = [
+        part.copy() for part in (*observed, series, steps, history.values, *place)
+    ]
     run(observed, series, steps, history, place)
     after = [*observed, series, steps, history.values, *place]
     for one, two in zip(before, after, strict=True):
@@ -250,7 +260,9 @@ def test_a_recursion_takes_one_pass_a_block(horizon):
     """The forecaster is called once for each block that needs the one before."""
     history, place = single()
     calls, steps = [], 9 + np.arange(horizon)
-    run(nothing(), np.zeros_like(steps), steps, history, place, forecast=counting(calls))
+    run(
+        nothing(), np.zeros_like(steps), steps, history, place, forecast=counting(calls)
+    )
     assert calls == [1] * (-(-horizon // PRED))
 
 
@@ -260,7 +272,9 @@ def test_a_rolling_origin_takes_one_pass():
     values = np.random.default_rng(1).normal(size=(30, N_COLUMNS)).astype(np.float32)
     steps = np.arange(9, 39)
     observed, calls = Observed(values, np.zeros_like(steps), steps), []
-    result = run(observed, observed.segment, steps, history, place, forecast=counting(calls))
+    result = run(
+        observed, observed.segment, steps, history, place, forecast=counting(calls)
+    )
     assert calls == [10]
     assert result[1] == (0, 0)
 
@@ -281,7 +295,9 @@ def test_held_values_are_counted_once_a_step():
     rng = np.random.default_rng(1)
     steps = np.arange(9, 15)
     values = rng.normal(size=(6, N_COLUMNS)).astype(np.float32)
-    values[[0, 2, 4], N_TARGETS] = np.nan  # the last one lies in the last block: not needed
+    values[[0, 2, 4], N_TARGETS] = (
+        np.nan
+    )  # the last one lies in the last block: not needed
     values[3, -1] = np.nan
     observed = Observed(values, np.zeros(6, dtype=np.int64), steps)
     assert run(observed, observed.segment, steps, history, place)[1] == (2, 1)
@@ -304,7 +320,9 @@ def test_fillers_are_the_naive_loop(seed):
     end = history.end_step
     lengths = rng.integers(0, 20, len(end))
     segment = np.repeat(np.arange(len(end)), lengths)
-    steps = np.concatenate([e + np.arange(n) for e, n in zip(end, lengths, strict=True)])
+    steps = np.concatenate(
+        [e + np.arange(n) for e, n in zip(end, lengths, strict=True)]
+    )
     values = rng.normal(size=(len(segment), N_COLUMNS)).astype(np.float32)
     targets = values[:, :N_TARGETS]
     targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
@@ -327,5 +345,12 @@ def test_only_holes_that_a_forecast_builds_on_are_filled():
     values[[3, 20, 40], 0] = np.nan
     steps, calls = np.arange(9, 69), []
     observed = Observed(values, np.zeros_like(steps), steps)
-    run(observed, np.zeros(1, int), np.array([51]), history, place, forecast=counting(calls))
+    run(
+        observed,
+        np.zeros(1, int),
+        np.array([51]),
+        history,
+        place,
+        forecast=counting(calls),
+    )
     assert calls == [1, 1]  # the gap at step 49, then the row asked for

@@ -9,7 +9,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
-QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+QUICK = settings(
+    deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
 
 #: What both estimators promise.
 both = pytest.mark.parametrize("truths", ["numbers", "classes"], indirect=True)
@@ -33,7 +35,9 @@ def test_the_order_of_rows_changes_no_forecast(fitted, whole, frame, mode, seed)
     """A dated row is placed by its label, not by where it stands."""
     X = inputs(frame(80), mode)
     order = np.random.default_rng(seed).permutation(80)
-    np.testing.assert_array_equal(fitted(mode).predict(X.iloc[order]), whole(mode, 80)[order])
+    np.testing.assert_array_equal(
+        fitted(mode).predict(X.iloc[order]), whole(mode, 80)[order]
+    )
 
 
 @pytest.mark.slow
@@ -45,7 +49,9 @@ def test_any_subset_of_the_training_rows_gets_the_same_forecasts(
 ):
     """In-sample contexts come from the stored history, so dropped rows are not missed."""
     X, rows = inputs(frame(60), mode), sorted(chosen)
-    np.testing.assert_array_equal(fitted(mode).predict(X.iloc[rows]), whole(mode, 60)[rows])
+    np.testing.assert_array_equal(
+        fitted(mode).predict(X.iloc[rows]), whole(mode, 60)[rows]
+    )
 
 
 @pytest.mark.slow
@@ -83,7 +89,9 @@ def test_later_rows_get_the_same_forecasts_when_all_rows_before_them_are_kept(
 ):
     """Values known ahead count up to their own step: what follows a row does not reach it."""
     X = inputs(frame(100), mode)
-    np.testing.assert_array_equal(fitted(mode).predict(X[60:stop]), whole(mode, 100)[60:stop])
+    np.testing.assert_array_equal(
+        fitted(mode).predict(X[60:stop]), whole(mode, 100)[60:stop]
+    )
 
 
 @both
@@ -96,7 +104,9 @@ def test_a_dropped_row_with_values_known_ahead_is_reported(fitted, frame, mode):
 
 @pytest.mark.slow
 @both
-def test_every_single_row_after_the_history_is_forecast_by_its_block(without_known, frame):
+def test_every_single_row_after_the_history_is_forecast_by_its_block(
+    without_known, frame
+):
     """One row of the first block, alone, is what the whole block gives for it."""
     df, estimator = frame(64)[["flow", "load"]], without_known
     whole = estimator.predict(df[60:])
@@ -105,7 +115,9 @@ def test_every_single_row_after_the_history_is_forecast_by_its_block(without_kno
 
 
 @both
-def test_rows_that_are_dropped_are_forecast_as_rows_whose_target_is_missing(small, frame):
+def test_rows_that_are_dropped_are_forecast_as_rows_whose_target_is_missing(
+    small, frame
+):
     """A dropped row is a step of unknown history, no more and no less."""
     df = frame(76)[["load"]]
     estimator = small().fit(df[:60])
@@ -127,7 +139,9 @@ def test_a_gap_after_training_is_forecast_and_dropped(small, frame):
 
 @pytest.mark.slow
 @both
-def test_blocks_are_anchored_at_the_end_of_the_history_and_not_at_the_first_row_of_x(small, frame):
+def test_blocks_are_anchored_at_the_end_of_the_history_and_not_at_the_first_row_of_x(
+    small, frame
+):
     """Anchored at X's first row, forecasts would change with what else is asked for."""
     df = frame(80)[["load"]]
     estimator = small().fit(df[:60])
@@ -172,8 +186,12 @@ def test_more_rows_than_one_chunk_get_the_same_forecasts_in_any_number(small, fr
 
 
 @pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
-@pytest.mark.parametrize("start", ["2023-01-01 00:30", "2024-01-02 00:20", "2024-05-01 00:59"])
-def test_rows_off_the_grid_are_their_own_timeline_anchored_at_their_first_row(fitted, frame, start):
+@pytest.mark.parametrize(
+    "start", ["2023-01-01 00:30", "2024-01-02 00:20", "2024-05-01 00:59"]
+)
+def test_rows_off_the_grid_are_their_own_timeline_anchored_at_their_first_row(
+    fitted, frame, start
+):
     """Rows half a step beside the training rows share no step with them."""
     estimator = fitted("both")
     X = frame(pd.date_range(start, periods=30, freq="h"), seed=3)
@@ -194,7 +212,9 @@ def test_rows_before_the_history_take_their_context_from_x(fitted, frame, start)
     X = frame(pd.date_range(start, periods=40, freq="h"), seed=3)
     X = X[X.index < pd.Timestamp("2024-01-01")]
     whole = estimator.predict(X)
-    np.testing.assert_array_equal(estimator.predict(X.assign(load=X["load"] * 1.0)), whole)
+    np.testing.assert_array_equal(
+        estimator.predict(X.assign(load=X["load"] * 1.0)), whole
+    )
     other = X.copy()
     other.iloc[-2:, 2] += 200.0
     np.testing.assert_array_equal(estimator.predict(other), whole)
@@ -218,25 +238,35 @@ def test_in_sample_values_of_x_win_over_the_stored_ones(fitted, frame):
     for column in ("flow", "load"):
         changed = df.copy()
         changed[column] = df[column].to_numpy()[::-1]
-        assert (fitted("frame").predict(changed)[12:] != fitted("frame").predict(df)[12:]).any()
+        assert (
+            fitted("frame").predict(changed)[12:] != fitted("frame").predict(df)[12:]
+        ).any()
 
 
 # --- plain arrays ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the column .* of X is y in another scale:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:the column .* of X is y in another scale:UserWarning"
+)
 @pytest.mark.parametrize("with_y", [False, True])
-def test_the_training_array_is_recognised_and_any_other_follows_it(small, frame, with_y):
+def test_the_training_array_is_recognised_and_any_other_follows_it(
+    small, frame, with_y
+):
     """An array has no clock: content tells the training rows, all else comes after them."""
     df = frame(80)
     values, y = df.to_numpy(), df["load"].to_numpy() if with_y else None
     estimator = small().fit(values[:60], None if y is None else y[:60])
     dated = frame(80).reset_index(drop=True)
-    numbered = small().fit(dated[:60], None if y is None else pd.Series(y[:60], name="other"))
+    numbered = small().fit(
+        dated[:60], None if y is None else pd.Series(y[:60], name="other")
+    )
     expected = numbered.predict(dated)
     np.testing.assert_array_equal(estimator.predict(values[:60]), expected[:60])
-    np.testing.assert_array_equal(estimator.predict(values[:60].tolist()), expected[:60])
+    np.testing.assert_array_equal(
+        estimator.predict(values[:60].tolist()), expected[:60]
+    )
     np.testing.assert_array_equal(estimator.predict(values[60:]), expected[60:])
 
 
@@ -253,8 +283,12 @@ def test_an_array_of_another_dtype_with_the_same_content_is_recognised(small):
     values = np.arange(120).reshape(60, 2) % 7
     estimator = small().fit(values)
     in_sample = estimator.predict(values)
-    np.testing.assert_array_equal(estimator.predict(values.astype(np.float32)), in_sample)
-    np.testing.assert_array_equal(estimator.predict(np.asfortranarray(values)), in_sample)
+    np.testing.assert_array_equal(
+        estimator.predict(values.astype(np.float32)), in_sample
+    )
+    np.testing.assert_array_equal(
+        estimator.predict(np.asfortranarray(values)), in_sample
+    )
 
 
 def test_a_series_is_a_frame_of_one_column(small, frame):
@@ -303,7 +337,11 @@ def test_other_columns_without_text_as_names_are_refused(small, frame):
 def test_one_row_without_an_index_is_said_to_be_the_next_step(small, frame, given):
     """Row after row of a test array would all be forecast as the same step."""
     df = frame(64)
-    X, y = (df, None) if given == "frame" else (df.drop(columns="load"), df["load"].to_numpy())
+    X, y = (
+        (df, None)
+        if given == "frame"
+        else (df.drop(columns="load"), df["load"].to_numpy())
+    )
     estimator = small().fit(X.to_numpy()[:60], None if y is None else y[:60])
     with pytest.warns(UserWarning, match="rows without an index") as caught:
         estimator.predict(X.to_numpy()[60:61])

@@ -13,7 +13,14 @@ from skinformer.classical.windows import UnitWindows
 
 pytestmark = pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 
-P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 4,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 LENGTHS = {"a": 40, "b": 18, "c": 9, "d": 60, "e": 5}
 
 
@@ -24,7 +31,9 @@ def months(n, *, end="2024-12-01"):
 def seasonal(n, seed, level=100.0):
     rng = np.random.default_rng(seed)
     t = np.arange(n)
-    return level * (1 + 0.02 * t + 0.2 * np.sin(t * np.pi / 6) + 0.02 * rng.normal(size=n))
+    return level * (
+        1 + 0.02 * t + 0.2 * np.sin(t * np.pi / 6) + 0.02 * rng.normal(size=n)
+    )
 
 
 @pytest.fixture
@@ -81,9 +90,15 @@ def test_a_search_over_a_network_that_adds_nothing_says_so():
     """Of all folds and candidates: nothing that was searched has a share."""
     hours = pd.date_range("2024-01-01", periods=400, freq="h")
     load = pd.Series(np.random.default_rng(0).normal(size=400), hours, name="load")
-    model = InformerRegressor("load", seq_len=24, pred_len=6, max_iter=1, random_state=0)
-    search = GridSearchCV(model, {"dropout": [0.1, 0.3]}, cv=TimeSeriesSplit(2, test_size=12))
-    with pytest.warns(UserWarning, match=r"network \(dropout\) .*: on validation rows it adds no"):
+    model = InformerRegressor(
+        "load", seq_len=24, pred_len=6, max_iter=1, random_state=0
+    )
+    search = GridSearchCV(
+        model, {"dropout": [0.1, 0.3]}, cv=TimeSeriesSplit(2, test_size=12)
+    )
+    with pytest.warns(
+        UserWarning, match=r"network \(dropout\) .*: on validation rows it adds no"
+    ):
         search.fit(load.to_frame(), load)
 
 
@@ -93,7 +108,9 @@ def test_a_forecast_is_that_of_the_classical_fit(panel, model):
     first_row = np.concatenate([[0], np.cumsum(list(LENGTHS.values()))])
     sizes = model.ensemble_.members["classical"].fit.candidates.sizes
     known, steps = np.ones(len(values), dtype=bool), model.timeline_.steps
-    fit = fit_classical(SeriesRows(values, known, steps, steps, first_row), sizes, of_mean=True)
+    fit = fit_classical(
+        SeriesRows(values, known, steps, steps, first_row), sizes, of_mean=True
+    )
     past = np.zeros((5, sizes.seq_len))
     for i, (start, end) in enumerate(pairwise(first_row)):
         past[i, start - end :] = values[start:end]
@@ -105,10 +122,14 @@ def test_a_forecast_is_that_of_the_classical_fit(panel, model):
 
 
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
-def test_later_rows_move_the_forecast_and_earlier_ones_are_forecast_from_before(panel, model):
+def test_later_rows_move_the_forecast_and_earlier_ones_are_forecast_from_before(
+    panel, model
+):
     """`update`, `predict` on new rows and in the sample: one origin each, before the row."""
     later = panel.groupby(level=0).tail(2).copy()
-    later.index = later.index.set_levels(later.index.levels[1] + pd.DateOffset(months=2), level=1)
+    later.index = later.index.set_levels(
+        later.index.levels[1] + pd.DateOffset(months=2), level=1
+    )
     before = model.forecast(horizon=6)
     model.update(later * 1.3)  # twice as much would be an outlier
     after = model.forecast(horizon=4)
@@ -128,7 +149,8 @@ def test_in_the_sample_no_row_is_forecast_from_itself(panel, model):
 def test_series_that_were_not_fitted_are_forecast_from_their_own_rows(panel, model):
     """By the weights of the panel and a scale of their own."""
     new = pd.concat(
-        {"z": pd.DataFrame({"y": seasonal(20, 9, 1e5)}, index=months(20))}, names=["shop", "month"]
+        {"z": pd.DataFrame({"y": seasonal(20, 9, 1e5)}, index=months(20))},
+        names=["shop", "month"],
     )
     forecast = model.forecast(new, horizon=3)["y"]
     assert forecast.between(0.5 * new["y"].min(), 2 * new["y"].max()).all()
@@ -148,7 +170,9 @@ def test_counts_are_never_forecast_below_zero():
     rng = np.random.default_rng(0)
     panel = pd.concat(
         {
-            i: pd.DataFrame({"y": rng.poisson(0.3, 30) * np.linspace(2, 0, 30).round()}, months(30))
+            i: pd.DataFrame(
+                {"y": rng.poisson(0.3, 30) * np.linspace(2, 0, 30).round()}, months(30)
+            )
             for i in range(20)
         },
         names=["part", "month"],
@@ -174,16 +198,21 @@ def test_what_is_known_ahead_moves_the_forecast(panel):
     model = InformerRegressor("y", known_future=["promotion"], **P).fit(frame)
     future = model.make_future_frame(horizon=4)
     without, with_it = (
-        model.forecast(future.assign(promotion=float(value)))["y"].to_numpy() for value in (0, 1)
+        model.forecast(future.assign(promotion=float(value)))["y"].to_numpy()
+        for value in (0, 1)
     )
-    added = ((with_it - without) / np.repeat(deviation.groupby(level=0).first(), 4)).to_numpy()
+    added = (
+        (with_it - without) / np.repeat(deviation.groupby(level=0).first(), 4)
+    ).to_numpy()
     assert (added > 0.9).all()
 
 
 def test_one_short_series_is_forecast_too():
     """Thirty months of one shop are what a new user has."""
     frame = pd.DataFrame({"y": seasonal(30, 0)}, index=months(30))
-    forecast = InformerRegressor("y", pred_len=6, random_state=0).fit(frame).forecast()["y"]
+    forecast = (
+        InformerRegressor("y", pred_len=6, random_state=0).fit(frame).forecast()["y"]
+    )
     truth = seasonal(36, 0)[30:]
     assert np.abs(forecast.to_numpy() / truth - 1).mean() < 0.1
 
@@ -201,7 +230,8 @@ def test_one_row_is_too_few():
     """There is nothing to forecast from, or nothing to compare with."""
     frame = pd.DataFrame({"y": [1.0]}, index=months(1))
     with pytest.raises(
-        ValueError, match=r"^n_samples=1 is too few: 2 consecutive rows are needed, one to"
+        ValueError,
+        match=r"^n_samples=1 is too few: 2 consecutive rows are needed, one to",
     ):
         InformerRegressor("y", freq="MS").fit(frame)
 
@@ -229,7 +259,9 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
     assert list(fitted.series_blend_)[-2:] == ["ridges", "network"]
     short = P | {"seq_len": 3, "pred_len": 1}
     whole = {"own ridges", "ridges", "network"}
-    assert not set(InformerRegressor("y", **short).fit(long).series_blend_) <= whole  # a year
+    assert (
+        not set(InformerRegressor("y", **short).fit(long).series_blend_) <= whole
+    )  # a year
     days = pd.concat(
         {
             i: part.droplevel(0).set_axis(pd.date_range("2024-01-01", periods=90))
@@ -265,7 +297,9 @@ def test_rows_without_truth_at_the_end_are_no_truths():
     for i in range(4):
         noise = 0.1 * np.random.default_rng(i).normal(size=300)
         y = 50 + 10 * i + 20 * np.sin(t * 2 * np.pi / 7 + i) + noise
-        parts[i] = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=300, freq="D"))
+        parts[i] = pd.DataFrame(
+            {"y": y}, pd.date_range("2024-01-01", periods=300, freq="D")
+        )
     panel = pd.concat(parts, names=["shop", "day"])
     closed = panel[panel.groupby(level=0).cumcount() < 294].copy()
     closed.loc[closed.groupby(level=0).cumcount() >= 264, "y"] = np.nan
@@ -319,7 +353,10 @@ def test_the_bound_is_that_of_the_series_not_of_what_an_effect_leaves():
     clearance = np.arange(30) % 3 == 0
     parts = {
         i: pd.DataFrame(
-            {"clearance": clearance.astype(float), "y": 10 + rng.normal(size=30) - 30 * clearance},
+            {
+                "clearance": clearance.astype(float),
+                "y": 10 + rng.normal(size=30) - 30 * clearance,
+            },
             months(30),
         )
         for i in range(6)

@@ -1,7 +1,10 @@
 """scikit-learn's own checks: all pass but three, which a row's place in time rules out."""
 
 import pytest
-from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_param_validation,
+    parametrize_with_checks,
+)
 
 from skinformer import InformerClassifier, InformerRegressor
 

@@ -52,8 +52,13 @@ def test_panels_with_holes_are_told_as_frames_are(small, panel):
 
 def test_the_first_of_many_columns_are_listed(small, frame):
     """A thousand names help nobody."""
-    wide = frame(80)[["flow"] * 8 + ["load"]].set_axis([*"abcdefg", "flow", "load"], axis=1)
-    assert "['a', 'b', 'c', 'd', 'e'] and 3 more, only help" in messages_of(small(), wide)[0]
+    wide = frame(80)[["flow"] * 8 + ["load"]].set_axis(
+        [*"abcdefg", "flow", "load"], axis=1
+    )
+    assert (
+        "['a', 'b', 'c', 'd', 'e'] and 3 more, only help"
+        in messages_of(small(), wide)[0]
+    )
 
 
 def test_what_is_clear_gets_no_warning(small, frame, panel):
@@ -67,7 +72,9 @@ def test_what_is_clear_gets_no_warning(small, frame, panel):
     assert messages_of(small(), df[["flow", "price"]], df["load"]) == []
     assert messages_of(small(known_future=["flow", "price"]), df) == []
     static = panel(n=(60, 60, 60))[["load"]]
-    static.insert(0, "area", static.index.get_level_values(0).map({"a": 1.0, "b": 2.0, "c": 3.0}))
+    static.insert(
+        0, "area", static.index.get_level_values(0).map({"a": 1.0, "b": 2.0, "c": 3.0})
+    )
     assert messages_of(small(), static) == []
     assert messages_of(SeasonalNaive(), df[["load"]]) == []
     assert messages_of(SeasonalNaive(target="flow"), df) == []
@@ -77,12 +84,16 @@ def test_columns_of_the_calendar_are_not_forecast_silently(small, frame):
     """CalendarFeatures puts its columns behind the target."""
     calendar = CalendarFeatures().set_output(transform="pandas")
     message = messages_of(make_pipeline(calendar, small()), frame(80)[["load"]])
-    assert message[0].startswith("target=None forecasts the last column of X, 'calendar__")
+    assert message[0].startswith(
+        "target=None forecasts the last column of X, 'calendar__"
+    )
 
 
 def test_the_naive_forecast_names_the_last_column_too(frame):
     """The yardstick would be that of another series."""
     naive = messages_of(SeasonalNaive(), frame(80))
     assert len(naive) == 1
-    assert naive[0].startswith("target=None forecasts the last column of X, 'load'; the others")
+    assert naive[0].startswith(
+        "target=None forecasts the last column of X, 'load'; the others"
+    )
     assert messages_of(SeasonalNaive(), frame(80).to_numpy())[0].count("[0, 1]") == 1

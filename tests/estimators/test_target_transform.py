@@ -82,7 +82,9 @@ def test_other_columns_are_untouched(transform):
     """A covariate below zero has no logarithm, and needs none."""
     df = dated(x=steady(level=0), y=growing())
     plain, other = make(None).fit(df), make(transform).fit(df)
-    np.testing.assert_array_equal(plain.timeline_.values[:, 1], other.timeline_.values[:, 1])
+    np.testing.assert_array_equal(
+        plain.timeline_.values[:, 1], other.timeline_.values[:, 1]
+    )
     assert (plain.timeline_.values[:, 0] != other.timeline_.values[:, 0]).any()
 
 
@@ -191,7 +193,9 @@ def test_a_bound_goes_where_a_later_row_breaks_it():
     later = dated(y=np.linspace(300, -21, 108))[100:]
     model = make(None).fit(falling)
     assert model.forecast(horizon=24)["y"].min() == 0
-    assert model.forecast(later, horizon=24)["y"].min() == 0  # what X shows is no part of the fit
+    assert (
+        model.forecast(later, horizon=24)["y"].min() == 0
+    )  # what X shows is no part of the fit
     assert model.update(later).forecast(horizon=24)["y"].min() < -21
 
 
@@ -216,7 +220,9 @@ def test_means_are_back_transformed_without_bias():
     df = dated(y=y)
     mean, median = (make("log", loss=loss).fit(df[:2000]) for loss in ("mse", "mae"))
     np.testing.assert_allclose(mean.predict(df[2000:]).mean(), y.mean(), rtol=0.06)
-    np.testing.assert_allclose(median.predict(df[2000:]).mean(), np.median(y), rtol=0.08)
+    np.testing.assert_allclose(
+        median.predict(df[2000:]).mean(), np.median(y), rtol=0.08
+    )
     assert not median.scaler_.targets.smear.any()
     assert not make("log", loss=0.9).fit(df[:500]).scaler_.targets.smear.any()
 
@@ -277,7 +283,9 @@ def test_series_share_a_transformer_and_targets_do_not():
     model = make(PowerTransformer()).fit(df)
     assert len(model.scaler_.targets.transformers) == 1
     assert np.isfinite(model.forecast(panel(z=steady(seed=5)))).all(axis=None)
-    wide = make(PowerTransformer(), target=["a", "b"]).fit(dated(a=growing(), b=steady()))
+    wide = make(PowerTransformer(), target=["a", "b"]).fit(
+        dated(a=growing(), b=steady())
+    )
     one, other = wide.scaler_.targets.transformers
     assert one.transformer.lambdas_ != other.transformer.lambdas_
 
@@ -344,13 +352,17 @@ def test_forecasts_outside_an_inverses_domain_are_those_of_the_range():
     """A root has an end: beyond it stands the nearest training value, not NaN."""
     model = make(FunctionTransformer(np.square, np.sqrt)).fit(dated(y=steady()))
     [fitted] = model.scaler_.targets.transformers
-    np.testing.assert_array_equal(fitted.inverse(np.array([-1.0, 4.0])), [fitted.low**0.5, 2.0])
+    np.testing.assert_array_equal(
+        fitted.inverse(np.array([-1.0, 4.0])), [fitted.low**0.5, 2.0]
+    )
 
 
 def test_a_class_or_another_name_is_refused():
     """An instance is what is cloned."""
     df = dated(y=steady())
-    with pytest.raises(TypeError, match="provide an instance of scikit-learn estimator instead"):
+    with pytest.raises(
+        TypeError, match="provide an instance of scikit-learn estimator instead"
+    ):
         make(PowerTransformer).fit(df)
     with pytest.raises(ValueError, match="The 'target_transform' parameter"):
         make("auto").fit(df)
@@ -391,7 +403,9 @@ def test_searches_choose_among_transforms():
     """As any other parameter, and those of a transformer by its name."""
     df = dated(y=growing(500))
     grid = {"target_transform": [None, "log"]}
-    search = GridSearchCV(make(), grid, cv=TimeSeriesSplit(2, test_size=24)).fit(df, df["y"])
+    search = GridSearchCV(make(), grid, cv=TimeSeriesSplit(2, test_size=24)).fit(
+        df, df["y"]
+    )
     assert search.cv_results_["mean_test_score"].shape == (2,)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     model = make(PowerTransformer()).set_params(target_transform__method="box-cox")

@@ -64,7 +64,9 @@ def scaled(estimator, **steps):
 
 
 def grid_search(est, X, y):
-    search = GridSearchCV(est, {"d_model": [4, 8]}, cv=TimeSeriesSplit(2), error_score="raise")
+    search = GridSearchCV(
+        est, {"d_model": [4, 8]}, cv=TimeSeriesSplit(2), error_score="raise"
+    )
     return search.fit(X, y).predict(X)
 
 
@@ -79,7 +81,11 @@ def grid_search_with_two_scorers(est, X, y):
 
 def randomized_search(est, X, y):
     search = RandomizedSearchCV(
-        est, {"learning_rate": [1e-3, 1e-2]}, n_iter=2, cv=TimeSeriesSplit(2), random_state=0
+        est,
+        {"learning_rate": [1e-3, 1e-2]},
+        n_iter=2,
+        cv=TimeSeriesSplit(2),
+        random_state=0,
     )
     return search.fit(X, y).predict(X)
 
@@ -98,8 +104,12 @@ def halving_search(est, X, y):
 
 
 def a_pipeline_in_a_search(est, X, y):
-    pipe = Pipeline([("scale", StandardScaler()), ("model", est)]).set_output(transform="pandas")
-    other = MinMaxScaler().set_output(transform="pandas")  # a new step knows nothing of the pipe's
+    pipe = Pipeline([("scale", StandardScaler()), ("model", est)]).set_output(
+        transform="pandas"
+    )
+    other = MinMaxScaler().set_output(
+        transform="pandas"
+    )  # a new step knows nothing of the pipe's
     grid = [{"model__d_model": [4, 8]}, {"scale": [other]}]
     search = GridSearchCV(pipe, grid, cv=TimeSeriesSplit(2), error_score="raise")
     return search.fit(X, y).predict(X)
@@ -111,7 +121,9 @@ def cross_val_scores(est, X, y):
 
 def cross_val_scores_by_a_named_scorer(est, X, y):
     cv = TimeSeriesSplit(3)
-    return cross_val_score(est, X, y, cv=cv, scoring="neg_mean_absolute_error", error_score="raise")
+    return cross_val_score(
+        est, X, y, cv=cv, scoring="neg_mean_absolute_error", error_score="raise"
+    )
 
 
 def cross_validate_all(est, X, y):
@@ -125,16 +137,22 @@ def cross_validate_all(est, X, y):
         return_estimator=True,
         error_score="raise",
     )
-    return np.concatenate([scores[k] for k in sorted(scores) if k.startswith(("test", "train"))])
+    return np.concatenate(
+        [scores[k] for k in sorted(scores) if k.startswith(("test", "train"))]
+    )
 
 
 def two_processes(est, X, y):
-    return cross_val_score(est, X, y, cv=TimeSeriesSplit(2), n_jobs=2, error_score="raise")
+    return cross_val_score(
+        est, X, y, cv=TimeSeriesSplit(2), n_jobs=2, error_score="raise"
+    )
 
 
 def a_validation_curve(est, X, y):
     return np.concatenate(
-        validation_curve(est, X, y, param_name="d_model", param_range=[4, 8], cv=TimeSeriesSplit(2))
+        validation_curve(
+            est, X, y, param_name="d_model", param_range=[4, 8], cv=TimeSeriesSplit(2)
+        )
     )
 
 
@@ -217,7 +235,13 @@ TOOLS = [
 
 
 #: Tools that score, clone, fit side by side, send to processes and shuffle columns.
-WITH_ALL = [grid_search, cross_validate_all, a_vote, two_processes, importance_by_permutation]
+WITH_ALL = [
+    grid_search,
+    cross_validate_all,
+    a_vote,
+    two_processes,
+    importance_by_permutation,
+]
 
 
 @pytest.mark.slow
@@ -271,7 +295,9 @@ def test_frame_mode_needs_no_y_in_a_search(small, df):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
-def test_every_kind_of_time_series_split_scores_each_row_from_before_it(split, small, df):
+def test_every_kind_of_time_series_split_scores_each_row_from_before_it(
+    split, small, df
+):
     """A test fold is forecast from its training fold, whatever lies between or was cut off."""
     X = df[["load"]]
     cv = TimeSeriesSplit(**SPLITS[split])
@@ -281,7 +307,9 @@ def test_every_kind_of_time_series_split_scores_each_row_from_before_it(split, s
     by_hand = []
     for train, test in cv.split(X):
         estimator = small().fit(X.iloc[train])
-        by_hand.append(-np.abs(estimator.predict(X.iloc[test]) - X["load"].iloc[test]).mean())
+        by_hand.append(
+            -np.abs(estimator.predict(X.iloc[test]) - X["load"].iloc[test]).mean()
+        )
     np.testing.assert_allclose(scores, by_hand, rtol=1e-5)
 
 
@@ -327,17 +355,27 @@ def test_a_pipeline_with_a_scaler_gives_the_same_as_without(both, df):
 def test_a_pipeline_without_pandas_output_works_on_features(small, df):
     """StandardScaler gives an array: its rows follow the training rows by number."""
     arrays = df[["price"]].to_numpy()
-    pipe = make_pipeline(StandardScaler(), small()).fit(arrays[:60], df["load"].to_numpy()[:60])
+    pipe = make_pipeline(StandardScaler(), small()).fit(
+        arrays[:60], df["load"].to_numpy()[:60]
+    )
     plain = small().fit(arrays[:60], df["load"].to_numpy()[:60])
-    np.testing.assert_allclose(pipe.predict(arrays[60:]), plain.predict(arrays[60:]), rtol=1e-3)
-    np.testing.assert_allclose(pipe.predict(arrays[:60]), plain.predict(arrays[:60]), rtol=1e-3)
+    np.testing.assert_allclose(
+        pipe.predict(arrays[60:]), plain.predict(arrays[60:]), rtol=1e-3
+    )
+    np.testing.assert_allclose(
+        pipe.predict(arrays[:60]), plain.predict(arrays[:60]), rtol=1e-3
+    )
 
 
 def test_a_pipeline_without_pandas_output_takes_the_clock_of_y(small, df):
     """Y keeps its dates; the rows of X that lost theirs follow, and a warning says so."""
-    pipe = make_pipeline(StandardScaler(), small()).fit(df[["price"]][:60], df["load"][:60])
+    pipe = make_pipeline(StandardScaler(), small()).fit(
+        df[["price"]][:60], df["load"][:60]
+    )
     assert pipe[-1].timeline_.clock.dated
-    with pytest.warns(UserWarning, match="follow the training data from 2024-01-03 12:00:00"):
+    with pytest.warns(
+        UserWarning, match="follow the training data from 2024-01-03 12:00:00"
+    ):
         later = pipe.predict(df[["price"]][60:])
     kept = scaled(small()).fit(df[["price"]][:60], df["load"][:60])
     np.testing.assert_allclose(later, kept.predict(df[["price"]][60:]), rtol=1e-6)
@@ -372,9 +410,9 @@ def test_score_weighs_rows(both, df):
     estimator = both().fit(df[:60], df["load"][:60])
     weight = np.ones(36)
     weight[20:] = 0
-    assert estimator.score(df[60:], df["load"][60:], sample_weight=weight) == pytest.approx(
-        estimator.score(df[60:80], df["load"][60:80])
-    )
+    assert estimator.score(
+        df[60:], df["load"][60:], sample_weight=weight
+    ) == pytest.approx(estimator.score(df[60:80], df["load"][60:80]))
     runs = df["load"][60:].copy()
     runs.iloc[:3] = np.nan
     weight[:3] = 7

@@ -9,14 +9,23 @@ import sklearn
 
 from skinformer import CalendarFeatures, InformerRegressor
 
-SMALL = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 2, "random_state": 0}
+SMALL = {
+    "seq_len": 8,
+    "pred_len": 2,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 2,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
 def df():
     hours = pd.date_range("2024-01-01", periods=90, freq="h")
     rng = np.random.default_rng(0)
-    return pd.DataFrame({"temp": rng.normal(size=90), "load": np.sin(np.arange(90))}, index=hours)
+    return pd.DataFrame(
+        {"temp": rng.normal(size=90), "load": np.sin(np.arange(90))}, index=hours
+    )
 
 
 def test_the_course_of_training_is_one_table(df):

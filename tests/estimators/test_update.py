@@ -53,7 +53,9 @@ def test_an_update_in_parts_is_an_update_at_once(fresh, mode, frame, inputs):
     np.testing.assert_array_equal(one.timeline_.values, two.timeline_.values)
 
 
-def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(fresh, mode, frame, inputs):
+def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(
+    fresh, mode, frame, inputs
+):
     """Missing targets are filled by forecasts from what was observed before them."""
     df = frame(84)
     df.loc[df.index[[65, 73, 74]], "load"] = np.nan
@@ -74,12 +76,16 @@ def test_an_update_and_a_forecast_fill_missing_runs_alike(modes, frame, runs):
     rows = df[60:].copy()
     rows.iloc[runs, 2] = np.nan
     forecast = estimator.forecast(rows)
-    pd.testing.assert_frame_equal(forecast, estimator.update(rows).forecast(), check_freq=False)
+    pd.testing.assert_frame_equal(
+        forecast, estimator.update(rows).forecast(), check_freq=False
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3, 5])
-def test_an_update_in_parts_of_any_size_fills_missing_runs_as_one_at_once(fresh, frame, size):
+def test_an_update_in_parts_of_any_size_fills_missing_runs_as_one_at_once(
+    fresh, frame, size
+):
     """No border of blocks has a say in what stands for a missing truth."""
     df = frame(80)
     df.iloc[[62, 67, 68, 74], 2] = np.nan
@@ -134,8 +140,12 @@ def test_features_alone_are_no_history(fresh, frame):
     )
 
 
-@pytest.mark.parametrize(("start", "first"), [(61, "13:00"), (59, "11:00"), (0, "00:00")])
-def test_rows_that_do_not_follow_directly_are_refused(fresh, mode, frame, inputs, start, first):
+@pytest.mark.parametrize(
+    ("start", "first"), [(61, "13:00"), (59, "11:00"), (0, "00:00")]
+)
+def test_rows_that_do_not_follow_directly_are_refused(
+    fresh, mode, frame, inputs, start, first
+):
     """A gap in the history would shift every later step."""
     df = frame(70)
     estimator = fresh(mode)
@@ -154,7 +164,9 @@ def test_a_hole_within_the_rows_is_refused_by_its_place(fresh, frame):
     """The message must name what is wrong: the row after the gap and the one expected."""
     df = frame(70)
     estimator = fresh("frame")
-    with pytest.raises(ValueError, match=r"2024-01-03 17:00:00 on: .* from 2024-01-03 16:00:00"):
+    with pytest.raises(
+        ValueError, match=r"2024-01-03 17:00:00 on: .* from 2024-01-03 16:00:00"
+    ):
         estimator.update(df[60:].drop(df.index[64]))
 
 
@@ -162,7 +174,9 @@ def test_rows_off_the_grid_are_refused_with_the_right_time(fresh, frame):
     """Half an hour beside the history there is no next step."""
     estimator = fresh("frame")
     index = pd.date_range("2024-01-03 12:30", periods=5, freq="h")
-    with pytest.raises(ValueError, match=r"from 2024-01-03 12:30:00 .* 2024-01-03 12:00:00"):
+    with pytest.raises(
+        ValueError, match=r"from 2024-01-03 12:30:00 .* 2024-01-03 12:00:00"
+    ):
         estimator.update(frame(index))
 
 

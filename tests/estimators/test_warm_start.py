@@ -19,8 +19,13 @@ WAVE = np.sin(np.arange(90.0) / 3)[:, None]
 
 def test_a_warm_start_begins_where_the_last_fit_ended():
     """Otherwise its first loss would be that of new weights."""
-    alone = {"members": ["network"], "patch_len": 1}  # a ridge leaves nothing of a wave to learn
-    model = InformerRegressor(warm_start=True, learning_rate=1e-2, **alone, **SMALL).fit(WAVE)
+    alone = {
+        "members": ["network"],
+        "patch_len": 1,
+    }  # a ridge leaves nothing of a wave to learn
+    model = InformerRegressor(
+        warm_start=True, learning_rate=1e-2, **alone, **SMALL
+    ).fit(WAVE)
     first = model.loss_curve_
     model.fit(WAVE)
     assert model.loss_curve_[:2] == first
@@ -40,5 +45,7 @@ def test_without_it_a_second_fit_starts_anew():
 def test_weights_of_another_network_are_refused():
     """Weights of other columns mean nothing."""
     model = InformerRegressor(warm_start=True, **SMALL).fit(WAVE)
-    with pytest.raises(ValueError, match=r"^warm_start=True cannot go on from weights of another"):
+    with pytest.raises(
+        ValueError, match=r"^warm_start=True cannot go on from weights of another"
+    ):
         model.fit(np.hstack([WAVE, WAVE]))

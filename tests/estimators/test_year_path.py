@@ -72,7 +72,11 @@ def test_a_month_ahead_is_forecast_by_the_season(df, model):
 def test_the_network_embeds_the_fields_that_it_had_before(model):
     """Three years make no vector for a month; the ridges' waves need less."""
     sizes = model.sizes_
-    assert sizes.calendar_fields[: sizes.n_network_fields] == ("weekday", "day", "month")
+    assert sizes.calendar_fields[: sizes.n_network_fields] == (
+        "weekday",
+        "day",
+        "month",
+    )
     short = fit(make_frame(800))
     assert short.sizes_.calendar_fields == ("weekday", "day", "month")
     assert short.sizes_.n_network_fields == 2
@@ -105,7 +109,9 @@ def test_copies_forecast_the_same_bit_for_bit(df, model, way, tmp_path):
     assert torch.equal(year(again), year(model))
     later = df[TRAIN:]
     np.testing.assert_array_equal(again.predict(later), model.predict(later))
-    pd.testing.assert_frame_equal(again.forecast(horizon=90), model.forecast(horizon=90))
+    pd.testing.assert_frame_equal(
+        again.forecast(horizon=90), model.forecast(horizon=90)
+    )
 
 
 def test_the_end_of_a_forecast_is_what_a_later_origin_would_say_of_the_season(model):
@@ -119,7 +125,9 @@ def test_what_is_exported_knows_the_day_of_the_year(df, model):
     model.ensemble_ = model.ensemble_.trusting(0.5)
     inputs, _ = window_inputs(df[:TRAIN], model.signature_)
     with torch.inference_mode():
-        forecast, _ = exported_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
+        forecast, _ = exported_module(model)(
+            **{k: torch.from_numpy(v) for k, v in inputs.items()}
+        )
     expected = model.forecast()["temp"]
     np.testing.assert_allclose(forecast.numpy().ravel(), expected, atol=1e-3)
     model.ensemble_ = model.ensemble_.trusting(0.0)

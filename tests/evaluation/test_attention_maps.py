@@ -16,7 +16,14 @@ from skinformer import Attention, InformerClassifier, InformerRegressor
 from skinformer.evaluation import attention_maps
 from skinformer.model.dense import DenseAttention
 
-SIZES = {"seq_len": 24, "pred_len": 6, "patch_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
+SIZES = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "patch_len": 4,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+}
 SIZES |= {"members": ["network"], "random_state": 0}
 TRAIN = 120
 
@@ -24,7 +31,9 @@ TRAIN = 120
 def make_frame(n=140, seed=0):
     hours = pd.date_range("2024-01-01", periods=n, freq="h", name="hour")
     noise = np.random.default_rng(seed).normal(size=n)
-    return pd.DataFrame({"load": 50 + 9 * np.sin(hours.hour * np.pi / 12) + noise}, index=hours)
+    return pd.DataFrame(
+        {"load": 50 + 9 * np.sin(hours.hour * np.pi / 12) + noise}, index=hours
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +79,10 @@ def test_times_are_those_of_the_rows_of_a_token(model, df):
     assert cross.query_times["last"].tolist() == index[[TRAIN + 3, TRAIN + 5]].tolist()
     pd.testing.assert_frame_equal(cross.key_times, second.key_times)
     decoder = find(maps, "decoder")
-    assert decoder.key_times["first"].tolist() == index[TRAIN - 12 : TRAIN + 6 : 4].tolist()
+    assert (
+        decoder.key_times["first"].tolist()
+        == index[TRAIN - 12 : TRAIN + 6 : 4].tolist()
+    )
     assert decoder.visible.tolist() == [[True] * 4 + [False], [True] * 5]
 
 
@@ -98,12 +110,18 @@ def test_nothing_of_the_fit_changes(model, df):
     before, state = model.predict(df), copy.deepcopy(model.module_.state_dict())
     with_maps = attention_maps(model, df)
     np.testing.assert_array_equal(model.predict(df), before)
-    assert not any(m._forward_pre_hooks or m._forward_hooks for m in model.module_.modules())
+    assert not any(
+        m._forward_pre_hooks or m._forward_hooks for m in model.module_.modules()
+    )
     assert all(
-        torch.equal(value, state[name]) for name, value in model.module_.state_dict().items()
+        torch.equal(value, state[name])
+        for name, value in model.module_.state_dict().items()
     )
     again = attention_maps(model, df)
-    assert all(np.array_equal(a.weights, b.weights) for a, b in zip(with_maps, again, strict=True))
+    assert all(
+        np.array_equal(a.weights, b.weights)
+        for a, b in zip(with_maps, again, strict=True)
+    )
 
 
 def test_a_map_is_the_same_whatever_rows_are_asked_with_it(model, df):
@@ -122,7 +140,9 @@ def test_a_map_is_the_same_whatever_rows_are_asked_with_it(model, df):
 def test_probsparse_tells_which_queries_it_selected(df):
     """The others look at all alike: as many as the rule says, in the encoder alone."""
     attention = Attention(encoder="probsparse", factor=1)
-    model = InformerRegressor(**SIZES | {"patch_len": 1}, attention=attention).fit(df[:TRAIN])
+    model = InformerRegressor(**SIZES | {"patch_len": 1}, attention=attention).fit(
+        df[:TRAIN]
+    )
     maps = attention_maps(model)
     each = find(maps, "encoder")
     assert each.weights.shape == (2, 24, 24)
@@ -135,7 +155,9 @@ def test_probsparse_tells_which_queries_it_selected(df):
 @pytest.mark.slow
 def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
-    model = InformerRegressor(**SIZES | {"members": ["ridges", "network"]}).fit(df[:TRAIN])
+    model = InformerRegressor(**SIZES | {"members": ["ridges", "network"]}).fit(
+        df[:TRAIN]
+    )
     model.ensemble_ = model.ensemble_.trusting(0.5)
     assert attention_maps(model)[0].weight == pytest.approx(0.5)
     model.ensemble_ = model.ensemble_.trusting(0.0)
@@ -151,12 +173,16 @@ def test_a_network_without_a_share_is_told(df):
         **SIZES | {"members": ["ridges", "network"]}, loss=[0.1, 0.5, 0.9]
     ).fit(df[:TRAIN])
     several.ensemble_ = several.ensemble_.trusting(0.0)
-    with pytest.warns(UserWarning, match="forecasts but for how far quantiles lie apart: others"):
+    with pytest.warns(
+        UserWarning, match="forecasts but for how far quantiles lie apart: others"
+    ):
         attention_maps(several)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"calendar": None, "position": "continuous"}, {"loss": "mae"}])
+@pytest.mark.parametrize(
+    "options", [{"calendar": None, "position": "continuous"}, {"loss": "mae"}]
+)
 def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
     model = InformerRegressor(**SIZES | {"members": "auto"} | options).fit(df[:TRAIN])
@@ -167,7 +193,9 @@ def test_shares_are_those_of_the_parts(df, options):
 @pytest.mark.slow
 def test_each_series_of_a_panel_has_its_maps():
     """By its name, new ones too."""
-    panel = pd.concat({name: make_frame(130, seed=i) for i, name in enumerate("ab")}, names=["s"])
+    panel = pd.concat(
+        {name: make_frame(130, seed=i) for i, name in enumerate("ab")}, names=["s"]
+    )
     train = panel.groupby("s", group_keys=False).head(TRAIN)
     model = InformerRegressor(**SIZES, target="load").fit(train)
     new = pd.concat({"new": make_frame(40, seed=5)}, names=["s"])
@@ -179,10 +207,13 @@ def test_each_series_of_a_panel_has_its_maps():
 def test_classes_and_pipelines_have_maps_too(df):
     """A Pipeline's are those of its last step."""
     scaled = make_pipeline(
-        StandardScaler().set_output(transform="pandas"), InformerRegressor("load", **SIZES)
+        StandardScaler().set_output(transform="pandas"),
+        InformerRegressor("load", **SIZES),
     ).fit(df[:TRAIN], df["load"][:TRAIN])
     assert len(attention_maps(scaled, df[TRAIN : TRAIN + 6])) == 4
-    busy = pd.DataFrame({"busy": np.where(df["load"] > 50, "yes", "no")}, index=df.index)
+    busy = pd.DataFrame(
+        {"busy": np.where(df["load"] > 50, "yes", "no")}, index=df.index
+    )
     model = InformerClassifier(**SIZES).fit(busy[:TRAIN])
     maps = attention_maps(model, busy[TRAIN : TRAIN + 6])
     assert (len(maps), maps[0].weight) == (4, 1)
@@ -214,7 +245,9 @@ def test_what_has_no_attention_is_refused(df, model):
         attention_maps(make_pipeline(LinearRegression()))
 
 
-@pytest.mark.filterwarnings("ignore:the network has no share")  # which is not what is asked here
+@pytest.mark.filterwarnings(
+    "ignore:the network has no share"
+)  # which is not what is asked here
 def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
     """As in the forecast itself; the encoder sees the window alone."""
     model = InformerRegressor(

@@ -14,7 +14,12 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skinformer import CalendarFeatures, InformerClassifier, InformerRegressor, SlidingWindow
+from skinformer import (
+    CalendarFeatures,
+    InformerClassifier,
+    InformerRegressor,
+    SlidingWindow,
+)
 from skinformer.evaluation import SeasonalNaive, backtest
 
 TRAIN, ROWS = 120, 160
@@ -32,7 +37,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:parameters of the network:UserWa
 
 @pytest.fixture(scope="module")
 def frame():
-    hours = pd.date_range("2024-01-01", periods=ROWS, freq="h", tz="Pacific/Auckland", name="hour")
+    hours = pd.date_range(
+        "2024-01-01", periods=ROWS, freq="h", tz="Pacific/Auckland", name="hour"
+    )
     rng = np.random.default_rng(0)
     wave = 50 + 10 * np.sin(hours.hour * 2 * np.pi / 24)
     columns = {"temp": rng.normal(size=ROWS), "load": wave + rng.normal(size=ROWS)}
@@ -56,7 +63,10 @@ def ragged_panel(*, n=(40, 35, 38), start=(0, 7, 3)):
     for j, (rows, first) in enumerate(zip(n, start, strict=True)):
         rng = np.random.default_rng(j)
         wave = 10 * j + np.sin(np.arange(rows) / 3)
-        columns = {"temp": rng.normal(size=rows), "load": wave + rng.normal(size=rows) / 9}
+        columns = {
+            "temp": rng.normal(size=rows),
+            "load": wave + rng.normal(size=rows) / 9,
+        }
         parts["abcdefgh"[j]] = pd.DataFrame(columns, index=hours[first : first + rows])
     return pd.concat(parts, names=["site", "when"])
 
@@ -178,7 +188,14 @@ def test_each_origin_forecasts_from_its_own_history(frame, fitted, step):
 def test_table_names_origin_time_and_distance(frame, fitted):
     """The columns that a user groups by."""
     table = backtest(fitted, frame[TRAIN : TRAIN + 10], step=4)
-    assert table.columns.tolist() == ["origin", "time", "ahead", "target", "actual", "forecast"]
+    assert table.columns.tolist() == [
+        "origin",
+        "time",
+        "ahead",
+        "target",
+        "actual",
+        "forecast",
+    ]
     expected = table["origin"] + (table["ahead"] - 1) * pd.Timedelta(hours=1)
     pd.testing.assert_series_equal(table["time"], expected, check_names=False)
     assert table["ahead"].tolist() == [*range(1, 7), *range(1, 7), 1, 2]
@@ -253,10 +270,12 @@ def test_the_truth_may_be_a_frame_that_holds_other_columns(frame, fitted):
     later = frame[TRAIN:]
     for model in (naive, fitted):
         expected = backtest(model, later, horizon=6)
-        pd.testing.assert_frame_equal(backtest(model, later, later, horizon=6), expected)
-    two = informer(target=["load", "temp"], members=["classical", "ridges", "network"]).fit(
-        frame[:TRAIN]
-    )
+        pd.testing.assert_frame_equal(
+            backtest(model, later, later, horizon=6), expected
+        )
+    two = informer(
+        target=["load", "temp"], members=["classical", "ridges", "network"]
+    ).fit(frame[:TRAIN])
     pd.testing.assert_frame_equal(backtest(two, later, later), backtest(two, later))
 
 
@@ -301,7 +320,9 @@ def test_a_panel_is_forecast_series_by_series_as_predict_does():
     np.testing.assert_allclose(table["forecast"], model.predict(later), rtol=1e-5)
     np.testing.assert_array_equal(table["actual"], later["load"])
     one = backtest(model, later.loc[["b"]])
-    np.testing.assert_array_equal(one["forecast"], table["forecast"][table["series"] == "b"])
+    np.testing.assert_array_equal(
+        one["forecast"], table["forecast"][table["series"] == "b"]
+    )
     with pytest.raises(ValueError, match="lies in the training rows"):
         backtest(model, panel)
 
@@ -326,10 +347,14 @@ def test_all_series_at_once_equal_one_after_the_other(known):
     later.loc[later.index[[2, 3, 22]], "load"] = np.nan
     model = informer(seq_len=12, pred_len=4, known_future=known).fit(before)
     for step in (1, 4):
-        with pytest.warns(UserWarning, match="held") if known is None else nullcontext():
+        with (
+            pytest.warns(UserWarning, match="held") if known is None else nullcontext()
+        ):
             table = backtest(model, later, step=step)
             expected = naive_loop(model, later, horizon=4, step=step)
-        np.testing.assert_array_equal(table["series"], expected.index.get_level_values(0))
+        np.testing.assert_array_equal(
+            table["series"], expected.index.get_level_values(0)
+        )
         np.testing.assert_array_equal(table["time"], expected.index.get_level_values(1))
         np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
 
@@ -362,7 +387,9 @@ def test_a_row_far_ahead_changes_its_own_series_alone():
     with pytest.warns(UserWarning, match="held"):
         expected = backtest(model, later.drop(later.index[:6]), horizon=6)
     others = table["series"] != later.index[5][0]
-    pd.testing.assert_frame_equal(table[others].reset_index(drop=True), expected, rtol=1e-6)
+    pd.testing.assert_frame_equal(
+        table[others].reset_index(drop=True), expected, rtol=1e-6
+    )
 
 
 @pytest.mark.slow
@@ -384,7 +411,10 @@ def test_large_panels_are_shown_in_parts(monkeypatch):
 def test_memory_grows_with_the_rows():
     """Not with the series times the time that they span together."""
     days = pd.date_range("2000-01-01", periods=3000, freq="D")
-    parts = {j: pd.DataFrame({"load": 1.0}, index=days[5 * j : 5 * j + 10]) for j in range(500)}
+    parts = {
+        j: pd.DataFrame({"load": 1.0}, index=days[5 * j : 5 * j + 10])
+        for j in range(500)
+    }
     before, later = split_panel(pd.concat(parts), 6)
     model = make_pipeline(SlidingWindow(seq_len=4, lag=2), LinearRegression())
     model.fit(before, before["load"])
@@ -419,13 +449,17 @@ def test_the_order_of_rows_does_not_matter(frame, fitted):
     by_time = later.sort_index(level=1, sort_remaining=False)
     tables = [backtest(model, X, X["load"], horizon=3) for X in (later, by_time)]
     keys = ["series", "time"]
-    pd.testing.assert_frame_equal(*(t.sort_values(keys, ignore_index=True) for t in tables))
+    pd.testing.assert_frame_equal(
+        *(t.sort_values(keys, ignore_index=True) for t in tables)
+    )
 
 
 @pytest.mark.slow
 def test_names_may_be_tuples(frame):
     """Columns in levels are usual after a pivot."""
-    wide = frame.set_axis(pd.MultiIndex.from_tuples([("w", "temp"), ("w", "load")]), axis=1)
+    wide = frame.set_axis(
+        pd.MultiIndex.from_tuples([("w", "temp"), ("w", "load")]), axis=1
+    )
     model = informer(target=[("w", "load")]).fit(wide[:TRAIN])
     table = backtest(model, wide[TRAIN:])
     assert set(table["target"]) == {("w", "load")}
@@ -497,8 +531,14 @@ def test_a_model_that_counts_rows_takes_any_labels(frame):
 def test_a_truth_without_an_index_goes_row_by_row(frame, fitted):
     """Also where the rows are out of order."""
     mixed = frame[TRAIN:].sample(frac=1, random_state=0)
-    for y in (mixed["load"].to_numpy(), mixed["load"].tolist(), pl.Series(mixed["load"].tolist())):
-        pd.testing.assert_frame_equal(backtest(fitted, mixed, y), backtest(fitted, mixed))
+    for y in (
+        mixed["load"].to_numpy(),
+        mixed["load"].tolist(),
+        pl.Series(mixed["load"].tolist()),
+    ):
+        pd.testing.assert_frame_equal(
+            backtest(fitted, mixed, y), backtest(fitted, mixed)
+        )
 
 
 def test_labels_in_another_time_zone_name_the_same_hours(frame, fitted):
@@ -536,7 +576,9 @@ def test_a_search_or_a_nested_pipeline_forecasts_from_the_origin(frame, fitted):
     )
     search.fit(frame[:TRAIN], frame["load"][:TRAIN])
     table = backtest(search, frame[TRAIN:], step=3)
-    pd.testing.assert_frame_equal(table, backtest(search.best_estimator_, frame[TRAIN:], step=3))
+    pd.testing.assert_frame_equal(
+        table, backtest(search.best_estimator_, frame[TRAIN:], step=3)
+    )
 
 
 def test_start_of_a_panel_is_each_series_first_row_from_then_on():
@@ -556,7 +598,9 @@ def test_a_series_that_begins_after_the_fit_is_forecast_once_it_has_a_row():
     early = (panel.index.get_level_values(0) != "c") & (times < times[48])
     model = informer(members=["ridges"]).fit(panel[early])
     later = panel[~early]
-    with pytest.warns(UserWarning, match=r"^series \['c'\] are new to the fit: no forecast before"):
+    with pytest.warns(
+        UserWarning, match=r"^series \['c'\] are new to the fit: no forecast before"
+    ):
         table = backtest(model, later, step=3)
     begin = later.loc["c"].index
     origins = table.loc[table["series"] == "c", "origin"].unique()
@@ -564,7 +608,9 @@ def test_a_series_that_begins_after_the_fit_is_forecast_once_it_has_a_row():
     given = later.loc[["c"]].head(3 + 6)
     given.iloc[3:] = np.nan
     first = table[(table["series"] == "c") & (table["origin"] == begin[3])]
-    np.testing.assert_allclose(first["forecast"], model.forecast(given)["load"], rtol=1e-6)
+    np.testing.assert_allclose(
+        first["forecast"], model.forecast(given)["load"], rtol=1e-6
+    )
     alone = later.drop(index="c", level=0)
     old = table[table["series"] != "c"].reset_index(drop=True)
     pd.testing.assert_frame_equal(old, backtest(model, alone, step=3), rtol=1e-5)
@@ -574,7 +620,9 @@ def test_a_series_that_begins_after_the_fit_is_forecast_once_it_has_a_row():
         backtest(model, later.loc[["c"]].head(6))
 
 
-@pytest.mark.parametrize("write", [str, lambda t: t.to_datetime64(), lambda t: t.to_pydatetime()])
+@pytest.mark.parametrize(
+    "write", [str, lambda t: t.to_datetime64(), lambda t: t.to_pydatetime()]
+)
 def test_start_may_be_written_in_several_ways(write):
     """Whatever pandas takes for the label."""
     days = pd.date_range("2024-01-01", periods=12, freq="D")
@@ -589,7 +637,9 @@ def test_start_may_be_written_in_several_ways(write):
     assert table["origin"].min() == months.index[8]
 
 
-@pytest.mark.parametrize("estimator", [informer(), SeasonalNaive(), make_pipeline(informer())])
+@pytest.mark.parametrize(
+    "estimator", [informer(), SeasonalNaive(), make_pipeline(informer())]
+)
 def test_an_estimator_that_is_not_fitted_is_told_so(frame, estimator):
     """It was told to pass the truth."""
     with pytest.raises(NotFittedError, match="is not fitted yet"):
@@ -663,7 +713,9 @@ def test_wrong_rows_say_what_to_pass(frame, fitted, change, message):
 def test_one_column_known_ahead_is_named_without_a_list(frame, fitted):
     """As everywhere else; a list of letters was no column."""
     X = frame[TRAIN:]
-    one, several = (backtest(fitted, X, known_future=known) for known in ("temp", ["temp"]))
+    one, several = (
+        backtest(fitted, X, known_future=known) for known in ("temp", ["temp"])
+    )
     pd.testing.assert_frame_equal(one, several)
 
 
@@ -671,10 +723,12 @@ def test_a_classifier_is_sent_to_cross_validation(frame):
     """Its labels were to become columns of 0 and 1; errors of labels are no numbers."""
     rows = frame[["load"]].assign(mood=np.where(frame["load"] > 0, "hot", "cold"))
     sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    model = InformerClassifier("mood", members=["network"], random_state=0, **sizes).fit(
-        rows[:TRAIN]
-    )
-    with pytest.raises(TypeError, match=r"^InformerClassifier forecasts classes, .* cross_va"):
+    model = InformerClassifier(
+        "mood", members=["network"], random_state=0, **sizes
+    ).fit(rows[:TRAIN])
+    with pytest.raises(
+        TypeError, match=r"^InformerClassifier forecasts classes, .* cross_va"
+    ):
         backtest(model, rows[TRAIN:])
 
 

@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
-from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_param_validation,
+    parametrize_with_checks,
+)
 
 from skinformer.evaluation import SeasonalNaive
 
@@ -17,7 +20,9 @@ EXPECTED_TO_FAIL = {
 
 
 @parametrize_with_checks(
-    [SeasonalNaive(season=3)], expected_failed_checks=lambda _: EXPECTED_TO_FAIL, xfail_strict=True
+    [SeasonalNaive(season=3)],
+    expected_failed_checks=lambda _: EXPECTED_TO_FAIL,
+    xfail_strict=True,
 )
 def test_every_check_of_scikit_learn_holds_but_two(estimator, check):
     """A yardstick that breaks in a search measures nothing."""
@@ -28,7 +33,9 @@ def test_every_check_of_scikit_learn_holds_but_two(estimator, check):
 def test_a_season_is_a_positive_whole_number(frame, season):
     """Named before any row is read."""
     check_param_validation("SeasonalNaive", SeasonalNaive())
-    with pytest.raises(ValueError, match="The 'season' parameter of SeasonalNaive must be an int"):
+    with pytest.raises(
+        ValueError, match="The 'season' parameter of SeasonalNaive must be an int"
+    ):
         SeasonalNaive(season=season).fit(frame)
 
 
@@ -74,7 +81,9 @@ def test_after_a_gap_the_season_goes_on(frame, season):
     """Counted from the gap's end, Tuesday would be forecast by a Monday."""
     train, later = frame[:20], frame[25:]
     known = dict(enumerate(train["a"])) | dict(enumerate(later["a"], start=25))
-    expected = [naive_forecast(known, step, season, train["a"].mean()) for step in range(25, 40)]
+    expected = [
+        naive_forecast(known, step, season, train["a"].mean()) for step in range(25, 40)
+    ]
     predicted = SeasonalNaive(season=season, target="a").fit(train).predict(later)
     np.testing.assert_array_equal(predicted, expected)
 
@@ -113,12 +122,19 @@ def test_series_of_a_panel_do_not_mix(frame):
     """Each goes on by itself, wherever it ends; a new one has its own rows alone."""
     parts = {"a": frame[:30], "b": frame[:21] * 100}
     train = pd.concat(parts, names=["site", "time"])
-    later = pd.concat({"b": frame[25:30] * np.nan, "a": frame[30:33] * np.nan, "c": frame[3:6]})
+    later = pd.concat(
+        {"b": frame[25:30] * np.nan, "a": frame[30:33] * np.nan, "c": frame[3:6]}
+    )
     predicted = SeasonalNaive(season=4).fit(train).predict(later)
-    for rows, part, start in ((slice(5), parts["b"], 25), (slice(5, 8), parts["a"], 30)):
+    for rows, part, start in (
+        (slice(5), parts["b"], 25),
+        (slice(5, 8), parts["a"], 30),
+    ):
         known = dict(enumerate(part["b"]))
         n = len(predicted[rows])
-        expected = [naive_forecast(known, step, 4, np.nan) for step in range(start, start + n)]
+        expected = [
+            naive_forecast(known, step, 4, np.nan) for step in range(start, start + n)
+        ]
         np.testing.assert_array_equal(predicted[rows], expected)
     np.testing.assert_allclose(predicted[8:], train["b"].mean())
 
@@ -138,7 +154,10 @@ def test_an_array_follows_the_training_array(frame):
     named = SeasonalNaive(season=3).fit(frame[:30])
     np.testing.assert_array_equal(model.predict(X[30:]), named.predict(frame[30:]))
     np.testing.assert_array_equal(model.predict(X[:30]), named.predict(frame[:30]))
-    first, last = SeasonalNaive(target=0).fit(X[:30]), SeasonalNaive(target="a").fit(frame[:30])
+    first, last = (
+        SeasonalNaive(target=0).fit(X[:30]),
+        SeasonalNaive(target="a").fit(frame[:30]),
+    )
     np.testing.assert_array_equal(first.predict(X[30:]), last.predict(frame[30:]))
 
 
@@ -147,11 +166,15 @@ def test_y_is_the_truth_where_x_does_not_hold_it(frame):
     model = SeasonalNaive(season=3).fit(frame[["b"]][:30], frame["a"][:30])
     expected = SeasonalNaive(season=3, target="a").fit(frame[:30])
     hidden = frame[30:].assign(a=np.nan)
-    np.testing.assert_array_equal(model.predict(frame[["b"]][30:]), expected.predict(hidden))
+    np.testing.assert_array_equal(
+        model.predict(frame[["b"]][30:]), expected.predict(hidden)
+    )
     assert model.targets_ == []
     by_name = SeasonalNaive(season=3).fit(frame[:30], frame["a"][:30])
     assert by_name.targets_ == [0]
-    np.testing.assert_array_equal(by_name.predict(frame[30:]), expected.predict(frame[30:]))
+    np.testing.assert_array_equal(
+        by_name.predict(frame[30:]), expected.predict(frame[30:])
+    )
     two = SeasonalNaive().fit(frame[["b"]].to_numpy(), frame.to_numpy())
     assert two.predict(frame[["b"]].to_numpy()).shape == (40, 2)
 
@@ -184,10 +207,18 @@ def test_list_of_targets_gives_columns(frame):
 
 def test_default_target_is_the_last_column(frame):
     """The same default as InformerRegressor's."""
-    default, named = SeasonalNaive().fit(frame[:30]), SeasonalNaive(target="b").fit(frame[:30])
-    np.testing.assert_array_equal(default.predict(frame[30:]), named.predict(frame[30:]))
+    default, named = (
+        SeasonalNaive().fit(frame[:30]),
+        SeasonalNaive(target="b").fit(frame[:30]),
+    )
+    np.testing.assert_array_equal(
+        default.predict(frame[30:]), named.predict(frame[30:])
+    )
 
 
 def test_clones(frame):
     """It stands in the place of an estimator in anyone's loop."""
-    assert clone(SeasonalNaive(season=7, target="a")).get_params() == {"season": 7, "target": "a"}
+    assert clone(SeasonalNaive(season=7, target="a")).get_params() == {
+        "season": 7,
+        "target": "a",
+    }

@@ -27,7 +27,11 @@ def table(n_origins=50, horizon=4, *, step=4, seed=0, size=1.0, series=None):
             "forecast": actual + size * rng.normal(size=len(start)) * (ahead + 1),
         }
     )
-    return out if series is None else pd.concat({series: out}, names=["series"]).reset_index(0)
+    return (
+        out
+        if series is None
+        else pd.concat({series: out}, names=["series"]).reset_index(0)
+    )
 
 
 def test_errors_are_averaged_by_groups():
@@ -36,10 +40,14 @@ def test_errors_are_averaged_by_groups():
     error = result["forecast"] - result["actual"]
     by_ahead = summary(result)
     assert by_ahead.index.name == "ahead"
-    np.testing.assert_allclose(by_ahead["mae"], error.abs().groupby(result["ahead"]).mean())
+    np.testing.assert_allclose(
+        by_ahead["mae"], error.abs().groupby(result["ahead"]).mean()
+    )
     np.testing.assert_allclose(by_ahead["bias"], error.groupby(result["ahead"]).mean())
     hour = result["time"].dt.hour
-    np.testing.assert_allclose(summary(result, "hour")["mae"], error.abs().groupby(hour).mean())
+    np.testing.assert_allclose(
+        summary(result, "hour")["mae"], error.abs().groupby(hour).mean()
+    )
 
     def night(times):
         return times.hour < 6
@@ -100,7 +108,9 @@ def test_forecasts_that_overlap_prove_less():
     """Origins at every row repeat what the ones before them showed."""
     long = table(400, 12, step=1, seed=1)
     other = long.copy()
-    drift = np.repeat(np.random.default_rng(0).normal(size=60), 8)  # lasts for some origins
+    drift = np.repeat(
+        np.random.default_rng(0).normal(size=60), 8
+    )  # lasts for some origins
     other["forecast"] += 3 * drift[long["time"].rank(method="dense").astype(int) - 1]
     found = compare({"one": long, "other": other}).loc["other"]
     error = [(t["forecast"] - t["actual"]).abs() for t in (long, other)]
@@ -124,7 +134,10 @@ def test_equal_results_and_too_few_origins_have_no_statistic():
             "results of 'b' and 'a' are of different rows: run both backtests on the same X with "
             "the same start, horizon and step.",
         ),
-        (lambda: compare({"a": table()}, reference="b"), "reference='b' must be one of ['a']."),
+        (
+            lambda: compare({"a": table()}, reference="b"),
+            "reference='b' must be one of ['a'].",
+        ),
         (
             lambda: summary(table(), "hours"),
             "by='hours' is neither a column of the result, ['origin', 'time', 'ahead', 'target', "
@@ -145,11 +158,20 @@ def test_what_cannot_be_compared_is_refused(call, message):
         (lambda: compare("foo"), "results lack the column 'origin': "),
         (lambda: compare({}), "results={} holds no backtest. "),
         (lambda: compare({"a": 3}), "results of 'a' lack the column 'origin': "),
-        (lambda: compare({"a": pd.DataFrame({"load": [1.0]})}), "results of 'a' lack the column "),
-        (lambda: compare({"a": table()}, reference=["a"]), "reference=['a'] must be one of ['a']."),
+        (
+            lambda: compare({"a": pd.DataFrame({"load": [1.0]})}),
+            "results of 'a' lack the column ",
+        ),
+        (
+            lambda: compare({"a": table()}, reference=["a"]),
+            "reference=['a'] must be one of ['a'].",
+        ),
         (lambda: summary({}), "results lack the column 'time': "),
         (lambda: summary(np.zeros(3)), "results lack the column 'time': "),
-        (lambda: summary(table().assign(actual=np.nan)), "results hold no known truth: "),
+        (
+            lambda: summary(table().assign(actual=np.nan)),
+            "results hold no known truth: ",
+        ),
         (lambda: summary(table(), by=3), "by=3 is neither a column of the result, "),
         (lambda: summary(table(), by=[]), "by=[] is neither a column of the result, "),
     ],

@@ -16,7 +16,14 @@ from skinformer import InformerClassifier, InformerRegressor
 from skinformer.evaluation import explain, forecast_parts, importance
 from skinformer.evaluation.usual import usual_values
 
-SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+SIZES = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 TRAIN = 408  # an odd number of each hour: then no median lies between two values
 TREES = DecisionTreeRegressor(max_depth=6, random_state=0)
 
@@ -30,7 +37,13 @@ def make_frame(n=430, seed=0):
     rng = np.random.default_rng(seed)
     temp, wind = rng.normal(size=(2, n)).cumsum(axis=1) / 5
     price = np.repeat(rng.normal(size=n // 6 + 1), 6)[:n]
-    load = 60 + 9 * np.sin(hours.hour * np.pi / 12) + 2 * temp - 4 * price + rng.normal(size=n)
+    load = (
+        60
+        + 9 * np.sin(hours.hour * np.pi / 12)
+        + 2 * temp
+        - 4 * price
+        + rng.normal(size=n)
+    )
     columns = {"temp": temp, "wind": wind, "price": price, "load": load}
     return pd.DataFrame(columns, index=hours)
 
@@ -89,7 +102,9 @@ class Oracle:
 @pytest.mark.parametrize("trust", [0.0, 0.75])
 def test_four_columns_have_the_values_of_brute_force(df, trust):
     """The definition, written down with nothing but `predict`: all orders of the columns."""
-    model = fit(df[:TRAIN], trust=trust, members=["classical", "ridges", TREES, "network"])
+    model = fit(
+        df[:TRAIN], trust=trust, members=["classical", "ridges", TREES, "network"]
+    )
     speak = {"ridges", "DecisionTreeRegressor"} | ({"network"} if trust else set())
     assert set(forecast_parts(model)["part"]) == speak
     oracle, names = Oracle(model, df), list(df)
@@ -101,7 +116,9 @@ def test_four_columns_have_the_values_of_brute_force(df, trust):
     got = explain(model).pivot_table("contribution", "time", "source")
     scale = np.abs(oracle(names)).max()
     for name in names:
-        np.testing.assert_allclose(got[name], expected[name] / len(orders), atol=1e-6 * scale)
+        np.testing.assert_allclose(
+            got[name], expected[name] / len(orders), atol=1e-6 * scale
+        )
     np.testing.assert_allclose(got["baseline"], oracle([]), rtol=1e-6)
     np.testing.assert_allclose(got.sum(axis=1), oracle(names), rtol=1e-6)
 
@@ -154,9 +171,13 @@ def test_drawn_orders_are_exact_where_the_forecast_is_a_sum(df):
     """As that of ridges is: an order is as good as another."""
     more = with_more(df)
     model = fit(more[:TRAIN], trust=0.0, members=["ridges", "network"])
-    few, other = (explain(model, n_permutations=2, random_state=seed) for seed in (0, 1))
+    few, other = (
+        explain(model, n_permutations=2, random_state=seed) for seed in (0, 1)
+    )
     scale = np.abs(few["contribution"]).max()
-    np.testing.assert_allclose(few["contribution"], other["contribution"], atol=1e-5 * scale)
+    np.testing.assert_allclose(
+        few["contribution"], other["contribution"], atol=1e-5 * scale
+    )
     np.testing.assert_allclose(sums(few), model.forecast()["load"], rtol=1e-6)
 
 
@@ -167,7 +188,9 @@ def test_what_two_columns_do_together_is_halved(df):
     both = (more["price"] > 0) & (more["more0"] > 0)
     more["load"] = 60 + 30 * both + 0.1 * more["wind"]
     pairs = DecisionTreeRegressor(max_depth=2, random_state=0)
-    model = fit(more[:TRAIN], members=["ridges", pairs], known_future=["price", "more0"])
+    model = fit(
+        more[:TRAIN], members=["ridges", pairs], known_future=["price", "more0"]
+    )
     ahead = more[TRAIN : TRAIN + 12]
     few = explain(model, ahead, n_permutations=2, random_state=1)["contribution"]
     exact = explain(model, ahead, n_permutations=400)["contribution"]
@@ -180,7 +203,8 @@ def test_more_orders_are_nearer_to_all_of_them(df):
     more = with_more(df)
     model = fit(more[:TRAIN], members=["ridges", TREES])
     exact, few, many = (
-        explain(model, n_permutations=n, random_state=3)["contribution"] for n in (2000, 2, 100)
+        explain(model, n_permutations=n, random_state=3)["contribution"]
+        for n in (2000, 2, 100)
     )
     assert 0 < np.abs(many - exact).mean() < np.abs(few - exact).mean()
 
@@ -198,10 +222,19 @@ CASES = {
         "target": ["load", "temp"],
         "members": ["classical", "ridges", TREES, "network"],
     },
-    "median": {"loss": [0.1, 0.5, 0.9], "members": ["classical", "ridges", TREES, "network"]},
+    "median": {
+        "loss": [0.1, 0.5, 0.9],
+        "members": ["classical", "ridges", TREES, "network"],
+    },
     "a quantile": {"loss": 0.9},
-    "absolute errors": {"loss": "mae", "members": ["classical", "ridges", TREES, "network"]},
-    "logarithms": {"target_transform": "log", "members": ["classical", "ridges", TREES, "network"]},
+    "absolute errors": {
+        "loss": "mae",
+        "members": ["classical", "ridges", TREES, "network"],
+    },
+    "logarithms": {
+        "target_transform": "log",
+        "members": ["classical", "ridges", TREES, "network"],
+    },
     "logarithms of ridges": {
         "target_transform": "log",
         "members": ["classical", "ridges", "network"],
@@ -254,10 +287,15 @@ def test_each_series_of_a_panel_has_its_own_reasons():
     panel = pd.concat(parts, names=["site", "hour"])
     train = panel.groupby("site", group_keys=False).head(120)
     model = InformerRegressor(
-        "load", known_future=["price"], members=["classical", "ridges", "network"], **SIZES
+        "load",
+        known_future=["price"],
+        members=["classical", "ridges", "network"],
+        **SIZES,
     ).fit(train)
     new = make_frame(40, seed=9)
-    rows = pd.concat([panel.drop(train.index), pd.concat({"new": new}, names=["site", "hour"])])
+    rows = pd.concat(
+        [panel.drop(train.index), pd.concat({"new": new}, names=["site", "hour"])]
+    )
     reasons = explain(model, rows)
     forecast = model.predict(rows)
     np.testing.assert_allclose(sums(reasons), forecast, rtol=1e-6, atol=1e-9)
@@ -268,7 +306,9 @@ def test_each_series_of_a_panel_has_its_own_reasons():
 def test_known_values_ahead_count_for_their_column(df):
     """A price of the forecast steps is read from X."""
     model = fit(
-        df[:TRAIN], members=["classical", "ridges", TREES, "network"], known_future=["price"]
+        df[:TRAIN],
+        members=["classical", "ridges", TREES, "network"],
+        known_future=["price"],
     )
     later = df[TRAIN : TRAIN + 6].copy()
     usual = explain(model, later).query("source == 'price'")["contribution"]
@@ -281,13 +321,17 @@ def test_known_values_ahead_count_for_their_column(df):
 def test_nothing_from_the_origin_on_is_read_but_what_is_known_there(df):
     """An explanation that looks ahead would explain another forecast."""
     model = fit(
-        df[:TRAIN], members=["classical", "ridges", TREES, "network"], known_future=["price"]
+        df[:TRAIN],
+        members=["classical", "ridges", TREES, "network"],
+        known_future=["price"],
     )
     later = df[TRAIN : TRAIN + 6].copy()
     expected = explain(model, later)
     changed = later.assign(load=999.0, temp=-99.0, wind=np.nan)
     pd.testing.assert_frame_equal(explain(model, changed), expected)
-    later.loc[later.index[3] :, "price"] = 7.0  # a later price is none of an earlier hour's reasons
+    later.loc[later.index[3] :, "price"] = (
+        7.0  # a later price is none of an earlier hour's reasons
+    )
     half = explain(model, later)
     first = expected["ahead"] <= 3
     pd.testing.assert_frame_equal(half[first], expected[first])
@@ -307,17 +351,22 @@ def test_a_row_has_its_reasons_whatever_rows_are_asked_with_it(mixed, df):
 def test_usual_values_give_nothing(df):
     """A column that never moves explains nothing."""
     flat = df.assign(wind=5.0)
-    reasons = explain(fit(flat[:TRAIN], members=["classical", "ridges", TREES, "network"]))
+    reasons = explain(
+        fit(flat[:TRAIN], members=["classical", "ridges", TREES, "network"])
+    )
     assert (reasons.query("source == 'wind'")["contribution"] == 0).all()
 
 
 def test_a_pipeline_is_explained_in_its_last_steps_columns(df):
     """And in the units of what the last step was fitted to."""
     scaled = make_pipeline(
-        StandardScaler().set_output(transform="pandas"), InformerRegressor("load", **SIZES)
+        StandardScaler().set_output(transform="pandas"),
+        InformerRegressor("load", **SIZES),
     ).fit(df[:TRAIN], df["load"][:TRAIN])
     reasons = explain(scaled, df[TRAIN : TRAIN + 6])
-    np.testing.assert_allclose(sums(reasons), scaled.predict(df[TRAIN : TRAIN + 6]), rtol=1e-6)
+    np.testing.assert_allclose(
+        sums(reasons), scaled.predict(df[TRAIN : TRAIN + 6]), rtol=1e-6
+    )
 
 
 def test_parts_make_the_forecast_by_their_shares(mixed, df):
@@ -337,10 +386,14 @@ def test_usual_goes_by_the_clock_on_the_wall():
     """In summer people still come at eight."""
     hours = pd.date_range("2024-03-20", periods=500, freq="h", tz="Europe/Berlin")
     df = pd.DataFrame({"load": hours.hour.astype(float)}, index=hours)
-    model = InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(df)
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", "network"], **SIZES
+    ).fit(df)
     clock, history = model.timeline_.clock, model.timeline_
     steps = history.steps_of(np.arange(500))
-    np.testing.assert_array_equal(usual_values(history, 0, steps, clock), history.values)
+    np.testing.assert_array_equal(
+        usual_values(history, 0, steps, clock), history.values
+    )
 
 
 def test_what_cannot_be_explained_is_refused(df, mixed):
@@ -349,12 +402,18 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
     with pytest.raises(ValueError, match=re.escape(text)):
         explain(mixed, groups={"weather": ["rain"]})
     for groups in ({"a": ["temp"], "b": ["temp", "wind"]}, {"wind": ["temp"]}):
-        with pytest.raises(ValueError, match="hold a column twice, or have the name of a column"):
+        with pytest.raises(
+            ValueError, match="hold a column twice, or have the name of a column"
+        ):
             explain(mixed, groups=groups)
-    text = "n_permutations=1 must be a whole number from 2 to 1,000,000: orders of groups."
+    text = (
+        "n_permutations=1 must be a whole number from 2 to 1,000,000: orders of groups."
+    )
     with pytest.raises(ValueError, match=re.escape(text)):
         explain(mixed, n_permutations=1)
-    with pytest.raises(ValueError, match=r"random_state=1\.5 must be a whole number from 0 to"):
+    with pytest.raises(
+        ValueError, match=r"random_state=1\.5 must be a whole number from 0 to"
+    ):
         explain(mixed, random_state=1.5)
     with pytest.raises(
         TypeError,

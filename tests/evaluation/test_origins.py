@@ -65,7 +65,9 @@ def by_updates(model, later, origins, *, horizon, hidden, levels=None):
 def test_all_origins_at_once_equal_update_and_forecast_exactly(df, fitted, horizon):
     """Bit by bit, also where forecasts are fed back: it must be no other protocol."""
     later = df[TRAIN : TRAIN + 60]
-    expected = by_updates(fitted, later, range(0, 60, 7), horizon=horizon, hidden=["temp", "load"])
+    expected = by_updates(
+        fitted, later, range(0, 60, 7), horizon=horizon, hidden=["temp", "load"]
+    )
     table = backtest(fitted, later, horizon=horizon, step=7)
     np.testing.assert_array_equal(table["forecast"], expected[:, 0])
 
@@ -76,7 +78,12 @@ def test_quantiles_equal_update_and_forecast_exactly(df, fitted, horizon):
     """Ranges look at errors before each origin, and at no later ones."""
     later, levels = df[TRAIN : TRAIN + 60], [0.9, 0.1]
     expected = by_updates(
-        fitted, later, range(0, 60, 20), horizon=horizon, hidden=["temp", "load"], levels=levels
+        fitted,
+        later,
+        range(0, 60, 20),
+        horizon=horizon,
+        hidden=["temp", "load"],
+        levels=levels,
     )
     table = backtest(fitted, later, horizon=horizon, step=20, levels=levels)
     assert list(table.columns[-3:]) == ["forecast", "q0.9", "q0.1"]
@@ -136,13 +143,18 @@ def test_covariates_that_may_miss_are_missing_from_every_origin(late):
     rows = make_frame(90)
     parts = {"a": rows, "b": make_frame(90, seed=1)[48:]}
     df = pd.concat(parts, names=["street"])
-    time, hole = df.index.get_level_values(1), np.random.default_rng(0).random((len(df), 2)) < 0.2
+    time, hole = (
+        df.index.get_level_values(1),
+        np.random.default_rng(0).random((len(df), 2)) < 0.2,
+    )
     hole[time >= rows.index[60]] &= late
     df[["temp", "price"]] = df[["temp", "price"]].mask(hole)
     sizes = {"embeddings": ["missing"], "known_future": ["price"], "seq_len": 24}
     model = informer(members=["network"], **sizes).fit(df[time < rows.index[60]])
     later = df[time >= rows.index[60]]
-    table = backtest(model, later, step=5).set_index(["origin", "series", "time"])["forecast"]
+    table = backtest(model, later, step=5).set_index(["origin", "series", "time"])[
+        "forecast"
+    ]
     for origin in rows.index[[60, 65, 75]]:
         one, hours = copy.deepcopy(model), later.index.get_level_values(1)
         if origin > rows.index[60]:
@@ -160,7 +172,9 @@ def drawn_case(seed):
     targets = ["load", "more"][: rng.integers(1, 3)]
     columns, parts = [*targets, *["price", "temp"][: rng.integers(0, 3)]], {}
     for name in "abc"[: rng.choice([1, 3])]:
-        part = make_frame(n + later, seed=seed).assign(more=rng.normal(size=n + later).cumsum())
+        part = make_frame(n + later, seed=seed).assign(
+            more=rng.normal(size=n + later).cumsum()
+        )
         part[targets] += rng.normal(size=(len(part), len(targets)))
         missing = rng.random((len(part), len(targets))) < rng.choice([0, 0.2])
         part[targets] = part[targets].mask(missing)
@@ -172,20 +186,31 @@ def drawn_case(seed):
         else parts["a"][rows]
         for rows in (slice(n), slice(n, None))
     ]
-    sizes = {"seq_len": int(rng.choice([6, 12, 24])), "pred_len": int(rng.choice([1, 2, 6]))}
+    sizes = {
+        "seq_len": int(rng.choice([6, 12, 24])),
+        "pred_len": int(rng.choice([1, 2, 6])),
+    }
     known = ["price"] if "price" in columns else []
-    members = [["network"], ["ridges", "network"], ["ridges", LinearRegression(), "network"]][
-        rng.integers(3)
-    ]
-    model = informer(target=targets, known_future=known, members=members, **sizes).fit(frames[0])
+    members = [
+        ["network"],
+        ["ridges", "network"],
+        ["ridges", LinearRegression(), "network"],
+    ][rng.integers(3)]
+    model = informer(target=targets, known_future=known, members=members, **sizes).fit(
+        frames[0]
+    )
     options = {"horizon": int(rng.integers(1, 14)), "step": int(rng.integers(1, 6))}
     return model, frames[1], options
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("seed", range(int(os.environ.get("SKINFORMER_FUZZ_CASES", "8"))))
-def test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing(seed, monkeypatch):
+@pytest.mark.parametrize(
+    "seed", range(int(os.environ.get("SKINFORMER_FUZZ_CASES", "8")))
+)
+def test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing(
+    seed, monkeypatch
+):
     """What was filled in is no truth: by it quantiles knew how far later forecasts would be off."""
     model, later, options = drawn_case(seed)
     module = sys.modules["skinformer.evaluation.backtest"]
@@ -206,13 +231,17 @@ def test_no_quantile_knows_that_the_bounds_will_end(df):
     changed = rows.copy()
     changed.iloc[-3:] = -1.0  # the third of them is believed
     first, second = (
-        backtest(model, part[TRAIN:], horizon=6, step=20, levels=[0.1, 0.9]).drop(columns="actual")
+        backtest(model, part[TRAIN:], horizon=6, step=20, levels=[0.1, 0.9]).drop(
+            columns="actual"
+        )
         for part in (rows, changed)
     )
     pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
-def test_a_truth_that_is_missing_before_an_origin_is_forecast_from_farther_back(df, fitted):
+def test_a_truth_that_is_missing_before_an_origin_is_forecast_from_farther_back(
+    df, fitted
+):
     """The steps after it belong to the forecast that fills it."""
     later = df[TRAIN : TRAIN + 30].copy()
     later.loc[later.index[11], "load"] = np.nan
@@ -237,7 +266,10 @@ def test_the_model_stays_as_it_was(df, fitted):
 def test_many_origins_are_forecast_together(df, fitted, count_calls):
     """A copy from the first row for each of two thousand took minutes."""
     few, many = df[TRAIN : TRAIN + 10], df[TRAIN : TRAIN + 60]
-    calls = [count_calls(lambda rows=rows: backtest(fitted, rows, step=1)) for rows in (few, many)]
+    calls = [
+        count_calls(lambda rows=rows: backtest(fitted, rows, step=1))
+        for rows in (few, many)
+    ]
     assert calls[1] < 2 * calls[0]
     assert backtest(fitted, many, step=1)["origin"].nunique() == 60
 
@@ -294,7 +326,9 @@ def test_functions_forecast(df):
         assert future["load"].isna().all()
         return history["load"].to_numpy()[-24:][: len(future)]
 
-    table = backtest(last_day, df[100:], df["load"][100:], horizon=6, step=50, start=df.index[150])
+    table = backtest(
+        last_day, df[100:], df["load"][100:], horizon=6, step=50, start=df.index[150]
+    )
     naive = SeasonalNaive(24, target="load").fit(df[:100])
     options = {"horizon": 6, "step": 50, "start": df.index[150]}
     expected = backtest(naive, df[100:], df["load"][100:], **options)
@@ -306,7 +340,10 @@ def test_processes_share_the_work(df):
     """The same table whichever process makes it."""
     naive = SeasonalNaive(24, target="load")
     options = {"horizon": 6, "step": 20, "start": df.index[200], "refit": True}
-    tables = [backtest(naive, df, df["load"], n_jobs=n_jobs, **options) for n_jobs in (None, 2)]
+    tables = [
+        backtest(naive, df, df["load"], n_jobs=n_jobs, **options)
+        for n_jobs in (None, 2)
+    ]
     pd.testing.assert_frame_equal(*tables)
 
 
@@ -321,7 +358,12 @@ def test_processes_share_the_work(df):
         ),
         (
             lambda df: backtest(
-                SeasonalNaive(), df, df["load"], horizon=3, refit=True, start=df.index[0]
+                SeasonalNaive(),
+                df,
+                df["load"],
+                horizon=3,
+                refit=True,
+                start=df.index[0],
             ),
             ValueError,
             "start is the first label of X, so there are no rows to fit to. Pass X with the "
@@ -340,7 +382,11 @@ def test_processes_share_the_work(df):
         ),
         (
             lambda df: backtest(
-                SeasonalNaive(target="load").fit(df), df, df["load"], horizon=3, coverage=0.8
+                SeasonalNaive(target="load").fit(df),
+                df,
+                df["load"],
+                horizon=3,
+                coverage=0.8,
             ),
             TypeError,
             "SeasonalNaive has no predict_quantiles: it forecasts points alone. Pass an "

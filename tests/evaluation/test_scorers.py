@@ -90,7 +90,9 @@ def test_scorers_of_ranges_equal_their_scores(ranged):
         "neg_winkler": -winkler_score(y, interval, coverage=0.8),
     }
     for name, expected in scores.items():
-        assert ForecastScorer(name, coverage=0.8)(pipeline, X, y) == pytest.approx(expected)
+        assert ForecastScorer(name, coverage=0.8)(pipeline, X, y) == pytest.approx(
+            expected
+        )
     quantiles = pipeline[-1].predict_quantiles(2 * X, [0.3, 0.6])
     scorer = ForecastScorer("neg_pinball", levels=[0.3, 0.6])
     expected = -pinball_loss(y, quantiles, levels=[0.3, 0.6])
@@ -113,7 +115,9 @@ def test_points_are_scored_of_any_regressor(frame):
     model = LinearRegression().fit(frame[["temp"]][:120], frame["load"][:120])
     point = model.predict(later[["temp"]])
     known = y.notna().to_numpy()
-    assert ForecastScorer("neg_smape")(model, later[["temp"]], y) == -smape(y[known], point[known])
+    assert ForecastScorer("neg_smape")(model, later[["temp"]], y) == -smape(
+        y[known], point[known]
+    )
     scorer = ForecastScorer("neg_mase", season=24, y_train=frame["load"])
     expected = mase(y, point, y_train=frame["load"][:120], season=24)
     assert scorer(model, later[["temp"]], y) == -expected
@@ -146,7 +150,9 @@ def test_an_informer_brings_its_own_scale_and_truth(frame):
     scaler = StandardScaler().set_output(transform="pandas")
     model = make_pipeline(scaler, informer()).fit(frame[:120], frame["load"][:120])
     later = frame[120:]
-    expected = -mase(later["load"], model.predict(later), y_train=frame["load"][:120], season=24)
+    expected = -mase(
+        later["load"], model.predict(later), y_train=frame["load"][:120], season=24
+    )
     scorer = ForecastScorer("neg_mase", season=24)
     assert scorer(model, later, later["load"]) == pytest.approx(expected, rel=1e-5)
 
@@ -194,7 +200,9 @@ def test_panels_are_scaled_series_by_series():
     train = rows.groupby(level=0).head(50)
     later = rows.drop(train.index)
     model = informer().fit(train)
-    expected = -mase(later["load"], model.predict(later), y_train=train["load"], season=24)
+    expected = -mase(
+        later["load"], model.predict(later), y_train=train["load"], season=24
+    )
     scorer = ForecastScorer("neg_mase", season=24)
     assert scorer(model, later) == pytest.approx(expected, rel=1e-5)
 
@@ -206,17 +214,25 @@ def test_the_scale_is_that_of_all_that_fit_and_update_saw(transform):
     rows = panel() + 0.1
     rows.iloc[[3, 42], 0] = np.nan
     train, seen = rows.groupby(level=0).head(40), rows.groupby(level=0).head(50)
-    model = informer(target_transform=transform).fit(train).update(seen.drop(train.index))
+    model = (
+        informer(target_transform=transform).fit(train).update(seen.drop(train.index))
+    )
     later = rows.drop(seen.index)
-    expected = -mase(later["load"], model.predict(later), y_train=seen["load"], season=24)
-    assert ForecastScorer("neg_mase", season=24)(model, later) == pytest.approx(expected, rel=1e-4)
+    expected = -mase(
+        later["load"], model.predict(later), y_train=seen["load"], season=24
+    )
+    assert ForecastScorer("neg_mase", season=24)(model, later) == pytest.approx(
+        expected, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         (
-            lambda: ForecastScorer("coverage")(LinearRegression(), np.ones((1, 1)), np.ones(1)),
+            lambda: ForecastScorer("coverage")(
+                LinearRegression(), np.ones((1, 1)), np.ones(1)
+            ),
             TypeError,
             "LinearRegression has no predict_interval: it forecasts points alone. Pass an "
             "InformerRegressor, a Pipeline that ends in one, or a search over either.",

@@ -34,7 +34,9 @@ def drawn(n=40, n_targets=None, behind=()):
 def test_pinball_loss_equals_scikit_learns():
     """The number that everybody else prints, level by level."""
     truth, quantiles = drawn(behind=(3,))
-    each = [mean_pinball_loss(truth, quantiles[:, i], alpha=a) for i, a in enumerate(LEVELS)]
+    each = [
+        mean_pinball_loss(truth, quantiles[:, i], alpha=a) for i, a in enumerate(LEVELS)
+    ]
     assert pinball_loss(truth, quantiles, levels=LEVELS) == pytest.approx(np.mean(each))
 
 
@@ -56,7 +58,9 @@ def test_crps_of_many_quantiles_and_of_many_samples_is_that_of_the_normal_law():
     assert crps_of_quantiles([1.0], quantiles[None], levels=levels) == pytest.approx(
         expected, abs=5e-3
     )
-    assert crps_of_samples([1.0], normal[None, ::50]) == pytest.approx(expected, abs=5e-3)
+    assert crps_of_samples([1.0], normal[None, ::50]) == pytest.approx(
+        expected, abs=5e-3
+    )
 
 
 def test_crps_of_quantiles_takes_levels_in_any_order():
@@ -71,7 +75,9 @@ def test_crps_of_samples_equals_a_loop_over_pairs():
     truth, draws = drawn(n=5, behind=(4,))
     loop = []
     for y, row in zip(truth, draws, strict=True):
-        pairs = [abs(a - b) for i, a in enumerate(row) for j, b in enumerate(row) if i != j]
+        pairs = [
+            abs(a - b) for i, a in enumerate(row) for j, b in enumerate(row) if i != j
+        ]
         loop.append(np.abs(row - y).mean() - np.mean(pairs) / 2)
     assert crps_of_samples(truth, draws) == pytest.approx(np.mean(loop))
 
@@ -115,7 +121,9 @@ def test_a_truth_on_a_bound_is_covered():
         (smape, (), {}),
     ],
 )
-def test_scores_leave_out_missing_truths_weigh_rows_and_average_targets(score, behind, options):
+def test_scores_leave_out_missing_truths_weigh_rows_and_average_targets(
+    score, behind, options
+):
     """The same rules for every score: what nobody measured is neither right nor wrong."""
     truth, forecast = drawn(n_targets=2, behind=behind)
     if behind == (2,):
@@ -149,7 +157,9 @@ def test_a_series_that_never_changed_or_was_not_trained_on_is_left_out():
     """It has no unit; a zero would make the score infinite."""
     index = pd.MultiIndex.from_product([["a", "b"], range(3)])
     train = pd.Series([1.0, 2.0, 3.0, 5.0, 5.0, 5.0], index)
-    truth = pd.Series([0.0, 0.0, 0.0], pd.MultiIndex.from_product([["a", "b", "c"], [9]]))
+    truth = pd.Series(
+        [0.0, 0.0, 0.0], pd.MultiIndex.from_product([["a", "b", "c"], [9]])
+    )
     assert mase(truth, [2.0, 70.0, 80.0], y_train=train) == 2.0
     message = "no series of y_true changes in y_train"
     with pytest.raises(ValueError, match=message):
@@ -159,7 +169,9 @@ def test_a_series_that_never_changed_or_was_not_trained_on_is_left_out():
 def test_mase_of_several_targets_is_their_mean():
     """Each in its own unit."""
     train = np.column_stack([np.arange(5.0), 10 * np.arange(5.0)])
-    assert mase([[1.0, 1.0]], [[2.0, 31.0]], y_train=train) == pytest.approx((1 + 3) / 2)
+    assert mase([[1.0, 1.0]], [[2.0, 31.0]], y_train=train) == pytest.approx(
+        (1 + 3) / 2
+    )
 
 
 def test_a_season_is_compared_with_the_one_before():
@@ -172,7 +184,9 @@ def test_a_season_is_compared_with_the_one_before():
 
 def test_smape_is_that_of_the_competitions():
     """From 0 to 200; zero forecast as zero is right."""
-    assert smape([0.0, 100.0, 1.0], [0.0, 50.0, -1.0]) == pytest.approx((0 + 200 / 3 + 200) / 3)
+    assert smape([0.0, 100.0, 1.0], [0.0, 50.0, -1.0]) == pytest.approx(
+        (0 + 200 / 3 + 200) / 3
+    )
 
 
 def test_one_column_fits_a_truth_without_and_forecasts_of_it():

@@ -37,7 +37,9 @@ def rows():
     hours = pd.date_range("2024-01-01", periods=200, freq="h")
     rng = np.random.default_rng(0)
     load = 50 + 10 * np.sin(hours.hour * 2 * np.pi / 24) + rng.normal(size=200)
-    return pd.DataFrame({"id": range(200), "when": hours, "place": "here", "load": load.round(2)})
+    return pd.DataFrame(
+        {"id": range(200), "when": hours, "place": "here", "load": load.round(2)}
+    )
 
 
 @pytest.fixture
@@ -76,7 +78,9 @@ def timeline(modules, write):
 
 def lines(rows, form, header=""):
     """Write each row of when and load by a function."""
-    body = [form(when, load) for when, load in zip(rows["when"], rows["load"], strict=True)]
+    body = [
+        form(when, load) for when, load in zip(rows["when"], rows["load"], strict=True)
+    ]
     return "\n".join([*([header] if header else []), *body, ""])
 
 
@@ -91,15 +95,35 @@ def comma(number):
 def test_good_file_gives_a_table_and_a_picture(write, rows, tmp_path):
     """As a user runs it: another folder, another process, all defaults but the sizes."""
     write(rows)
-    command = [sys.executable, "-W", "error", str(SCRIPT), "data.csv", *QUICK, "--output", "out"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        str(SCRIPT),
+        "data.csv",
+        *QUICK,
+        "--output",
+        "out",
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    for name in ("InformerRegressor", "last value", "ridge on lags", "place", "epoch 1/1", "MAE"):
+    for name in (
+        "InformerRegressor",
+        "last value",
+        "ridge on lags",
+        "place",
+        "epoch 1/1",
+        "MAE",
+    ):
         assert name in done.stdout
     picture = tmp_path / "out" / "data.png"
     assert f"Forecast against actual: {picture}\n" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
-    ahead = pd.read_csv(tmp_path / "out" / "data_forecast.csv", index_col="when", parse_dates=True)
+    ahead = pd.read_csv(
+        tmp_path / "out" / "data_forecast.csv", index_col="when", parse_dates=True
+    )
     following = pd.date_range(rows["when"].iloc[-1], periods=7, freq="h")[1:]
     assert list(ahead.index) == list(following)
     assert ahead["load"].between(30, 70).all()
@@ -108,8 +132,15 @@ def test_good_file_gives_a_table_and_a_picture(write, rows, tmp_path):
 @pytest.mark.slow
 def test_the_forecast_is_written_as_the_file_is(example, write, rows, tmp_path):
     """What reads the file, a spreadsheet in German say, must read the forecast."""
-    text = lines(rows, lambda when, load: f"{when:%d.%m.%Y %H:%M};{comma(load)}", "when;load")
-    assert example.main([str(write(text)), "--dayfirst", *QUICK, "--output", str(tmp_path)]) == 0
+    text = lines(
+        rows, lambda when, load: f"{when:%d.%m.%Y %H:%M};{comma(load)}", "when;load"
+    )
+    assert (
+        example.main(
+            [str(write(text)), "--dayfirst", *QUICK, "--output", str(tmp_path)]
+        )
+        == 0
+    )
     ahead = (tmp_path / "data_forecast.csv").read_text(encoding="utf-8").splitlines()
     assert ahead[0] == "when;load"
     assert re.fullmatch(r"09\.01\.2024 08:00;\d\d,\d+", ahead[1])
@@ -125,12 +156,22 @@ def test_columns_known_ahead_forecast_the_rows_whose_target_is_empty(
     hours = pd.date_range("2024-01-01", periods=206, freq="h")
     load = [*(rows["load"] + 20 * promo[:200]).round(2), *[np.nan] * 6]
     path = write(pd.DataFrame({"when": hours, "load": load, "promo": promo}))
-    options = [*QUICK, "--known", "promo", "--coverage", "0.8", "--output", str(tmp_path)]
+    options = [
+        *QUICK,
+        "--known",
+        "promo",
+        "--coverage",
+        "0.8",
+        "--output",
+        str(tmp_path),
+    ]
     assert example.main([str(path), *options]) == 0
     printed = capsys.readouterr().out
     assert "of these rows lie within their 80% interval.\n" in printed
     assert "columns with values in rows to come" not in printed
-    ahead = pd.read_csv(tmp_path / "data_forecast.csv", index_col="when", parse_dates=True)
+    ahead = pd.read_csv(
+        tmp_path / "data_forecast.csv", index_col="when", parse_dates=True
+    )
     assert list(ahead.index) == list(hours[200:])
     assert list(ahead) == ["load", "load_0.1", "load_0.9"]
     assert ahead["load"].between(ahead["load_0.1"], ahead["load_0.9"]).all()
@@ -183,12 +224,17 @@ def test_a_missing_value_known_ahead_is_named_by_its_line(
 def test_values_beyond_the_shortest_series_are_not_needed(example):
     """All series are forecast equally far."""
     index = pd.MultiIndex.from_tuples([("a", 0), ("a", 1), ("b", 0)])
-    assert list(example.rows_ahead(pd.DataFrame(index=index)).index) == [("a", 0), ("b", 0)]
+    assert list(example.rows_ahead(pd.DataFrame(index=index)).index) == [
+        ("a", 0),
+        ("b", 0),
+    ]
     assert len(example.rows_ahead(pd.DataFrame(index=index[:0]))) == 0
 
 
 @pytest.mark.slow
-def test_short_panels_are_forecast_and_their_series_may_end_apart(example, write, tmp_path, capsys):
+def test_short_panels_are_forecast_and_their_series_may_end_apart(
+    example, write, tmp_path, capsys
+):
     """Sixty rows a series are what many shops have; only what fit refuses is refused."""
     days = pd.date_range("2017-09-01", periods=60, freq="D")
     parts = [
@@ -197,7 +243,9 @@ def test_short_panels_are_forecast_and_their_series_may_end_apart(example, write
     ]
     parts = [part.assign(promo=np.arange(60) % 2) for part in parts]
     parts += [
-        pd.DataFrame({"shop": name, "day": pd.date_range("2017-10-31", periods=n), "promo": 1})
+        pd.DataFrame(
+            {"shop": name, "day": pd.date_range("2017-10-31", periods=n), "promo": 1}
+        )
         for name, n in (("north", 5), ("south", 3))
     ]
     text = pd.concat(parts).to_csv(index=False, sep=";", date_format="%d.%m.%Y")
@@ -217,7 +265,9 @@ def test_short_panels_are_forecast_and_their_series_may_end_apart(example, write
 
 def test_nothing_known_ahead_leaves_the_errors(example, modules):
     """Whoever only measures has no rows to come."""
-    test = pd.DataFrame({"promo": [0.0], "load": [1.0]}, pd.DatetimeIndex(["2024-01-01"]))
+    test = pd.DataFrame(
+        {"promo": [0.0], "load": [1.0]}, pd.DatetimeIndex(["2024-01-01"])
+    )
     options = example.parse_options(["data.csv", "--known", "promo"])
     assert example.forecast(None, test, test[:0], options) is None
 
@@ -248,7 +298,9 @@ def test_dates_are_written_in_the_form_they_came_in(modules, first, second):
 
 def test_dates_of_a_form_of_their_own_are_written_as_iso(modules, read, write):
     """Quarters, say, and times with an offset."""
-    options = modules[0].parse_options([str(write("q;load\n2024Q1;1\n2024Q2;2\n2024Q3;3\n"))])
+    options = modules[0].parse_options(
+        [str(write("q;load\n2024Q1;1\n2024Q2;2\n2024Q3;3\n"))]
+    )
     timeline = modules[1].read_timeline(options)
     assert timeline.forms == {"q": None}
     assert list(timeline.written(timeline.frame)["q"].astype(str)[:2]) == [
@@ -271,17 +323,26 @@ def test_a_time_of_day_in_its_own_column_is_written_there(modules, write, rows):
 
 
 @pytest.mark.slow
-def test_hours_of_opening_are_forecast_by_the_next_ones(example, write, tmp_path, capsys):
+def test_hours_of_opening_are_forecast_by_the_next_ones(
+    example, write, tmp_path, capsys
+):
     """Nobody is served at night: after Friday evening comes Monday morning, in the file's zone."""
     hours = pd.date_range("2024-03-04", periods=24 * 40, freq="h", tz="Europe/Berlin")
     hours = hours[(hours.hour >= 8) & (hours.hour <= 18) & (hours.day_of_week < 5)]
     hours = hours[hours < "2024-03-23"]
     load = (50 + 10 * np.sin((hours.hour - 8) * np.pi / 10)).round(2)
-    text = "".join(f"{hour.isoformat()};{n}\n" for hour, n in zip(hours, load, strict=True))
-    assert example.main([str(write("t;load\n" + text)), *QUICK, "--output", str(tmp_path)]) == 0
+    text = "".join(
+        f"{hour.isoformat()};{n}\n" for hour, n in zip(hours, load, strict=True)
+    )
+    assert (
+        example.main([str(write("t;load\n" + text)), *QUICK, "--output", str(tmp_path)])
+        == 0
+    )
     assert "weekly seasonal naive" in capsys.readouterr().out
     ahead = pd.read_csv(tmp_path / "data_forecast.csv", sep=";", index_col="t")
-    assert list(ahead.index) == [f"2024-03-25T{hour:02}:00:00+01:00" for hour in range(8, 14)]
+    assert list(ahead.index) == [
+        f"2024-03-25T{hour:02}:00:00+01:00" for hour in range(8, 14)
+    ]
     np.testing.assert_allclose(ahead["load"], load[:6], atol=1)
 
 
@@ -290,13 +351,17 @@ def test_bad_file_gives_one_line_and_no_traceback(write, tmp_path):
     """As a user meets it; a traceback tells a stranger nothing."""
     write("when;load\n2024-01-01;5\nyesterday 2;6\n2024-01-03;7\n")
     command = [sys.executable, str(SCRIPT), "data.csv"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     message = "line 3: 'yesterday 2' in column 'when' is no date; write dates as 2024-12-31 23:00."
     assert (done.returncode, done.stderr) == (2, f"forecast_csv: data.csv: {message}\n")
 
 
 @pytest.mark.slow
-def test_missing_values_of_all_columns_are_taken(example, write, rows, tmp_path, capsys):
+def test_missing_values_of_all_columns_are_taken(
+    example, write, rows, tmp_path, capsys
+):
     """Gaps in measurements are the rule in files from outside."""
     runs = rows.astype({"id": float})
     runs.loc[[0, 50, 190], "load"] = np.nan
@@ -305,7 +370,10 @@ def test_missing_values_of_all_columns_are_taken(example, write, rows, tmp_path,
     assert example.main([str(path), *QUICK, "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "nan" not in printed.out.lower()
-    assert "empty rows put where steps had none: 1, first 2024-01-04 05:00:00\n" in printed.out
+    assert (
+        "empty rows put where steps had none: 1, first 2024-01-04 05:00:00\n"
+        in printed.out
+    )
     assert printed.err == ""
 
 
@@ -318,7 +386,9 @@ def test_a_week_of_rows_adds_the_seasonal_rival(example, write, rows, tmp_path, 
 
 
 @pytest.mark.slow
-def test_several_series_are_forecast_side_by_side(example, write, rows, tmp_path, capsys):
+def test_several_series_are_forecast_side_by_side(
+    example, write, rows, tmp_path, capsys
+):
     """A long table is what most databases export; too short a series must not stop the others."""
     parts = [rows.assign(place="here"), rows[:150].assign(place="there"), rows[:9]]
     parts[2] = parts[2].assign(place="short")
@@ -337,7 +407,10 @@ def test_several_series_are_forecast_side_by_side(example, write, rows, tmp_path
 def test_the_rows_of_a_week(example):
     """A week of working days has five rows, not seven; months have no week."""
     step = pd.tseries.frequencies.to_offset
-    found = {name: example.rows_of_a_week(step(name), 3) for name in ("h", "D", "B", "MS", "5h")}
+    found = {
+        name: example.rows_of_a_week(step(name), 3)
+        for name in ("h", "D", "B", "MS", "5h")
+    }
     assert found == {"h": 168, "D": 7, "B": 5, "MS": None, "5h": None}
 
 
@@ -348,21 +421,32 @@ def test_pictures_go_to_a_folder_that_git_ignores(example):
     """A run must leave the checkout as it was."""
     output = example.parse_options(["data.csv"]).output
     assert output == SCRIPT.parent / "output"
-    ignored = (SCRIPT.parent.parent / ".gitignore").read_text(encoding="utf-8").splitlines()
+    ignored = (
+        (SCRIPT.parent.parent / ".gitignore").read_text(encoding="utf-8").splitlines()
+    )
     assert "examples/output/" in ignored
 
 
 @pytest.mark.parametrize(
     ("output", "expected"),
-    [("", "a.png"), ("new/folder", "new/folder/a.png"), ("b.svg", "b.svg"), ("v1.2", "v1.2/a.png")],
+    [
+        ("", "a.png"),
+        ("new/folder", "new/folder/a.png"),
+        ("b.svg", "b.svg"),
+        ("v1.2", "v1.2/a.png"),
+    ],
 )
 def test_output_names_a_folder_or_a_picture(example, tmp_path, output, expected):
     """Else matplotlib writes a folder's name with .png behind it."""
     assert example.picture_path(tmp_path / output, "a.png") == tmp_path / expected
-    assert not (tmp_path / expected).exists()  # a run that fails leaves no empty picture
+    assert not (
+        tmp_path / expected
+    ).exists()  # a run that fails leaves no empty picture
 
 
-def test_a_picture_that_cannot_be_written_is_told_before_training(example, write, rows, capsys):
+def test_a_picture_that_cannot_be_written_is_told_before_training(
+    example, write, rows, capsys
+):
     """Minutes of training would be lost."""
     path = write(rows)
     assert example.main([str(path), "--output", str(path / "x")]) == 2
@@ -381,7 +465,10 @@ def test_a_picture_that_cannot_be_written_is_told_before_training(example, write
         ("t;load;", lambda when, load: f"{when:%d/%m/%y %H:%M};{comma(load)};"),
         ("t\tload", lambda when, load: f"{when:%Y-%m-%dT%H:%M:%S}\t{comma(load)}"),
         ("t|load", lambda when, load: f"{when:%Y/%m/%d %H:%M}|{load:.2f}\n"),
-        ('"t","load"', lambda when, load: f'"{when:%m/%d/%Y %I:%M %p}","{comma(load)}"'),
+        (
+            '"t","load"',
+            lambda when, load: f'"{when:%m/%d/%Y %I:%M %p}","{comma(load)}"',
+        ),
         ("place,t,load", lambda when, load: f"here,{when:%d-%b-%Y %H:%M},{load}"),
         ("t,load", lambda when, load: f'"{when:%B %d, %Y %H:%M}",{load}'),
         ("All in kW\n\nt;unit;load\n;;kW", lambda when, load: f"{when};x;{load}"),
@@ -489,7 +576,11 @@ def test_working_days_leave_no_weekends_to_fill(read, rows):
 @pytest.mark.slow
 def test_dates_with_offsets_are_read(read):
     """A file of local time over a daylight-saving change holds two offsets."""
-    changes = ["2024-04-07T02:00+13:00", "2024-04-07T02:00+12:00", "2024-04-07T03:00+12:00"]
+    changes = [
+        "2024-04-07T02:00+13:00",
+        "2024-04-07T02:00+12:00",
+        "2024-04-07T03:00+12:00",
+    ]
     frame = read("t,load\n" + "".join(f"{change},1\n" for change in changes))
     assert list(frame.index) == list(
         pd.date_range("2024-04-06 13:00", periods=3, freq="h", tz="UTC")
@@ -523,7 +614,9 @@ def test_dates_with_offsets_are_read(read):
         (["2024-10-27 02:00Z", "2024-10-27 03:00Z"], "", "2024-10-27 04:00Z"),
     ],
 )
-def test_answers_have_the_offset_of_the_latest_time(timeline, capsys, cells, note, following):
+def test_answers_have_the_offset_of_the_latest_time(
+    timeline, capsys, cells, note, following
+):
     """Answers in UTC, unsaid, would be taken for local time, an hour or two off."""
     read = timeline("t;load\n" + "".join(f"{cell};1\n" for cell in cells))
     assert read.step == pd.Timedelta(hours=1)
@@ -551,7 +644,9 @@ def test_answers_have_the_offset_of_the_latest_time(timeline, capsys, cells, not
 def test_dates_of_spreadsheets_and_databases(timeline, cells, first, freq):
     """They are read without an option, and the answer is written as they are."""
     read = timeline("when;load\n" + "".join(f"{cell};1990\n" for cell in cells))
-    assert list(read.frame.index) == list(pd.date_range(first, periods=len(cells), freq=freq))
+    assert list(read.frame.index) == list(
+        pd.date_range(first, periods=len(cells), freq=freq)
+    )
     written = read.written(read.frame)["when"].astype(str)
     assert list(written) == [cell.removesuffix(".0") for cell in cells]
 
@@ -560,12 +655,13 @@ def test_numbers_that_count_no_time_are_no_dates(read, modules):
     """A load of 1990 kW is no year, and a date is better than a count."""
     text = "load;when\n1990;2024-01-01\n1991;2024-01-02\n1992;2024-01-03\n"
     assert read(text, "--target", "load").index[0] == pd.Timestamp("2024-01-01")
-    with pytest.raises(modules[2].InputError, match=r"^no dates in the columns: 'a' has '1990'"):
+    with pytest.raises(
+        modules[2].InputError, match=r"^no dates in the columns: 'a' has '1990'"
+    ):
         read("a;load\n1990;1\n2011;2\n2003;3\n")
-    assert list(read("year;load\n1990;1\n1992;2\n1993;3\n", "--freq=YS").index.year[[0, 3]]) == [
-        1990,
-        1993,
-    ]
+    assert list(
+        read("year;load\n1990;1\n1992;2\n1993;3\n", "--freq=YS").index.year[[0, 3]]
+    ) == [1990, 1993]
 
 
 def test_years_of_a_panel_and_months_beside_years(read, modules):
@@ -573,7 +669,9 @@ def test_years_of_a_panel_and_months_beside_years(read, modules):
     text = "".join(f"{name};{year};1\n" for year in range(1990, 1996) for name in "ab")
     frame = read(f"country;year;gdp\n{text}", "--series", "country")
     assert list(frame.loc["b"].index.year) == list(range(1990, 1996))
-    text = "year;month;n\n" + "".join(f"{1990 + i // 12};{i % 12 + 1};{i}\n" for i in range(30))
+    text = "year;month;n\n" + "".join(
+        f"{1990 + i // 12};{i % 12 + 1};{i}\n" for i in range(30)
+    )
     with pytest.raises(modules[2].InputError, match="add --time 'year' --time 'month'"):
         read(text)
     frame = read(text, "--time", "year", "--time", "month")
@@ -582,17 +680,25 @@ def test_years_of_a_panel_and_months_beside_years(read, modules):
 
 def test_days_without_a_year_are_no_months(read, modules):
     """Jan-16, the day, was the month of a year in silence."""
-    days = "".join(f"{day:%b-%d};1\n" for day in pd.date_range("2024-01-01", periods=40))
-    with pytest.raises(modules[2].InputError, match=r"^'Jan-01' \(line 2\) is a day without its"):
+    days = "".join(
+        f"{day:%b-%d};1\n" for day in pd.date_range("2024-01-01", periods=40)
+    )
+    with pytest.raises(
+        modules[2].InputError, match=r"^'Jan-01' \(line 2\) is a day without its"
+    ):
         read("t;load\n" + days)
 
 
 @pytest.mark.parametrize("first", ["08:00", "08:30"])
 @pytest.mark.parametrize(("last_day", "n_hours"), [(4, 11), (5, 15), (6, 11)])
-def test_opening_hours_are_followed_by_opening_hours(modules, timeline, first, last_day, n_hours):
+def test_opening_hours_are_followed_by_opening_hours(
+    modules, timeline, first, last_day, n_hours
+):
     """Nights and Sundays that are no rows must be no rows of the forecast."""
     hours = pd.date_range(f"2024-01-01 {first}", periods=24 * 28, freq="h")
-    is_open = (hours.hour < 8 + n_hours) & (hours.hour >= 8) & (hours.day_of_week <= last_day)
+    is_open = (
+        (hours.hour < 8 + n_hours) & (hours.hour >= 8) & (hours.day_of_week <= last_day)
+    )
     hours = hours[is_open]
     text = "t;load\n" + "".join(f"{hour};1\n" for hour in hours.delete(5))
     read = timeline(text)
@@ -610,14 +716,20 @@ def test_closed_days_and_closed_half_hours(read, modules):
     assert list(frame.index) == list(days)
     halves = pd.date_range("2024-01-01", periods=48 * 14, freq="30min")
     halves = halves[(halves.hour >= 8) & (halves.hour < 18)]
-    with pytest.raises(modules[2].InputError, match="if these are closed hours, make one row of e"):
+    with pytest.raises(
+        modules[2].InputError, match="if these are closed hours, make one row of e"
+    ):
         read("t;load\n" + "".join(f"{half};1\n" for half in halves))
 
 
 @pytest.mark.slow
 def test_the_time_of_day_may_have_its_own_column(read, rows):
     """Loggers write it so."""
-    text = lines(rows, lambda when, load: f"{when:%Y-%m-%d};{when:%H:%M};{load}", "day;clock;load")
+    text = lines(
+        rows,
+        lambda when, load: f"{when:%Y-%m-%d};{when:%H:%M};{load}",
+        "day;clock;load",
+    )
     frame = read(text, "--time", "day", "--time", "clock")
     assert list(frame.index) == list(rows["when"])
 
@@ -632,7 +744,9 @@ def test_lines_that_repeat_another_are_left_out_and_told(read, capsys):
 @pytest.mark.parametrize(("keep", "value"), [("mean", 3), ("first", 2), ("last", 4)])
 def test_duplicates_are_kept_as_told(read, keep, value):
     """What several rows of one time mean only the user knows."""
-    frame = read("t;load\n2024-01-01;1\n2024-01-02;2\n2024-01-02;4\n", "--duplicates", keep)
+    frame = read(
+        "t;load\n2024-01-01;1\n2024-01-02;2\n2024-01-02;4\n", "--duplicates", keep
+    )
     assert list(frame["load"]) == [1, value]
 
 
@@ -655,8 +769,18 @@ def test_other_columns_are_left_out_with_a_reason(read, capsys):
     [
         ("t;load\n01/02/2024;1\n02/02/2024;2\n", "--dayfirst", "2024-02-01", 1),
         ("t;load\n02/01/2024;1\n02/02/2024;2\n", "--no-dayfirst", "2024-02-01", 1),
-        ("t;load\n2024-02-01;1.234\n2024-02-02;2.345\n", "--decimal=,", "2024-02-01", 1234),
-        ('t,load\n2024-02-01,"1,234"\n2024-02-02,1\n', "--decimal=.", "2024-02-01", 1234),
+        (
+            "t;load\n2024-02-01;1.234\n2024-02-02;2.345\n",
+            "--decimal=,",
+            "2024-02-01",
+            1234,
+        ),
+        (
+            't,load\n2024-02-01,"1,234"\n2024-02-02,1\n',
+            "--decimal=.",
+            "2024-02-01",
+            1234,
+        ),
         ("t load\n2024-02-01 1\n2024-02-02 2\n", "--sep=space", "2024-02-01", 1),
         ("t\tload\n2024-02-01\t1\n2024-02-02\t2\n", r"--sep=\t", "2024-02-01", 1),
     ],
@@ -664,7 +788,9 @@ def test_other_columns_are_left_out_with_a_reason(read, capsys):
 def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load):
     """A guess would be wrong half of the time, and nobody would see it."""
     if "sep" not in option:
-        with pytest.raises(modules[2].InputError, match=option[:9].strip("=,.").replace("-no", "")):
+        with pytest.raises(
+            modules[2].InputError, match=option[:9].strip("=,.").replace("-no", "")
+        ):
             read(text)
     frame = read(text, option)
     assert frame.index[0] == pd.Timestamp(index)
@@ -677,7 +803,11 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
     [
         (lambda rows: "", (), "the file is empty."),
         (lambda rows: "\n,,\n", (), "the file holds separators only."),
-        (lambda rows: b"PK\x03\0", (), "this is no text; save a spreadsheet as CSV first."),
+        (
+            lambda rows: b"PK\x03\0",
+            (),
+            "this is no text; save a spreadsheet as CSV first.",
+        ),
         (lambda rows: b"\x1f\x8b1", (), "the file cannot be read: "),
         (lambda rows: "when,load\n", (), "the file has a header but no rows."),
         (
@@ -691,7 +821,11 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             "line 3 has 3 values, line 1 has 2, parted at ','; give another separator by --sep, "
             "or mend the line.",
         ),
-        (lambda rows: "a,a\n1,2\n", (), "line 1 calls two columns 'a'; rename one of them."),
+        (
+            lambda rows: "a,a\n1,2\n",
+            (),
+            "line 1 calls two columns 'a'; rename one of them.",
+        ),
         (
             lambda rows: rows.drop(columns="when"),
             (),
@@ -703,9 +837,21 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             ("--time", "load"),
             "line 2: '50.13' in column 'load' is no date (and 199 more like it); write",
         ),
-        (lambda rows: rows, ("--time", "hour"), "--time hour: no such column; there are 'id', "),
-        (lambda rows: rows, ("--target", "l"), "--target l: no such column; there are 'id', 'when"),
-        (lambda rows: rows, ("--series", "l"), "--series l: no such column; there are 'id', 'when"),
+        (
+            lambda rows: rows,
+            ("--time", "hour"),
+            "--time hour: no such column; there are 'id', ",
+        ),
+        (
+            lambda rows: rows,
+            ("--target", "l"),
+            "--target l: no such column; there are 'id', 'when",
+        ),
+        (
+            lambda rows: rows,
+            ("--series", "l"),
+            "--series l: no such column; there are 'id', 'when",
+        ),
         (
             lambda rows: rows,
             ("--series", "load", "--target", "load"),
@@ -727,15 +873,27 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             (),
             "'1,5' (line 201) has a decimal comma, '50.13' (line 2) a decimal point; say by",
         ),
-        (lambda rows: rows[["when", "place"]], (), "no column of numbers to forecast; there are"),
-        (lambda rows: rows.assign(load=""), ("--target", "load"), "load: the column is empty."),
         (
-            lambda rows: rows.assign(when=["2024-02-30", *rows["when"].astype(str)[1:]]),
+            lambda rows: rows[["when", "place"]],
+            (),
+            "no column of numbers to forecast; there are",
+        ),
+        (
+            lambda rows: rows.assign(load=""),
+            ("--target", "load"),
+            "load: the column is empty.",
+        ),
+        (
+            lambda rows: rows.assign(
+                when=["2024-02-30", *rows["when"].astype(str)[1:]]
+            ),
             (),
             "line 2: '2024-02-30' in column 'when' is no date; write dates as",
         ),
         (
-            lambda rows: rows.assign(when=["2024-01-01", "", *rows["when"].astype(str)[2:]]),
+            lambda rows: rows.assign(
+                when=["2024-01-01", "", *rows["when"].astype(str)[2:]]
+            ),
             (),
             "line 3: an empty cell in column 'when' is no date; write dates as",
         ),
@@ -778,7 +936,9 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             "line 2: the column --series place is empty.",
         ),
         (
-            lambda rows: "t,load\n2024-01-01,1\n2024-01-02,1\n2024-01-03,1\n2024-01-03 05:00,1\n",
+            lambda rows: (
+                "t,load\n2024-01-01,1\n2024-01-02,1\n2024-01-03,1\n2024-01-03 05:00,1\n"
+            ),
             (),
             "rows are mostly 1 days apart, but 05:00:00 before 2024-01-03 05:00:00; name the step",
         ),
@@ -788,13 +948,21 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             ("--freq", "D"),
             "01:00:00 lies between two steps of 'D' (and 190 more",
         ),
-        (lambda rows: rows, ("--freq", "min"), "11741 of 11941 steps of 'min' have no row, the fi"),
+        (
+            lambda rows: rows,
+            ("--freq", "min"),
+            "11741 of 11941 steps of 'min' have no row, the fi",
+        ),
         (
             lambda rows: rows,
             ("--freq", "zzz"),
             "--freq zzz: no step; there are min, h, D, B, W, MS",
         ),
-        (lambda rows: rows, ("--freq=-1h",), "--freq -1h: no step; there are min, h, D, B, W, MS"),
+        (
+            lambda rows: rows,
+            ("--freq=-1h",),
+            "--freq -1h: no step; there are min, h, D, B, W, MS",
+        ),
         (
             lambda rows: rows[:50],
             ("--test", "49"),
@@ -805,7 +973,11 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             ("--series", "place", "--test", "49"),
             "50 rows in the longest series are too few: 49 to test on and 2 to train on are",
         ),
-        (lambda rows: rows, ("--known", "l"), "--known l: no such column; there are 'id', 'when"),
+        (
+            lambda rows: rows,
+            ("--known", "l"),
+            "--known l: no such column; there are 'id', 'when",
+        ),
         (
             lambda rows: rows,
             ("--known", "place"),
@@ -821,7 +993,11 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             ("--known", "id"),
             "no column of numbers to forecast; there are 'id'.",
         ),
-        (lambda rows: rows, ("--coverage", "80"), "--coverage 80: must lie between 0 and 1, such"),
+        (
+            lambda rows: rows,
+            ("--coverage", "80"),
+            "--coverage 80: must lie between 0 and 1, such",
+        ),
         (lambda rows: rows, ("--test", "0"), "--test 0: must be at least 1."),
         (
             lambda rows: rows.assign(id=[*[""] * 190, *rows["id"][190:]]),
@@ -864,13 +1040,17 @@ def test_a_separator_is_one_sign(example, capsys):
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_the_rivals_do_not_learn_a_typing_error_either(example, rows):
     """A ridge that did was off by a hundred times as much, and flattered what it is beside."""
-    clean = pd.DataFrame({"load": rows["load"].to_numpy()}, index=pd.Index(rows["when"]))
+    clean = pd.DataFrame(
+        {"load": rows["load"].to_numpy()}, index=pd.Index(rows["when"])
+    )
     spoilt = clean.copy()
     spoilt.iloc[100] *= 1000
     sizes, errors = {"seq_len": 24, "pred_len": 6}, []
     for frame in (clean, spoilt):
         train, test = frame[:176], frame[176:]
-        model = example.InformerRegressor(target=["load"], members=["ridges"], **sizes).fit(train)
+        model = example.InformerRegressor(
+            target=["load"], members=["ridges"], **sizes
+        ).fit(train)
         rivals = example.make_rivals(["load"], season=None, **sizes)
         table = example.error_table(example.compare(model, rivals, train, test))
         errors.append(table.loc["ridge on lags", "all"])

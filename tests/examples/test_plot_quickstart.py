@@ -12,7 +12,9 @@ from skinformer import InformerRegressor, datasets
 from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrians
 
 #: So few rows hold no Christmas, and a marathon is none of their Sundays.
-pytestmark = pytest.mark.filterwarnings("ignore:columns .* never changed", "ignore:.* outliers")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:columns .* never changed", "ignore:.* outliers"
+)
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -40,7 +42,9 @@ def quickstart(monkeypatch):
 
 
 @pytest.mark.slow
-def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, capsys, monkeypatch):
+def test_prints_one_table_and_says_where_the_picture_is(
+    quickstart, tmp_path, capsys, monkeypatch
+):
     """Everything but the length of the training is as in the README.
 
     Every day is forecast from its own midnight, also from that on when summer time begins: no later
@@ -51,7 +55,9 @@ def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, ca
     predict, stretches = InformerRegressor.predict, []
 
     def spy(model, X):
-        assert model.make_future_frame(1).index[0] == X.index[0]  # the history ends before it
+        assert (
+            model.make_future_frame(1).index[0] == X.index[0]
+        )  # the history ends before it
         stretches.append(X.index)
         return predict(model, X)
 
@@ -60,9 +66,20 @@ def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, ca
     path = tmp_path / "new" / "quickstart.png"
     printed = capsys.readouterr().out
     assert "720 hours to train on, 4415 to test on, 3 streets" in printed
-    rows = [line for line in printed.splitlines() if line[:1].islower() or "Informer" in line[:8]]
-    table = {row[:22].strip(): row[22:].split() for row in rows if len(row[22:].split()) == 2}
-    names = ["InformerRegressor", "weekly seasonal naive", "ridge on lags", "boosting on lags"]
+    rows = [
+        line
+        for line in printed.splitlines()
+        if line[:1].islower() or "Informer" in line[:8]
+    ]
+    table = {
+        row[:22].strip(): row[22:].split() for row in rows if len(row[22:].split()) == 2
+    }
+    names = [
+        "InformerRegressor",
+        "weekly seasonal naive",
+        "ridge on lags",
+        "boosting on lags",
+    ]
     assert list(table) == names
     assert all(float(number) > 0 for row in table.values() for number in row)
     naive = [float(number) for number in table["weekly seasonal naive"]]
@@ -85,8 +102,12 @@ def test_rivals_know_holidays_and_no_hour_from_the_midnight_on(quickstart):
     train, test = df[:-48], df[-48:]
     from comparison import make_rivals
 
-    rivals = make_rivals(streets, seq_len=168, pred_len=24, season=168, known_future=known)
-    other = test.assign(holiday=1 - test["holiday"], shops_closed=1 - test["shops_closed"])
+    rivals = make_rivals(
+        streets, seq_len=168, pred_len=24, season=168, known_future=known
+    )
+    other = test.assign(
+        holiday=1 - test["holiday"], shops_closed=1 - test["shops_closed"]
+    )
     hidden = test.copy()
     hidden.loc[hidden.index[24:], streets] = np.nan
     for name in ["ridge on lags", "boosting on lags"]:
@@ -96,7 +117,9 @@ def test_rivals_know_holidays_and_no_hour_from_the_midnight_on(quickstart):
         np.testing.assert_array_equal(forecast, model.predict(hidden))
 
 
-def test_a_picture_that_cannot_be_written_is_told_before_training(quickstart, tmp_path, capsys):
+def test_a_picture_that_cannot_be_written_is_told_before_training(
+    quickstart, tmp_path, capsys
+):
     """A minute of training would be lost."""
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit, match="2"):

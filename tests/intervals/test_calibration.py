@@ -8,12 +8,18 @@ from skinformer import InformerRegressor
 
 
 def ranges_of(df, **options):
-    sizes = {"seq_len": 8, "pred_len": 4, "members": ["ridges"], "random_state": 0} | options
+    sizes = {
+        "seq_len": 8,
+        "pred_len": 4,
+        "members": ["ridges"],
+        "random_state": 0,
+    } | options
     return InformerRegressor("load", **sizes).fit(df).intervals_
 
 
 @pytest.mark.parametrize(
-    ("freq", "season"), [("h", 168), ("30min", 336), ("15min", 672), ("D", 7), ("MS", 12)]
+    ("freq", "season"),
+    [("h", 168), ("30min", 336), ("15min", 672), ("D", 7), ("MS", 12)],
 )
 def test_sizes_of_errors_follow_the_hour_of_the_day_and_of_the_week(freq, season):
     """Half-hours had a profile of two phases: full and half hours."""

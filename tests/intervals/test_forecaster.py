@@ -43,10 +43,14 @@ class Counts:
 @pytest.mark.parametrize("loss", ["mse", "mae"])
 def test_the_mean_of_paths_is_a_forecast_that_is_a_mean(point, loss):
     """Whoever adds up paths must not order more than who adds up forecasts."""
-    errors = np.random.default_rng(0).exponential(size=(500, 2, 1)).astype(np.float32) ** 2
+    errors = (
+        np.random.default_rng(0).exponential(size=(500, 2, 1)).astype(np.float32) ** 2
+    )
     outputs = np.zeros((2, 1, 3))
     outputs[..., 0], outputs[:, 0, 2] = point, [0, 1]
-    levels = np.broadcast_to((np.arange(1000) + 0.5)[:, None, None] / 1000, (2, 1000, 2, 1))
+    levels = np.broadcast_to(
+        (np.arange(1000) + 0.5)[:, None, None] / 1000, (2, 1000, 2, 1)
+    )
     paths = intervals(errors).paths(
         PointHead(loss), outputs, levels, Counts(), np.zeros(2, dtype=np.int64)
     )
@@ -73,5 +77,7 @@ def test_paths_of_logarithms_stay_in_this_world():
     """Errors of a product that began to be sold made millions of another's dozens."""
     errors = np.array([-1.0, 0.0, 1.0, 700.0], dtype=np.float32).reshape(4, 1, 1) * 3
     outputs, levels = np.zeros((1, 1, 3)), np.full((1, 1, 1, 1), 0.99)
-    found = intervals(errors).paths(PointHead("mae"), outputs, levels, Logs(), np.zeros(1, int))
+    found = intervals(errors).paths(
+        PointHead("mae"), outputs, levels, Logs(), np.zeros(1, int)
+    )
     assert found.item() == pytest.approx(np.exp(3))

@@ -42,7 +42,9 @@ def test_steps_go_together():
     """Sums over a day need the dependence between its steps."""
     rng = np.random.default_rng(0)
     level = rng.normal(size=(1, 200, 1))
-    residuals = panel(np.concatenate([level, level, rng.normal(size=(1, 200, 1))], axis=2))
+    residuals = panel(
+        np.concatenate([level, level, rng.normal(size=(1, 200, 1))], axis=2)
+    )
     found = np.corrcoef(drawn(residuals, np.zeros(1, dtype=np.int64))[0].T)
     assert found[0, 1] > 0.99
     assert abs(found[0, 2]) < 0.25

@@ -28,7 +28,9 @@ def test_few_forecasts_make_wider_ranges_by_students_law():
     rng = np.random.default_rng(0)
     errors = rng.normal(size=(100_000, 1, 1)).astype(np.float32)
     found = sample(errors, 11.0).quantiles(LEVELS)[:, 0, 0]
-    student = np.array([-2.2281, -1.3722, 0.0, 1.3722, 2.2281])  # ten degrees of freedom
+    student = np.array(
+        [-2.2281, -1.3722, 0.0, 1.3722, 2.2281]
+    )  # ten degrees of freedom
     np.testing.assert_allclose(found, student, atol=0.03)
 
 
@@ -36,7 +38,10 @@ def test_few_forecasts_make_wider_ranges_by_students_law():
 def test_quantiles_never_cross(seed):
     """Five hundred random pairs of levels each, of small and skewed samples."""
     rng = np.random.default_rng(seed)
-    errors = rng.exponential(size=(rng.integers(1, 9), 3, 2)).astype(np.float32) + rng.normal()
+    errors = (
+        rng.exponential(size=(rng.integers(1, 9), 3, 2)).astype(np.float32)
+        + rng.normal()
+    )
     levels = np.sort(rng.random(500))
     found = sample(errors, rng.integers(1, 9)).quantiles(levels)
     assert (np.diff(found, axis=0) >= 0).all()
@@ -51,7 +56,9 @@ def test_a_small_sample_borrows_from_the_steps_beside_it():
 
 def test_a_large_sample_does_not_borrow():
     """Steps may be off in ways of their own."""
-    errors = np.stack([np.ones(500), -np.ones(500)], axis=1)[..., None].astype(np.float32)
+    errors = np.stack([np.ones(500), -np.ones(500)], axis=1)[..., None].astype(
+        np.float32
+    )
     medians = sample(errors, 1e9).quantiles(np.array([0.5]))[0].ravel()
     np.testing.assert_allclose(medians, [1.0, -1.0])
 
@@ -59,7 +66,9 @@ def test_a_large_sample_does_not_borrow():
 def test_the_median_of_few_forecasts_hardly_moves_ranges():
     """All series of a panel may have gone one way in the few years that there are."""
     errors = np.random.default_rng(0).normal(3.0, size=(2000, 1, 1)).astype(np.float32)
-    few, many = (sample(errors, n).quantiles(np.array([0.1, 0.5, 0.9])) for n in (6.0, 3000.0))
+    few, many = (
+        sample(errors, n).quantiles(np.array([0.1, 0.5, 0.9])) for n in (6.0, 3000.0)
+    )
     assert few[1].item() == pytest.approx(0.5, abs=0.05)  # 6 / 36 of 3
     assert many[1].item() == pytest.approx(3.0, abs=0.1)
     assert np.ptp(few) >= np.ptp(many)
@@ -77,8 +86,12 @@ def test_paths_are_known_where_errors_of_some_windows_are_not():
     """Truths that were missing made steps of a fifth of the paths NaN."""
     values = np.random.default_rng(0).normal(10, 1, 200)
     values[[50, 90, 120, 121, 122, 150, 180]] = np.nan
-    rows = pd.DataFrame({"y": values}, pd.date_range("2024-01-01", periods=200, freq="D"))
-    model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"], random_state=0).fit(rows)
+    rows = pd.DataFrame(
+        {"y": values}, pd.date_range("2024-01-01", periods=200, freq="D")
+    )
+    model = InformerRegressor(
+        seq_len=14, pred_len=7, members=["ridges"], random_state=0
+    ).fit(rows)
     assert np.isnan(model.intervals_.residuals.errors).any()
     assert model.sample(50, random_state=0).notna().all(axis=None)
     none = sample(np.full((3, 2, 1), np.nan, dtype=np.float32), 1.0)

@@ -5,10 +5,17 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
-from skinformer.intervals.runs import choose_runs, run_distance, trailing_origins, trailing_sizes
+from skinformer.intervals.runs import (
+    choose_runs,
+    run_distance,
+    trailing_origins,
+    trailing_sizes,
+)
 
 
-@pytest.mark.parametrize(("pred_len", "season"), [(24, 24), (12, 24), (1, 7), (96, 96), (5, 1)])
+@pytest.mark.parametrize(
+    ("pred_len", "season"), [(24, 24), (12, 24), (1, 7), (96, 96), (5, 1)]
+)
 def test_windows_of_a_run_meet_all_phases_and_share_no_row(pred_len, season):
     """Windows a day apart would know one hour of the day alone."""
     distance = run_distance(pred_len, season)
@@ -33,14 +40,18 @@ def test_runs_stay_within_series_and_near_the_number_asked_for(n_most):
 
 def test_runs_of_few_rows_overlap_instead():
     """One series of 300 rows has twelve windows of 24; more begin between them."""
-    origins, _, independent = choose_runs(np.array([0]), np.array([299]), distance=25, n_most=48)
+    origins, _, independent = choose_runs(
+        np.array([0]), np.array([299]), distance=25, n_most=48
+    )
     assert independent == 12
     assert len(origins) == len(set(origins)) == 48
 
 
 def test_no_window_is_no_error():
     """A series shorter than a forecast has none."""
-    origins, _, independent = choose_runs(np.array([5]), np.array([4]), distance=3, n_most=10)
+    origins, _, independent = choose_runs(
+        np.array([5]), np.array([4]), distance=3, n_most=10
+    )
     assert len(origins) == independent == 0
 
 
@@ -76,7 +87,9 @@ def test_a_lasting_change_is_believed_and_a_single_shock_is_not():
 
 def test_without_earlier_errors_sizes_are_the_usual_ones():
     """A new series has no history of errors."""
-    np.testing.assert_array_equal(trailing_sizes(np.full((2, 24, 3), np.nan)), np.ones((2, 3)))
+    np.testing.assert_array_equal(
+        trailing_sizes(np.full((2, 24, 3), np.nan)), np.ones((2, 3))
+    )
     some = np.full((1, 24, 1), np.nan)
     some[0, 0] = 3.0
     assert 1 < trailing_sizes(some) < 2
@@ -87,5 +100,7 @@ def test_a_series_that_began_late_has_a_range_of_its_own_size():
     assert 0.05 < trailing_sizes(np.zeros((1, 24, 1))) < 0.2
     sold = np.append(np.zeros(35), np.random.default_rng(0).normal(10, 1, 9))
     rows = pd.DataFrame({"y": sold}, pd.date_range("2020-01-01", periods=44, freq="MS"))
-    model = InformerRegressor(seq_len=12, pred_len=4, members=["ridges"], random_state=0).fit(rows)
+    model = InformerRegressor(
+        seq_len=12, pred_len=4, members=["ridges"], random_state=0
+    ).fit(rows)
     assert (model.forecast(coverage=0.8)["y_0.9"] < 100).all()

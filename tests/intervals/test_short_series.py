@@ -35,18 +35,24 @@ def test_a_handful_of_rows_has_ranges_by_their_changes(n):
     assert ((low <= y_pred) & (y_pred <= high)).all()
     step = np.abs(np.diff(FALLING[:n])).mean()
     assert high[0] - low[0] > step
-    assert high[8] - y_pred[8] > 2 * (high[0] - y_pred[0])  # as a walk's, with the step's root
+    assert high[8] - y_pred[8] > 2 * (
+        high[0] - y_pred[0]
+    )  # as a walk's, with the step's root
 
 
 def test_short_series_of_a_panel_have_ranges_in_their_sizes():
     """Three windows with one truth each are no sample either."""
-    rows = pd.concat({name: days(np.array(FALLING[:8]) * s) for name, s in (("a", 1), ("b", 5))})
+    rows = pd.concat(
+        {name: days(np.array(FALLING[:8]) * s) for name, s in (("a", 1), ("b", 5))}
+    )
     y_pred, low, high = bounds(rows)
     assert ((low <= y_pred) & (y_pred <= high) & (low < high)).all()
     assert high[24] - y_pred[24] == pytest.approx(5 * (high[0] - y_pred[0]), rel=0.05)
 
 
-@pytest.mark.parametrize(("level", "late"), [(0, [2, 18]), (0, [0, 0, 5, 9]), (5, [20])])
+@pytest.mark.parametrize(
+    ("level", "late"), [(0, [2, 18]), (0, [0, 0, 5, 9]), (5, [20])]
+)
 def test_a_series_that_has_begun_to_move_is_not_sure_of_it(late, level):
     """Nothing was off as long as nothing moved, which says nothing of what comes now."""
     rows = days([level] * 57 + [level + value for value in late])
@@ -65,7 +71,9 @@ def test_a_constant_is_within_its_range(n, level):
 
 def test_only_what_never_moved_is_no_evidence():
     """A window says something if its rows moved, or if what came did."""
-    errors = np.array([[[0.0], [0.0]], [[0.0], [0.0]], [[0.0], [0.5]], [[0.0], [np.nan]]])
+    errors = np.array(
+        [[[0.0], [0.0]], [[0.0], [0.0]], [[0.0], [0.5]], [[0.0], [np.nan]]]
+    )
     changes = np.array([[0.0], [0.1], [0.0], [np.nan]])
     assert unmoved(errors, changes).ravel().tolist() == [True, False, False, False]
 
@@ -74,7 +82,9 @@ def test_steps_that_were_never_judged_are_as_those_of_a_walk():
     """Where a series ends within a forecast its last steps were as sure as the first one."""
     errors = np.full((9, 4, 1), np.nan)
     errors[:, 0] = 2.0
-    np.testing.assert_allclose(np.exp(typical_sizes(errors, 9)).ravel(), 2 * np.sqrt([1, 2, 3, 4]))
+    np.testing.assert_allclose(
+        np.exp(typical_sizes(errors, 9)).ravel(), 2 * np.sqrt([1, 2, 3, 4])
+    )
 
 
 def seasonal(n, seed, n_series=40, pred_len=6):
@@ -82,7 +92,11 @@ def seasonal(n, seed, n_series=40, pred_len=6):
     random, t = np.random.default_rng(seed), np.arange(n + pred_len)
     rows = []
     for _ in range(n_series):
-        wave = 0.3 * random.uniform(0.5, 1.5) * np.sin(np.pi * t / 6 + random.normal(0, 0.3))
+        wave = (
+            0.3
+            * random.uniform(0.5, 1.5)
+            * np.sin(np.pi * t / 6 + random.normal(0, 0.3))
+        )
         y = 1 + wave + 0.05 * random.normal(size=len(t))
         rows.append(np.exp(random.normal(4, 1)) * y)
     return np.array(rows)
@@ -103,18 +117,25 @@ def test_short_panels_cover_what_they_are_asked_to(n, seq_len):
 
 def sold(sizes, n=40, seed=0):
     random = np.random.default_rng(seed)
-    rows = {f"p{i}": months(s * (1 + 0.1 * random.normal(size=n))) for i, s in enumerate(sizes)}
+    rows = {
+        f"p{i}": months(s * (1 + 0.1 * random.normal(size=n)))
+        for i, s in enumerate(sizes)
+    }
     return pd.concat(rows | {"unsold": months([np.nan] * n)})
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part:UserWarning")
 @pytest.mark.parametrize(
-    "parameters", [{}, {"target_transform": "log"}, {"members": ["ridges"], "loss": "mae"}], ids=str
+    "parameters",
+    [{}, {"target_transform": "log"}, {"members": ["ridges"], "loss": "mae"}],
+    ids=str,
 )
 def test_a_product_that_was_never_sold_may_be_as_large_as_any(parameters):
     """Its range was that of a series whose level is known, around the mean of all."""
     rows = sold([50, 200, 800])
-    model = InformerRegressor(seq_len=12, pred_len=6, random_state=0, **parameters).fit(rows)
+    model = InformerRegressor(seq_len=12, pred_len=6, random_state=0, **parameters).fit(
+        rows
+    )
     ahead = model.forecast(coverage=0.8)
     _, low, high = ahead.loc["unsold"].to_numpy().T
     assert (low < 60).all()

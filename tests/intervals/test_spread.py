@@ -23,7 +23,9 @@ def test_slopes_are_found():
     errors, features, steps, _ = drawn(slope=(0.6, 0.0))
     spread = fit_spread(errors, features, steps, seasons=(), n_windows=600)
     assert spread.slope[0] == pytest.approx([0.6, 0.0], abs=0.08)
-    assert np.exp(spread.typical[:, 0]) == pytest.approx(np.sqrt(np.arange(1, 7)), rel=0.15)
+    assert np.exp(spread.typical[:, 0]) == pytest.approx(
+        np.sqrt(np.arange(1, 7)), rel=0.15
+    )
 
 
 def test_what_is_wilder_is_never_forecast_better():
@@ -46,9 +48,13 @@ def test_the_profile_of_a_season_is_found_and_shrunk():
     """Evenings are harder to forecast than nights; that takes evidence, too."""
     profile = np.array([-0.7, 0.0, 0.0, 0.7])
     errors, features, steps, _ = drawn(profile=profile)
-    found = fit_spread(errors, features, steps, seasons=(4,), n_windows=600).profile[:, 0]
+    found = fit_spread(errors, features, steps, seasons=(4,), n_windows=600).profile[
+        :, 0
+    ]
     assert found[3] - found[0] == pytest.approx(1.4, abs=0.2)
-    doubted = fit_spread(errors, features, steps, seasons=(4,), n_windows=10).profile[:, 0]
+    doubted = fit_spread(errors, features, steps, seasons=(4,), n_windows=10).profile[
+        :, 0
+    ]
     assert doubted[3] - doubted[0] < 1.0
 
 
@@ -56,9 +62,13 @@ def test_a_longer_season_has_a_profile_as_far_as_windows_prove_it():
     """Sunday's morning is not Monday's; where nobody knows, it is a morning."""
     profile = np.array([-0.7, 0.7, 0.7, 0.7])
     errors, features, steps, _ = drawn(profile=profile)
-    many = fit_spread(errors, features, steps, seasons=(2, 4), n_windows=600).profile[:, 0]
+    many = fit_spread(errors, features, steps, seasons=(2, 4), n_windows=600).profile[
+        :, 0
+    ]
     assert many[2] - many[0] == pytest.approx(1.4, abs=0.25)
-    few = fit_spread(errors, features, steps, seasons=(2, 4), n_windows=10).profile[:, 0]
+    few = fit_spread(errors, features, steps, seasons=(2, 4), n_windows=10).profile[
+        :, 0
+    ]
     assert few[2] - few[0] < 1.0
 
 
@@ -89,7 +99,9 @@ def test_sizes_of_steps_are_smoothed_where_windows_are_few():
     rng = np.random.default_rng(0)
     errors = rng.laplace(size=(10, 24, 1)) * np.sqrt(np.arange(1, 25))[:, None]
     truth = np.log(np.arange(1, 25)) / 2
-    rough, smooth = (np.abs(typical_sizes(errors, n)[:, 0] - truth) for n in (1e9, 10.0))
+    rough, smooth = (
+        np.abs(typical_sizes(errors, n)[:, 0] - truth) for n in (1e9, 10.0)
+    )
     assert smooth.mean() < 0.7 * rough.mean()
 
 
@@ -101,4 +113,6 @@ def test_steps_that_nobody_saw_and_errors_of_zero_have_a_size():
     sizes = typical_sizes(errors, 3.0)
     assert np.isfinite(sizes).all()
     assert np.exp(sizes[:, 0]).max() < 1e-5
-    assert 1 <= np.exp(sizes[3, 1]) <= 2.01 * np.sqrt(2)  # from the second step to the fourth
+    assert (
+        1 <= np.exp(sizes[3, 1]) <= 2.01 * np.sqrt(2)
+    )  # from the second step to the fourth

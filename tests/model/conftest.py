@@ -101,7 +101,8 @@ def batch():
         if o["calendar_sizes"]:
             calendars = [
                 torch.stack(
-                    [torch.randint(s, (batch_size, n)) for s in o["calendar_sizes"]], dim=-1
+                    [torch.randint(s, (batch_size, n)) for s in o["calendar_sizes"]],
+                    dim=-1,
                 )
                 for n in lengths
             ]

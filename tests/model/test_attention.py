@@ -46,7 +46,9 @@ def naive(attention, x, memory):
 @pytest.mark.parametrize("n_heads", [1, 4])
 @pytest.mark.parametrize("cross", [True, False])
 def test_equals_the_formula_head_by_head(qk_norm, output_gate, bias, n_heads, cross):
-    attention = make(qk_norm=qk_norm, output_gate=output_gate, bias=bias, n_heads=n_heads)
+    attention = make(
+        qk_norm=qk_norm, output_gate=output_gate, bias=bias, n_heads=n_heads
+    )
     if qk_norm:
         torch.nn.init.uniform_(attention.qk_norm.tau, 1, 9)
     x = torch.randn(2, 7, 16)
@@ -54,7 +56,9 @@ def test_equals_the_formula_head_by_head(qk_norm, output_gate, bias, n_heads, cr
     out = attention(x, memory)
     for b in range(2):
         seen = memory[b] if cross else x[b]
-        torch.testing.assert_close(out[b], naive(attention, x[b], seen), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            out[b], naive(attention, x[b], seen), atol=1e-5, rtol=1e-5
+        )
 
 
 def test_heads_are_merged_by_steps():
@@ -76,7 +80,10 @@ def test_last_steps_are_those_of_the_whole(name, causal):
     x = torch.randn(2, 40, 16)
     keys = kernel.draw_keys(40, x.device)
     torch.testing.assert_close(
-        attention(x, keys=keys, n_last=9), attention(x, keys=keys)[:, -9:], atol=1e-6, rtol=1e-5
+        attention(x, keys=keys, n_last=9),
+        attention(x, keys=keys)[:, -9:],
+        atol=1e-6,
+        rtol=1e-5,
     )
 
 
@@ -129,7 +136,10 @@ def test_qk_norm_weakens_the_ranking_and_flattens_the_attention_at_the_start():
     """The figures of QKNorm's docstring, on fewer draws."""
     correlation, divergence = [], []
     for qk_norm in (False, True):
-        draws = [sampled_and_true_divergence(qk_norm=qk_norm, seed=seed) for seed in range(10)]
+        draws = [
+            sampled_and_true_divergence(qk_norm=qk_norm, seed=seed)
+            for seed in range(10)
+        ]
         sampled, true = (torch.cat(measures) for measures in zip(*draws, strict=True))
         centred = [x - x.mean(-1, keepdim=True) for x in (sampled, true)]
         correlation.append(torch.cosine_similarity(*centred, dim=-1).mean().item())

@@ -32,7 +32,9 @@ def test_weights_of_values_are_the_output(name, n_last):
     q, k = QKNorm(n_heads=3, d_head=8)(3 * q, k)
     options = {"keys": kernel.draw_keys(40, CPU), "n_last": n_last}
     found = kernel.weights(q, k, **options)
-    torch.testing.assert_close(found.weights @ v, kernel(q, k, v, **options), atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        found.weights @ v, kernel(q, k, v, **options), atol=1e-5, rtol=0
+    )
     torch.testing.assert_close(found.weights.sum(dim=-1), torch.ones(2, 3, n_last))
     assert found.visible.shape == (n_last, 40)
     assert not found.weights[..., ~found.visible].any()

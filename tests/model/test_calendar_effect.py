@@ -18,7 +18,8 @@ def effect_of(*, n_known=2, n_targets=2, n_times=24, seed=0):
     chance, places = np.random.default_rng(seed), np.zeros((2, 60), dtype=np.int64)
     places[0, :24], places[1, :7] = np.arange(24), 24 * np.arange(7)
     level, known = (
-        chance.normal(size=(*n, n_targets)).astype(np.float32) for n in ((168,), (n_times, n_known))
+        chance.normal(size=(*n, n_targets)).astype(np.float32)
+        for n in ((168,), (n_times, n_known))
     )
     bounds = np.repeat([[-1.0], [2.0]], n_known, axis=1).astype(np.float32)
     return CalendarEffect(level, known, bounds, places)
@@ -26,7 +27,9 @@ def effect_of(*, n_known=2, n_targets=2, n_times=24, seed=0):
 
 def make_path(*, n_known=2, n_targets=2, with_columns=True, n_times=24, mixed_len=0):
     """Make a path of some targets, one past-only column and some known ahead."""
-    effect = effect_of(n_known=n_known if with_columns else 0, n_targets=n_targets, n_times=n_times)
+    effect = effect_of(
+        n_known=n_known if with_columns else 0, n_targets=n_targets, n_times=n_times
+    )
     rng = np.random.default_rng(1)
     n_features = ((mixed_len + 1) * (n_targets + 1 + n_known) + 1) * bool(mixed_len)
     own = 0.3 * rng.normal(size=(2, SEQ, PRED))
@@ -70,7 +73,9 @@ def test_a_step_has_the_effect_of_its_hour_of_the_week(n_known, n_times):
     assert found.shape == (3, SEQ, 2)
     for place in np.ndindex(3, SEQ):
         expected = by_loop(effect, known[place], fields[place])
-        torch.testing.assert_close(found[place].double(), expected, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(
+            found[place].double(), expected, rtol=1e-5, atol=1e-5
+        )
 
 
 def test_the_series_behind_the_calendar_is_not_read():
@@ -95,7 +100,9 @@ def test_what_lies_beyond_counts_as_the_farthest_that_was_seen():
 @pytest.mark.parametrize("n_known", [0, 2])
 @pytest.mark.parametrize("n_times", [1, 24])
 @pytest.mark.parametrize("mixed_len", [0, 3])
-def test_the_path_takes_it_off_the_window_and_adds_it_to_the_forecast(n_known, n_times, mixed_len):
+def test_the_path_takes_it_off_the_window_and_adds_it_to_the_forecast(
+    n_known, n_times, mixed_len
+):
     """Ridges see what remains: a path of these rows without an effect says the rest."""
     path = make_path(n_known=n_known, n_times=n_times, mixed_len=mixed_len)
     past, future, *fields = make_windows(6, n_known)
@@ -164,7 +171,9 @@ def test_it_is_float32_under_autocast_and_has_nothing_to_train():
     assert torch.equal(found, path(*windows))
     assert not list(path.parameters())
     names = {"own", "mixed", "effect"}
-    names |= {f"calendar.{name}" for name in ("places", "level", "known", "bounds", "year")}
+    names |= {
+        f"calendar.{name}" for name in ("places", "level", "known", "bounds", "year")
+    }
     assert set(path.state_dict()) == names
 
 
@@ -184,8 +193,16 @@ def test_an_exported_path_forecasts_batches_of_any_size(n_known, n_times):
 def test_a_network_at_its_start_forecasts_as_its_path(informer):
     """The calendar that the network embeds is the one that the path reads."""
     path = make_path(n_known=1)
-    sizes = {"seq_len": SEQ, "pred_len": PRED, "label_len": 12, "n_targets": 2, "n_past": 1}
-    network = informer(**sizes, n_known=1, calendar_sizes=(24, 7), forecasts_distance=True)
+    sizes = {
+        "seq_len": SEQ,
+        "pred_len": PRED,
+        "label_len": 12,
+        "n_targets": 2,
+        "n_past": 1,
+    }
+    network = informer(
+        **sizes, n_known=1, calendar_sizes=(24, 7), forecasts_distance=True
+    )
     windows = make_windows(3, 1)
     assert torch.equal(Corrected(path, network).eval()(*windows), path(*windows))
     late = [*windows[:2], windows[2], (windows[3] + 1) % 7]

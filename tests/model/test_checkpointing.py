@@ -41,7 +41,9 @@ def saved_bytes(run):
 
 @pytest.mark.parametrize("attention", ["dense", "probsparse"])
 @pytest.mark.parametrize("autocast", [False, True])
-def test_outputs_and_gradients_are_those_without_it(informer, batch, attention, autocast):
+def test_outputs_and_gradients_are_those_without_it(
+    informer, batch, attention, autocast
+):
     """Dropout masks and sampled keys of the second run are those of the first, bit for bit."""
     options = RANDOM | {"attention": attention, "decoder_attention": attention}
     arguments = batch()
@@ -93,7 +95,10 @@ def test_less_memory_is_kept_for_the_backward_pass(informer, batch, attention):
     options = {"attention": attention, "n_encoder_layers": 4, "n_decoder_layers": 2}
     options |= {"distil": False, "dropout": 0.1}
     arguments = batch(batch_size=16)
-    kept = [saved_bytes(lambda: model(*arguments))[1] for model in twins(informer, **options)]  # noqa: B023
+    kept = [
+        saved_bytes(lambda: model(*arguments))[1]  # noqa: B023
+        for model in twins(informer, **options)
+    ]
     assert kept[1] < 0.35 * kept[0]
 
 
@@ -102,7 +107,11 @@ def test_a_layer_more_keeps_no_more_than_its_input(informer, batch):
     arguments = batch(batch_size=64)
     kept = []
     for n_layers in (1, 2, 3):
-        options = {"n_encoder_layers": n_layers, "distil": False, "gradient_checkpointing": True}
+        options = {
+            "n_encoder_layers": n_layers,
+            "distil": False,
+            "gradient_checkpointing": True,
+        }
         model = informer(**options)
         kept.append(saved_bytes(lambda: model(*arguments))[1])  # noqa: B023
     states = 64 * 48 * 16 * 4
@@ -134,7 +143,11 @@ def test_a_layer_is_run_twice_in_training_and_once_otherwise():
             return super().forward(x)
 
     layer, x = Layer(3, 3), torch.randn(2, 3)
-    for training, recompute, expected in ((True, True, 2), (True, False, 1), (False, True, 1)):
+    for training, recompute, expected in (
+        (True, True, 2),
+        (True, False, 1),
+        (False, True, 1),
+    ):
         runs.clear()
         layer.train(training)
         run_layer(layer, x, recompute=recompute).sum().backward()

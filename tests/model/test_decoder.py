@@ -24,9 +24,19 @@ def copy_attention(ours, prefix):
 def test_layer_equals_torch_with_the_same_weights(decoder_layer, norm_first):
     ours = decoder_layer(norm_first=norm_first)
     theirs = nn.TransformerDecoderLayer(
-        16, 4, 32, dropout=0.0, activation="gelu", batch_first=True, norm_first=norm_first
+        16,
+        4,
+        32,
+        dropout=0.0,
+        activation="gelu",
+        batch_first=True,
+        norm_first=norm_first,
     )
-    residuals = (ours.attention_residual, ours.cross_residual, ours.feed_forward_residual)
+    residuals = (
+        ours.attention_residual,
+        ours.cross_residual,
+        ours.feed_forward_residual,
+    )
     norms = {
         f"norm{i}.{name}": value
         for i, residual in enumerate(residuals, start=1)
@@ -90,4 +100,6 @@ def test_output_is_normalised(decoder_layer, norm_first):
     out = decoder(torch.randn(2, 20, 16) * 9, torch.randn(2, 7, 16), n_last=6)
     assert out.shape == (2, 6, 16)
     torch.testing.assert_close(out.mean(-1), torch.zeros(2, 6), atol=1e-5, rtol=0)
-    torch.testing.assert_close(out.std(-1, correction=0), torch.ones(2, 6), atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        out.std(-1, correction=0), torch.ones(2, 6), atol=1e-3, rtol=0
+    )

@@ -9,7 +9,9 @@ from skinformer.model.dense import DenseAttention
 def naive(q, k, v, *, causal):
     out = torch.zeros_like(q)
     offset = k.shape[-2] - q.shape[-2]
-    for b, h, i in torch.cartesian_prod(*(torch.arange(n) for n in q.shape[:3])).tolist():
+    for b, h, i in torch.cartesian_prod(
+        *(torch.arange(n) for n in q.shape[:3])
+    ).tolist():
         end = i + offset + 1 if causal else k.shape[-2]
         logits = k[b, h, :end] @ q[b, h, i] / math.sqrt(q.shape[-1])
         out[b, h, i] = logits.softmax(0) @ v[b, h, :end]

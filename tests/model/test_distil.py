@@ -36,7 +36,8 @@ def test_pooling_pads_with_minus_infinity():
         distil.conv.weight.zero_()
         distil.conv.bias.fill_(-1)
     torch.testing.assert_close(
-        distil(torch.randn(1, 5, 3)), torch.full((1, 3, 3), torch.tensor(-1.0).expm1().item())
+        distil(torch.randn(1, 5, 3)),
+        torch.full((1, 3, 3), torch.tensor(-1.0).expm1().item()),
     )
 
 

@@ -14,7 +14,9 @@ def test_share_of_dropped_elements_and_mean(p):
 def test_elements_of_one_draw_are_independent():
     """Four neighbours share a 64-bit draw; their fates must not be tied."""
     kept = (Dropout(0.5)(torch.ones(100_000, 4)) > 0).double()
-    torch.testing.assert_close(kept.T.corrcoef(), torch.eye(4).double(), atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        kept.T.corrcoef(), torch.eye(4).double(), atol=0.02, rtol=0
+    )
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 9), (0,)])

@@ -25,7 +25,9 @@ def test_calendar_equals_its_formula():
     calendar = CalendarEmbedding(sizes=(24, 7), d_model=16)
     fields = torch.tensor([[[23, 6], [0, 3]]])
     for t, (hour, weekday) in enumerate(fields[0]):
-        e = torch.cat([calendar.tables[0].weight[hour], calendar.tables[1].weight[weekday]])
+        e = torch.cat(
+            [calendar.tables[0].weight[hour], calendar.tables[1].weight[weekday]]
+        )
         hidden = (calendar.hidden.weight @ e + calendar.hidden.bias).clamp(min=0)
         expected = calendar.output.weight @ hidden + calendar.output.bias
         torch.testing.assert_close(calendar(fields)[0, t], expected)
@@ -41,7 +43,11 @@ def test_december_has_a_row_and_a_thirteenth_month_has_not():
 
 def test_tables_are_eight_wide():
     calendar = CalendarEmbedding(sizes=(24, 7, 12), d_model=16)
-    assert [tuple(table.weight.shape) for table in calendar.tables] == [(24, 8), (7, 8), (12, 8)]
+    assert [tuple(table.weight.shape) for table in calendar.tables] == [
+        (24, 8),
+        (7, 8),
+        (12, 8),
+    ]
 
 
 @pytest.mark.parametrize("norm", ["layer", "zc_rms"])
@@ -55,7 +61,9 @@ def test_embedding_is_the_norm_of_the_sum(norm):
 def test_norm_stays_when_the_calendar_is_off():
     out = make()(torch.randn(2, 10, 3) * 100, None)
     torch.testing.assert_close(out.mean(-1), torch.zeros(2, 10), atol=1e-6, rtol=0)
-    torch.testing.assert_close(out.std(-1, correction=0), torch.ones(2, 10), atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        out.std(-1, correction=0), torch.ones(2, 10), atol=1e-3, rtol=0
+    )
 
 
 @pytest.mark.parametrize("position", ["sinusoidal", "continuous", "learned"])

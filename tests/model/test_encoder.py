@@ -21,7 +21,9 @@ def test_layer_equals_the_formula_step_by_step(encoder_layer, norm_first):
         nn.init.normal_(norm.bias)
 
     def each(norm, states):
-        return torch.stack([naive_layer_norm(norm, state) for state in states[0]]).unsqueeze(0)
+        return torch.stack(
+            [naive_layer_norm(norm, state) for state in states[0]]
+        ).unsqueeze(0)
 
     if norm_first:
         h = x + layer.attention(each(norms[0], x))
@@ -34,10 +36,20 @@ def test_layer_equals_the_formula_step_by_step(encoder_layer, norm_first):
 
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, activation):
-    ours = encoder_layer(attention="dense", norm_first=norm_first, activation=activation)
+def test_layer_equals_torch_with_the_same_weights(
+    encoder_layer, norm_first, activation
+):
+    ours = encoder_layer(
+        attention="dense", norm_first=norm_first, activation=activation
+    )
     theirs = nn.TransformerEncoderLayer(
-        16, 4, 32, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first
+        16,
+        4,
+        32,
+        dropout=0.0,
+        activation=activation,
+        batch_first=True,
+        norm_first=norm_first,
     )
     attention, ff = ours.attention, ours.feed_forward
     parts = (attention.query, attention.key, attention.value)
@@ -51,8 +63,14 @@ def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, act
             "linear1.bias": ff.inner.bias,
             "linear2.weight": ff.outer.weight,
             "linear2.bias": ff.outer.bias,
-            **{f"norm1.{k}": v for k, v in ours.attention_residual.norm.state_dict().items()},
-            **{f"norm2.{k}": v for k, v in ours.feed_forward_residual.norm.state_dict().items()},
+            **{
+                f"norm1.{k}": v
+                for k, v in ours.attention_residual.norm.state_dict().items()
+            },
+            **{
+                f"norm2.{k}": v
+                for k, v in ours.feed_forward_residual.norm.state_dict().items()
+            },
         }
     )
     x = torch.randn(2, 20, 16)
@@ -65,7 +83,9 @@ def make_encoder(encoder_layer, n_layers=3, distil=True, norm="layer", **options
     return Stack(layers, d_model=16, **settings)
 
 
-@pytest.mark.parametrize(("distil", "lengths"), [(True, [96, 48, 24]), (False, [96, 96, 96])])
+@pytest.mark.parametrize(
+    ("distil", "lengths"), [(True, [96, 48, 24]), (False, [96, 96, 96])]
+)
 def test_lengths_that_the_layers_see(encoder_layer, distil, lengths):
     encoder = make_encoder(encoder_layer, distil=distil)
     seen = []
@@ -92,7 +112,9 @@ def test_output_is_normalised(encoder_layer, norm_first):
     """N leaves the final norm out; the decoder would look at a sum of raw branches."""
     out = make_encoder(encoder_layer, norm_first=norm_first)(torch.randn(2, 96, 16) * 9)
     torch.testing.assert_close(out.mean(-1), torch.zeros(2, 24), atol=1e-5, rtol=0)
-    torch.testing.assert_close(out.std(-1, correction=0), torch.ones(2, 24), atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        out.std(-1, correction=0), torch.ones(2, 24), atol=1e-3, rtol=0
+    )
 
 
 def test_rerun_layer_repeats_with_the_same_keys(encoder_layer):

@@ -27,7 +27,9 @@ def test_swiglu_equals_its_formula():
     x = torch.randn(2, 5, 8)
     gate = x @ layer.gate.weight.T
     up = x @ layer.up.weight.T
-    torch.testing.assert_close(layer(x), (gate * gate.sigmoid() * up) @ layer.outer.weight.T)
+    torch.testing.assert_close(
+        layer(x), (gate * gate.sigmoid() * up) @ layer.outer.weight.T
+    )
 
 
 @pytest.mark.parametrize(("d_ff", "width"), [(256, 170), (2048, 1365), (1, 1)])

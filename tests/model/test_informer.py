@@ -28,11 +28,18 @@ def train_step(model, arguments):
     return out
 
 
-@pytest.mark.parametrize("options", [{}, MODERN, FULL, MODERN | FULL | CONTINUOUS], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, MODERN, FULL, MODERN | FULL | CONTINUOUS], ids=str
+)
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
-def test_shape_type_and_gradients(informer, batch, options, norm_first, decoder_attention):
-    options = options | {"norm_first": norm_first, "decoder_attention": decoder_attention}
+def test_shape_type_and_gradients(
+    informer, batch, options, norm_first, decoder_attention
+):
+    options = options | {
+        "norm_first": norm_first,
+        "decoder_attention": decoder_attention,
+    }
     model = informer(dropout=0.1, **options)
     out = train_step(model, batch(**options))
     assert out.shape == (3, 6, options.get("n_targets", 1))
@@ -53,7 +60,9 @@ def test_tiny_lengths(informer, batch, seq_len, label_len, pred_len, attention):
     )
     out = train_step(model, batch(**options))
     assert out.shape == (3, pred_len, 1)
-    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+    assert all(
+        p.grad.isfinite().all() for p in model.parameters() if p.grad is not None
+    )
 
 
 def test_guiding_rows_are_the_last_of_the_window(informer, batch):
@@ -61,16 +70,22 @@ def test_guiding_rows_are_the_last_of_the_window(informer, batch):
     for label_len in (0, 5, 48):
         model = informer(label_len=label_len, window_norm=False)
         seen = []
-        model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))  # noqa: B023
+        model.decoder_embedding.register_forward_pre_hook(
+            lambda _, args: seen.append(args[0])  # noqa: B023
+        )
         past, future = batch()
         model(past, future)
-        assert torch.equal(seen[0], torch.cat([past[:, 48 - label_len :], future], dim=1))
+        assert torch.equal(
+            seen[0], torch.cat([past[:, 48 - label_len :], future], dim=1)
+        )
 
 
 def test_decoder_sees_the_normalised_window_and_masked_zeros(informer, batch):
     model = informer(n_known=1)
     seen = []
-    model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model.decoder_embedding.register_forward_pre_hook(
+        lambda _, args: seen.append(args[0])
+    )
     past, future = batch(n_known=1)
     model(past * 3 + 50, future)
     z, _ = model.window_norm(past * 3 + 50)
@@ -91,7 +106,9 @@ def test_a_target_apart_is_forecast_as_if_it_were_alone(informer, batch, options
         torch.testing.assert_close(found[:, :, [j]], own)
 
 
-def test_columns_known_ahead_reach_each_target_apart_by_a_path_of_its_own(informer, batch):
+def test_columns_known_ahead_reach_each_target_apart_by_a_path_of_its_own(
+    informer, batch
+):
     """A holiday empties one street and fills another."""
     model = informer(n_targets=2, n_known=1, apart=True).eval()
     weight = model.known_path.weight
@@ -107,11 +124,15 @@ def test_columns_known_ahead_reach_each_target_apart_by_a_path_of_its_own(inform
 
 
 @pytest.mark.parametrize(("season", "pred_len"), [(5, 6), (24, 6), (48, 100), (1, 3)])
-def test_masked_steps_hold_the_mean_of_their_phase_in_the_window(informer, batch, season, pred_len):
+def test_masked_steps_hold_the_mean_of_their_phase_in_the_window(
+    informer, batch, season, pred_len
+):
     """What is usual at this time of the day, known from the first step of training on."""
     sizes = {"pred_len": pred_len, "season": season, "n_known": 1, "label_len": 0}
     model, seen = informer(**sizes), []
-    model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model.decoder_embedding.register_forward_pre_hook(
+        lambda _, args: seen.append(args[0])
+    )
     past, future = batch(n_known=1, pred_len=pred_len)
     model(past, future)
     z, _ = model.window_norm(past)
@@ -124,7 +145,9 @@ def test_masked_steps_hold_the_mean_of_their_phase_in_the_window(informer, batch
 
 @pytest.mark.parametrize("scale", [1e-3, 0.5, 1e3])
 @pytest.mark.parametrize("attention", ["probsparse", "dense"])
-def test_forecast_follows_scale_and_level_of_the_window(informer, batch, scale, attention):
+def test_forecast_follows_scale_and_level_of_the_window(
+    informer, batch, scale, attention
+):
     model = informer(attention=attention).eval()
     past, future = batch()
     level = 100 * scale
@@ -136,7 +159,9 @@ def test_forecast_follows_scale_and_level_of_the_window(informer, batch, scale, 
 def test_without_window_norm_the_forecast_does_not_follow(informer, batch):
     model = informer(window_norm=False).eval()
     past, future = batch()
-    assert not torch.isclose(model(past + 5, future), model(past, future) + 5, atol=0.5).any()
+    assert not torch.isclose(
+        model(past + 5, future), model(past, future) + 5, atol=0.5
+    ).any()
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 1e5])
@@ -183,7 +208,9 @@ def test_no_fields_and_no_calendar_are_the_same(informer, batch):
     model = informer().eval()
     past, future = batch()
     nothing = torch.zeros(3, 48, 0, dtype=torch.int64)
-    assert torch.equal(model(past, future), model(past, future, nothing, nothing[:, :6]))
+    assert torch.equal(
+        model(past, future), model(past, future, nothing, nothing[:, :6])
+    )
 
 
 def test_evaluation_has_no_dropout_and_repeats(informer, batch):
@@ -196,38 +223,54 @@ def test_evaluation_has_no_dropout_and_repeats(informer, batch):
 
 
 @pytest.mark.parametrize("attention", ["dense", "probsparse"])
-@pytest.mark.parametrize("options", [{}, CONTINUOUS, MODERN, MODERN | FULL, ONE_HEAD], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, CONTINUOUS, MODERN, MODERN | FULL, ONE_HEAD], ids=str
+)
 def test_batch_mates_make_no_difference(informer, batch, attention, options):
     model = informer(attention=attention, decoder_attention=attention, **options).eval()
     arguments = batch(batch_size=8, **options)
     whole = model(*arguments)
-    alone = [model(*(x if x is None else x[i : i + 1] for x in arguments)) for i in range(8)]
+    alone = [
+        model(*(x if x is None else x[i : i + 1] for x in arguments)) for i in range(8)
+    ]
     torch.testing.assert_close(whole, torch.cat(alone), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("attention", ["dense", "probsparse"])
 @pytest.mark.parametrize("options", [{}, MODERN], ids=["note", "modern"])
 def test_one_head_trains_and_uses_the_whole_width(informer, batch, attention, options):
-    options = options | ONE_HEAD | {"attention": attention, "decoder_attention": attention}
+    options = (
+        options | ONE_HEAD | {"attention": attention, "decoder_attention": attention}
+    )
     model = informer(factor=1, **options)
     assert train_step(model, batch()).isfinite().all()
     assert all(p.grad.isfinite().all() for p in model.parameters())
 
 
-@pytest.mark.parametrize("options", [{}, MODERN, ONE_HEAD], ids=["note", "modern", "one head"])
-def test_with_all_queries_selected_the_model_is_that_of_dense_attention(informer, batch, options):
+@pytest.mark.parametrize(
+    "options", [{}, MODERN, ONE_HEAD], ids=["note", "modern", "one head"]
+)
+def test_with_all_queries_selected_the_model_is_that_of_dense_attention(
+    informer, batch, options
+):
     """The approximation is in the selection and nowhere else, in every layer and length."""
     sparse = informer(decoder_attention="probsparse", factor=1000, **options).eval()
     dense = informer(attention="dense", **options).eval()
-    dense.load_state_dict({k: v for k, v in sparse.state_dict().items() if "sampler" not in k})
+    dense.load_state_dict(
+        {k: v for k, v in sparse.state_dict().items() if "sampler" not in k}
+    )
     arguments = batch()
-    torch.testing.assert_close(sparse(*arguments), dense(*arguments), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        sparse(*arguments), dense(*arguments), atol=1e-5, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("label_len", [0, 12, 48])
 def test_times_of_equal_steps_give_the_sinusoidal_forecast(informer, batch, label_len):
     """Times count from the first forecast step: -48, …, -1 and 0, …, 5."""
-    models = [informer(position=p, label_len=label_len) for p in ("continuous", "sinusoidal")]
+    models = [
+        informer(position=p, label_len=label_len) for p in ("continuous", "sinusoidal")
+    ]
     models[1].load_state_dict(models[0].state_dict())
     continuous, sinusoidal = (model.eval() for model in models)
     past, future = batch()
@@ -250,7 +293,9 @@ def test_continuous_positions_need_times(informer, batch):
 def test_uneven_steps_matter_and_their_guiding_rows_keep_their_times(informer, batch):
     model = informer(**CONTINUOUS).eval()
     seen = []
-    model.decoder_embedding.position.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model.decoder_embedding.position.register_forward_pre_hook(
+        lambda _, args: seen.append(args[0])
+    )
     past, future, _, _, past_time, future_time = batch(**CONTINUOUS)
     before = model(past, future, None, None, past_time, future_time)
     assert torch.equal(seen[0], torch.cat([past_time[:, -12:], future_time], dim=1))
@@ -285,7 +330,8 @@ def through_a_file(model):
 
 
 @pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), through_a_file]
+    "duplicate",
+    [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), through_a_file],
 )
 def test_copies_give_equal_outputs_and_repeat_the_generator(informer, batch, duplicate):
     """A training resumed from a checkpoint repeats bit for bit."""
@@ -310,8 +356,12 @@ def test_bf16_autocast_stays_near_float32(informer, batch, options):
 
 
 @pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
-def test_bf16_autocast_trains_with_float32_gradients(informer, batch, decoder_attention):
-    model = informer(decoder_attention=decoder_attention, dropout=0.1, factor=1, **MODERN)
+def test_bf16_autocast_trains_with_float32_gradients(
+    informer, batch, decoder_attention
+):
+    model = informer(
+        decoder_attention=decoder_attention, dropout=0.1, factor=1, **MODERN
+    )
     with torch.autocast("cpu", torch.bfloat16):
         loss = model(*batch()).square().mean()
     loss.backward()

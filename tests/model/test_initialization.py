@@ -79,7 +79,9 @@ def test_scaled_divides_by_the_root_of_the_counted_sublayers(informer):
                 if isinstance(module, ResidualOutput):
                     expected[id(module.weight)] = n_sublayers**-0.5
     assert len(expected) == 4 + 6
-    for plain, scaled in zip(models[0].parameters(), models[1].parameters(), strict=True):
+    for plain, scaled in zip(
+        models[0].parameters(), models[1].parameters(), strict=True
+    ):
         torch.testing.assert_close(scaled, plain * expected.get(id(plain), 1.0))
 
 
@@ -88,7 +90,9 @@ def test_weights_depend_on_the_seed_alone(informer):
     before = torch.get_rng_state()
     models = [informer(seed=seed, **OPTIONS) for seed in (5, 5, 6)]
     assert torch.equal(torch.get_rng_state(), before)
-    weights = [torch.nn.utils.parameters_to_vector(model.parameters()) for model in models]
+    weights = [
+        torch.nn.utils.parameters_to_vector(model.parameters()) for model in models
+    ]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 

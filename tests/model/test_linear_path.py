@@ -9,7 +9,9 @@ from skinformer.ridge.linear_path import LinearPath
 SEQ, PRED, TARGETS, INPUTS = 7, 3, 2, 4
 
 
-def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found):
+def zeros(
+    *, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found
+):
     """Make a path whose maps are 0."""
     n_features = ((mixed_len + 1) * n_inputs + 1) * bool(mixed_len)
     fit = LinearFit(
@@ -39,17 +41,24 @@ def make_path(*, n_known=1, n_groups=2, mixed_len=5, seed=0):
 
 def by_loop(fit, past, future, *, mixed_len):
     """Forecast one window in float64, value by value."""
-    past, future = np.nan_to_num(past.astype(float)), np.nan_to_num(future.astype(float))
+    past, future = (
+        np.nan_to_num(past.astype(float)),
+        np.nan_to_num(future.astype(float)),
+    )
     n_known = len(fit.effect)
     known = range(INPUTS - n_known, INPUTS)
     for row in past:
         row[:TARGETS] -= sum(row[c] * fit.effect[k] for k, c in enumerate(known))
     last, out = past[-1], np.zeros((PRED, TARGETS))
-    features = [*(past[SEQ - mixed_len :] - last).ravel(), *last, 1.0] if mixed_len else []
+    features = (
+        [*(past[SEQ - mixed_len :] - last).ravel(), *last, 1.0] if mixed_len else []
+    )
     for h, j in np.ndindex(PRED, TARGETS):
         own = fit.own[j % len(fit.own)][:, h]
         out[h, j] = last[j] + sum((past[i, j] - last[j]) * own[i] for i in range(SEQ))
-        out[h, j] += sum(x * fit.mixed[f, h * TARGETS + j] for f, x in enumerate(features))
+        out[h, j] += sum(
+            x * fit.mixed[f, h * TARGETS + j] for f, x in enumerate(features)
+        )
         out[h, j] += sum(future[h, c] * fit.effect[k, j] for k, c in enumerate(known))
     return out
 
@@ -75,7 +84,13 @@ def test_the_path_forecasts_what_the_fit_says(n_known, n_groups, mixed_len, miss
 def test_an_unfitted_path_repeats_the_last_value(mixed_len):
     """Zeros are the one start that is a forecast."""
     path = zeros(
-        n_targets=2, n_known=1, n_inputs=4, n_groups=1, mixed_len=mixed_len, seq_len=7, pred_len=3
+        n_targets=2,
+        n_known=1,
+        n_inputs=4,
+        n_groups=1,
+        mixed_len=mixed_len,
+        seq_len=7,
+        pred_len=3,
     )
     past = torch.randn(5, 7, 4)
     out = path(past, torch.randn(5, 3, 4))
@@ -131,12 +146,17 @@ def test_a_windows_forecast_is_its_own():
 
 
 @pytest.mark.parametrize(("n_targets", "seq_len", "pred_len"), [(1, 24, 6), (2, 30, 7)])
-def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(n_targets, seq_len, pred_len):
+def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(
+    n_targets, seq_len, pred_len
+):
     """Bit for bit: a row predicted alone is the row predicted among others."""
     sizes = {"n_targets": n_targets, "n_inputs": n_targets, "n_groups": n_targets}
     path = zeros(**sizes, n_known=0, mixed_len=0, seq_len=seq_len, pred_len=pred_len)
     path.own.normal_()
-    past, future = torch.randn(32, seq_len, n_targets), torch.zeros(32, pred_len, n_targets)
+    past, future = (
+        torch.randn(32, seq_len, n_targets),
+        torch.zeros(32, pred_len, n_targets),
+    )
     order = torch.randperm(32)
     assert torch.equal(path(past[order], future), path(past, future)[order])
 
@@ -180,7 +200,11 @@ def test_a_network_of_before_reads_nothing(informer):
     network = informer(n_known=1, forecasts_distance=True).eval()
     torch.nn.init.normal_(network.projection.weight)
     model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
-    past, future, found = torch.randn(3, 48, 2), torch.randn(3, 6, 2), torch.randn(3, 6, 1)
+    past, future, found = (
+        torch.randn(3, 48, 2),
+        torch.randn(3, 6, 2),
+        torch.randn(3, 6, 1),
+    )
     future[..., :1] = 0.0
     corrected = model(past, future, *[None] * 4, found)
     torch.testing.assert_close(corrected, found + network(past, future))
@@ -189,10 +213,16 @@ def test_a_network_of_before_reads_nothing(informer):
 def test_a_correction_goes_with_its_window_level_and_all(informer):
     """A window of another level and spread, and the forecast with it: the same, in its spread."""
     sizes = {"n_targets": 1, "n_known": 0, "n_inputs": 1, "n_groups": 1, "mixed_len": 0}
-    network = informer(window_norm=True, forecasts_distance=True, reads_forecast=True).eval()
+    network = informer(
+        window_norm=True, forecasts_distance=True, reads_forecast=True
+    ).eval()
     torch.nn.init.normal_(network.projection.weight)
     model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
-    past, future, found = torch.randn(3, 48, 1), torch.zeros(3, 6, 1), torch.randn(3, 6, 1)
+    past, future, found = (
+        torch.randn(3, 48, 1),
+        torch.zeros(3, 6, 1),
+        torch.randn(3, 6, 1),
+    )
     times = [None] * 4
     first = model(past, future, *times, found) - found
     moved = 4 * found + 3

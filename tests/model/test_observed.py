@@ -8,7 +8,11 @@ from skinformer.model.observed import AttentionRecorder
 
 KINDS = {
     "dense": {"attention": "dense"},
-    "probsparse": {"attention": "probsparse", "decoder_attention": "probsparse", "factor": 2},
+    "probsparse": {
+        "attention": "probsparse",
+        "decoder_attention": "probsparse",
+        "factor": 2,
+    },
     "gated": {"qk_norm": True, "output_gate": True, "n_decoder_layers": 2},
     "patches": {"patch_len": 5, "decoder_patch_len": 4, "n_decoder_layers": 2},
     "post-norm": {"norm_first": False, "distil": False},
@@ -78,18 +82,30 @@ def test_only_the_windows_asked_for_are_kept(informer, batch):
 @torch.no_grad()
 def test_tokens_know_their_steps(informer, batch):
     """By hand: 11 steps in patches of 4, halved; 5 guiding and 6 steps ahead in patches of 4."""
-    sizes = {"seq_len": 11, "label_len": 5, "pred_len": 6, "patch_len": 4, "decoder_patch_len": 4}
+    sizes = {
+        "seq_len": 11,
+        "label_len": 5,
+        "pred_len": 6,
+        "patch_len": 4,
+        "decoder_patch_len": 4,
+    }
     sizes |= {"n_decoder_layers": 2}
     recorder = AttentionRecorder(informer(**sizes).eval(), n_kept=1)
     recorder(*batch(**sizes))
-    spans = {each[:2]: (each.queries.tolist(), each.keys.tolist()) for each in recorder.kept()}
+    spans = {
+        each[:2]: (each.queries.tolist(), each.keys.tolist())
+        for each in recorder.kept()
+    }
     patches, halved = [[-11, -9], [-8, -5], [-4, -1]], [[-11, -5], [-4, -1]]
     both = [[-5, -5], [-4, -1], [0, 3], [4, 5]]
     assert spans["encoder", 0] == (patches, patches)
     assert spans["encoder", 1] == (halved, halved)
     assert spans["decoder", 0] == (both, both)
     assert spans["cross", 0] == (both, halved)
-    assert spans["decoder", 1] == (both[2:], both)  # the last layer decodes what is forecast
+    assert spans["decoder", 1] == (
+        both[2:],
+        both,
+    )  # the last layer decodes what is forecast
     assert spans["cross", 1] == (both[2:], halved)
 
 
@@ -116,4 +132,6 @@ def test_a_token_holds_the_steps_that_it_says(informer, batch):
         torch.testing.assert_close(
             before / before.sum(-1, keepdim=True), after / after.sum(-1, keepdim=True)
         )
-        assert not torch.allclose(found[0].weights[0, :, token], each.weights[0, :, token])
+        assert not torch.allclose(
+            found[0].weights[0, :, token], each.weights[0, :, token]
+        )

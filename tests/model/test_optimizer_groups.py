@@ -9,12 +9,16 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.projection import HiddenLinear
 
 KINDS = list(
-    product(["gelu", "swiglu"], ["layer", "zc_rms"], ["sinusoidal", "continuous", "learned"])
+    product(
+        ["gelu", "swiglu"], ["layer", "zc_rms"], ["sinusoidal", "continuous", "learned"]
+    )
 )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(KINDS)), ids=lambda number: "-".join(KINDS[number]))
+@pytest.mark.parametrize(
+    "number", range(len(KINDS)), ids=lambda number: "-".join(KINDS[number])
+)
 def test_groups_partition_the_parameters(informer, number):
     """A parameter in two optimisers is stepped twice, one in none never learns.
 
@@ -31,12 +35,19 @@ def test_groups_partition_the_parameters(informer, number):
         "n_known",
         "calendar",
     )
-    for chosen in islice(product([True, False], repeat=len(names)), number, None, len(KINDS)):
+    for chosen in islice(
+        product([True, False], repeat=len(names)), number, None, len(KINDS)
+    ):
         options = dict(zip(names, chosen, strict=True))
         options["calendar_sizes"] = (24, 7) if options.pop("calendar") else ()
         options["n_known"] = int(options["n_known"])
         model = informer(
-            activation=activation, norm=norm, position=position, d_model=4, n_heads=2, **options
+            activation=activation,
+            norm=norm,
+            position=position,
+            d_model=4,
+            n_heads=2,
+            **options,
         )
         groups = parameter_groups(model)
         sorted_ones = [id(p) for group in groups.values() for p in group]
@@ -56,7 +67,9 @@ def test_group_of_each_kind_of_layer(informer):
         qk_norm=True,
         output_gate=True,
     )
-    groups = {name: {id(p) for p in group} for name, group in parameter_groups(model).items()}
+    groups = {
+        name: {id(p) for p in group} for name, group in parameter_groups(model).items()
+    }
     layer = model.encoder.layers[0]
     matrices = [m.weight for m in model.modules() if isinstance(m, HiddenLinear)]
     assert groups["matrix"] == {id(p) for p in matrices}

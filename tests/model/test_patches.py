@@ -113,19 +113,29 @@ def test_continuous_positions_of_equal_steps_are_the_sinusoidal_ones(
     """What the notes of the network say, and what holds without patches."""
     past, future = torch.randn(1, 48, 1), torch.zeros(1, 6, 1)
     times = torch.arange(-48.0, 0)[None], torch.arange(6.0)[None]
-    options = {"patch_len": patch, "decoder_patch_len": decoder_patch, "attention": "dense"}
-    one, two = (informer(**options, position=p).eval() for p in ("sinusoidal", "continuous"))
+    options = {
+        "patch_len": patch,
+        "decoder_patch_len": decoder_patch,
+        "attention": "dense",
+    }
+    one, two = (
+        informer(**options, position=p).eval() for p in ("sinusoidal", "continuous")
+    )
     two.load_state_dict(one.state_dict())
     torch.testing.assert_close(two(past, future, None, None, *times), one(past, future))
 
 
 @pytest.mark.parametrize("label_len", range(10))
 @pytest.mark.parametrize("patch", [1, 4])
-def test_the_decoder_sees_the_guiding_rows_that_were_asked_for(informer, patch, label_len):
+def test_the_decoder_sees_the_guiding_rows_that_were_asked_for(
+    informer, patch, label_len
+):
     """Three rows in patches of four must not become none: the first patch is filled up."""
     options = {"patch_len": 4, "decoder_patch_len": patch, "label_len": label_len}
     model, seen = informer(**options, window_norm=False), []
-    model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model.decoder_embedding.register_forward_pre_hook(
+        lambda _, args: seen.append(args[0])
+    )
     past, future = torch.randn(2, 48, 1), torch.zeros(2, 6, 1)
     model(past, future)
     rows = seen[0].reshape(2, -1)[:, : n_patches(label_len, patch) * patch]
@@ -166,7 +176,9 @@ def test_a_token_of_the_decoder_stands_at_its_steps_calendar_and_time(informer, 
     position=st.sampled_from(["sinusoidal", "learned", "continuous"]),
     n_decoder_layers=st.integers(1, 2),
 )
-def test_no_forecast_depends_on_a_value_known_ahead_of_a_later_step(informer, batch, seed, **drawn):
+def test_no_forecast_depends_on_a_value_known_ahead_of_a_later_step(
+    informer, batch, seed, **drawn
+):
     """A shorter frame must give the forecasts of the longer one; so must a missing value in it."""
     torch.manual_seed(seed)
     options = {"n_known": 2, "calendar_sizes": (24,), "seq_len": 12, **drawn}

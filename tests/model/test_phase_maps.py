@@ -58,7 +58,9 @@ def test_what_is_added_is_that_of_the_first_hour_ahead(n_others, seq_len):
     alone = path(*windows)
     for i in range(5):
         expected = by_loop(maps, past[i] - past[i, -1], int(ahead[i, 0, 0]))
-        torch.testing.assert_close((both - alone)[i].double(), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(
+            (both - alone)[i].double(), expected, atol=1e-4, rtol=1e-4
+        )
 
 
 def test_columns_known_ahead_and_later_hours_are_not_read():

@@ -34,7 +34,9 @@ def test_continuous_code_equals_its_formula(d_model):
     time = torch.rand(3, 20) * 60 - 40
     code = ContinuousPosition(origin=30, d_model=d_model)(time)
     assert code.shape == (3, 20, d_model)
-    for b, t, j in torch.cartesian_prod(*(torch.arange(n) for n in code.shape)).tolist():
+    for b, t, j in torch.cartesian_prod(
+        *(torch.arange(n) for n in code.shape)
+    ).tolist():
         angle = (time[b, t].item() + 30) / 10000 ** (2 * (j // 2) / d_model)
         expected = math.cos(angle) if j % 2 else math.sin(angle)
         assert code[b, t, j].item() == pytest.approx(expected, abs=1e-5)
@@ -47,7 +49,9 @@ def test_continuous_code_at_integer_times_is_the_sinusoidal_code(length, d_model
     position = ContinuousPosition(origin=length, d_model=d_model)
     code = position(torch.arange(-length, 0).float().unsqueeze(0))[0]
     tolerance = 1.2e-7 * (length + 1)
-    torch.testing.assert_close(code, sinusoid(length, d_model), atol=tolerance, rtol=1e-6)
+    torch.testing.assert_close(
+        code, sinusoid(length, d_model), atol=tolerance, rtol=1e-6
+    )
 
 
 def test_continuous_code_is_float32_under_autocast():

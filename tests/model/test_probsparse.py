@@ -6,7 +6,12 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from skinformer.model.probsparse import ProbSparseAttention, n_sampled_keys, n_top_queries, sparsity
+from skinformer.model.probsparse import (
+    ProbSparseAttention,
+    n_sampled_keys,
+    n_top_queries,
+    sparsity,
+)
 
 CPU = torch.device("cpu")
 
@@ -26,7 +31,11 @@ def naive_sparsity(q, k, keys, *, causal):
     measure = []
     for i, query in enumerate(q):
         seen = [j for j in keys.tolist() if j <= i or not causal]
-        scores = torch.stack([query @ k[j] / math.sqrt(len(query)) for j in seen]) if seen else None
+        scores = (
+            torch.stack([query @ k[j] / math.sqrt(len(query)) for j in seen])
+            if seen
+            else None
+        )
         if scores is None:
             measure.append(torch.tensor(0.0))
             continue
@@ -52,7 +61,15 @@ def naive_attention(q, k, v, keys, *, causal, n_top):
 
 @pytest.mark.parametrize(
     ("length", "n_keys", "n_queries"),
-    [(1, 1, 1), (2, 2, 2), (8, 8, 8), (10, 10, 10), (12, 12, 12), (13, 12, 12), (96, 22, 22)],
+    [
+        (1, 1, 1),
+        (2, 2, 2),
+        (8, 8, 8),
+        (10, 10, 10),
+        (12, 12, 12),
+        (13, 12, 12),
+        (96, 22, 22),
+    ],
 )
 def test_numbers_of_keys_and_queries_at_factor_5(length, n_keys, n_queries):
     assert n_sampled_keys(length, 5) == n_keys
@@ -88,7 +105,12 @@ def test_attention_equals_its_formula_in_a_loop(causal, length):
     for b in range(2):
         for h in range(3):
             expected = naive_attention(
-                q[b, h], k[b, h], v[b, h], keys, causal=causal, n_top=n_top_queries(length, 2)
+                q[b, h],
+                k[b, h],
+                v[b, h],
+                keys,
+                causal=causal,
+                n_top=n_top_queries(length, 2),
             )
             torch.testing.assert_close(out[b, h], expected)
 
@@ -126,13 +148,19 @@ def test_values_of_later_steps_never_reach_earlier_ones():
 def test_later_inputs_reach_a_step_through_its_selection_only():
     """What masked ProbSparse leaves of the future: the ranking is over all steps."""
     length, t = 60, 30
-    before, after = torch.randn(2, 3, 200, 2, length, 4)  # (2, q k v, batch, n_heads, length, 4)
+    before, after = torch.randn(
+        2, 3, 200, 2, length, 4
+    )  # (2, q k v, batch, n_heads, length, 4)
     after[:, :, :, : t + 1] = before[:, :, :, : t + 1]
     kernel = make(causal=True).eval()
     keys = kernel.draw_keys(length, CPU)
     selected = []
     for q, k, _ in (before, after):
-        top = sparsity(q, k, keys, causal=True).topk(n_top_queries(length, 2), dim=-1).indices
+        top = (
+            sparsity(q, k, keys, causal=True)
+            .topk(n_top_queries(length, 2), dim=-1)
+            .indices
+        )
         selected.append((top == t).any(-1))
     one, other = (attend(kernel, *qkv)[:, :, t] for qkv in (before, after))
     changed = selected[0] != selected[1]
@@ -142,7 +170,11 @@ def test_later_inputs_reach_a_step_through_its_selection_only():
 
 def test_unselected_steps_take_the_cumulative_mean_not_the_sum():
     """The original's cumulative sum grows with the length."""
-    q, k, v = torch.zeros(1, 1, 60, 4), torch.zeros(1, 1, 60, 4), torch.ones(1, 1, 60, 4)
+    q, k, v = (
+        torch.zeros(1, 1, 60, 4),
+        torch.zeros(1, 1, 60, 4),
+        torch.ones(1, 1, 60, 4),
+    )
     torch.testing.assert_close(attend(make(causal=True), q, k, v), v)
 
 
@@ -216,7 +248,11 @@ def test_memory_of_forward_and_backward_stays_below_the_square_of_the_length(cau
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             out = func(*args, **kwargs or {})
-            sizes = [x.untyped_storage().nbytes() for x in tree_leaves(out) if torch.is_tensor(x)]
+            sizes = [
+                x.untyped_storage().nbytes()
+                for x in tree_leaves(out)
+                if torch.is_tensor(x)
+            ]
             self.numel = max(self.numel, *sizes, 0) if sizes else self.numel
             return out
 

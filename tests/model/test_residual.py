@@ -5,7 +5,9 @@ from skinformer.model.residual import Residual
 
 
 def make(**options):
-    return Residual(**{"d_model": 8, "dropout": 0.0, "norm": "layer", "norm_first": True} | options)
+    return Residual(
+        **{"d_model": 8, "dropout": 0.0, "norm": "layer", "norm_first": True} | options
+    )
 
 
 def test_pre_norm_formula():

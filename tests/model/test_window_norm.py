@@ -20,7 +20,9 @@ def test_missing_values_stay_missing_and_do_not_count():
     torch.testing.assert_close(norm(past)[0], WindowNorm(**NO_KNOWN)(past)[0])
     past[1, 20:, 1] = torch.nan
     z, _ = norm(past)
-    torch.testing.assert_close(z[1, :20, 1].mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        z[1, :20, 1].mean(), torch.tensor(0.0), atol=1e-6, rtol=0
+    )
     assert torch.equal(z.isnan(), past.isnan())
 
 
@@ -38,7 +40,9 @@ def test_constant_window_becomes_zeros_and_comes_back(level):
     norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     z, statistics = norm(past)
     assert not z.any()
-    torch.testing.assert_close(norm.undo(torch.ones(2, 3, 1), statistics), past[:, :3] + 1e-5)
+    torch.testing.assert_close(
+        norm.undo(torch.ones(2, 3, 1), statistics), past[:, :3] + 1e-5
+    )
 
 
 def test_constant_window_has_finite_gradients():
@@ -49,7 +53,9 @@ def test_constant_window_has_finite_gradients():
 
 
 def test_single_row_becomes_zero():
-    z, statistics = WindowNorm(n_targets=1, n_past=0, may_miss=False)(torch.full((1, 1, 1), 5.0))
+    z, statistics = WindowNorm(n_targets=1, n_past=0, may_miss=False)(
+        torch.full((1, 1, 1), 5.0)
+    )
     assert z.item() == 0.0
     assert statistics.mean.item() == 5.0
 
@@ -83,4 +89,8 @@ def test_a_forecast_far_from_a_window_that_stands_still_is_bounded():
     norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     _, statistics = norm(torch.full((2, 30, 1), 3.0))
     future = torch.tensor([[[3.0], [4.0], [-90.0]]]).expand(2, -1, -1)
-    assert norm.normalise_forecast(future, statistics)[0].flatten().tolist() == [0.0, 10.0, -10.0]
+    assert norm.normalise_forecast(future, statistics)[0].flatten().tolist() == [
+        0.0,
+        10.0,
+        -10.0,
+    ]

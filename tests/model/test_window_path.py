@@ -17,7 +17,9 @@ def test_each_target_is_mapped_by_its_own_window_and_follows_its_level():
     torch.nn.init.normal_(path.weight)
     torch.nn.init.normal_(path.bias)
     past = torch.randn(1, 4, 2)
-    expected = (past - past[:, -1:])[0].T @ path.weight.T + path.bias + past[0, -1][:, None]
+    expected = (
+        (past - past[:, -1:])[0].T @ path.weight.T + path.bias + past[0, -1][:, None]
+    )
     torch.testing.assert_close(path(past)[0].T, expected)
     torch.testing.assert_close(path(past + 7), path(past) + 7)
 
@@ -38,4 +40,6 @@ def test_a_network_adds_it_in_the_units_of_its_window(informer):
     past, future = 5 + 3 * torch.randn(4, 48, 2), torch.zeros(4, 6, 2)
     gained = network(past, future) - without(past, future)
     expected = network.window_path(past) - past.mean(dim=1, keepdim=True)
-    torch.testing.assert_close(gained, expected[..., None].expand(4, 6, 2, 3), rtol=0, atol=1e-3)
+    torch.testing.assert_close(
+        gained, expected[..., None].expand(4, 6, 2, 3), rtol=0, atol=1e-3
+    )

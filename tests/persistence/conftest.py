@@ -6,7 +6,14 @@ import pytest
 
 from skinformer import InformerRegressor
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 def make_frame(n, **dates):
@@ -14,7 +21,9 @@ def make_frame(n, **dates):
     t, rng = np.arange(n), np.random.default_rng(0)
     hours = pd.date_range("2024-03-20", periods=n, freq="h", **dates)
     load = np.sin(2 * np.pi * t / 24) + 0.1 * rng.normal(size=n)
-    return pd.DataFrame({"wind": rng.normal(size=n), "plan": t % 5, "load": load}, index=hours)
+    return pd.DataFrame(
+        {"wind": rng.normal(size=n), "plan": t % 5, "load": load}, index=hours
+    )
 
 
 @pytest.fixture(scope="session")

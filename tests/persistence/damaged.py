@@ -16,7 +16,9 @@ from pathlib import Path
 import skinformer
 from skinformer import ModelFileError
 
-DIGEST = slice(len('{"__metadata__":{"digest":"') + 8, len('{"__metadata__":{"digest":"') + 72)
+DIGEST = slice(
+    len('{"__metadata__":{"digest":"') + 8, len('{"__metadata__":{"digest":"') + 72
+)
 ODD = [
     None, True, False, 0, 1, -1, 2**31, 2**63, 10**30, 1e308, -0.5, "", "x", "os.system", "../..",
     "Informer", "LinearFit", "Trees", "Timestamp", "/etc/passwd", "dateutil//etc/passwd", "9999h",
@@ -89,7 +91,9 @@ def _change(tree, chance):
         inner = isinstance(tree[key], dict | list) and len(tree[key])
         if not inner or chance.random() < 0.08:
             if isinstance(tree[key], int) and chance.random() < 0.5:
-                tree[key] = tree[key] * chance.choice([-1, 2, 10**6, 10**12]) + chance.randrange(3)
+                tree[key] = tree[key] * chance.choice(
+                    [-1, 2, 10**6, 10**12]
+                ) + chance.randrange(3)
             elif chance.random() < 0.2:
                 del tree[key]
             else:
@@ -103,7 +107,9 @@ def body_changed(raw, chance):
     end = 8 + int.from_bytes(raw[:8], "little")
     raw = bytearray(raw)
     for _ in range(chance.randrange(1, 20)):
-        raw[chance.randrange(end, len(raw))] = chance.choice([0, 1, 255, chance.randrange(256)])
+        raw[chance.randrange(end, len(raw))] = chance.choice(
+            [0, 1, 255, chance.randrange(256)]
+        )
     return signed(raw)
 
 
@@ -152,7 +158,9 @@ def main(source, count):
             try:
                 found, seconds, events = try_file(path, watch)
             except BaseException:
-                Path(tempfile.gettempdir(), "skinformer-offender").write_bytes(path.read_bytes())
+                Path(tempfile.gettempdir(), "skinformer-offender").write_bytes(
+                    path.read_bytes()
+                )
                 raise
             refused += found == "refused"
             if seconds > longest:

@@ -22,15 +22,27 @@ import skinformer
 from skinformer import InformerClassifier, InformerRegressor, ModelFileError
 from skinformer.persistence.container import Content, read_content, write_content
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
-SECONDS, KILOBYTES = 60, 400_000  # on a busy machine; more than the file itself stands for
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
+SECONDS, KILOBYTES = (
+    60,
+    400_000,
+)  # on a busy machine; more than the file itself stands for
 
 
 def table(n):
     """Give hourly rows."""
     values = 50 + 10 * np.sin(2 * np.pi * np.arange(n) / 24)
     values += np.random.default_rng(0).normal(size=n)
-    return pd.DataFrame({"load": values}, index=pd.date_range("2026-01-01", periods=n, freq="h"))
+    return pd.DataFrame(
+        {"load": values}, index=pd.date_range("2026-01-01", periods=n, freq="h")
+    )
 
 
 def default():
@@ -71,7 +83,10 @@ def ridge():
 
     df = np.exp(table(420).reset_index(drop=True) / 10)
     model = InformerRegressor(
-        "load", members=["classical", "ridges", Ridge(), "network"], target_transform="log", **P
+        "load",
+        members=["classical", "ridges", Ridge(), "network"],
+        target_transform="log",
+        **P,
     ).fit(df)
     assert model.intervals_
     return model
@@ -92,7 +107,21 @@ def write(folder):
 
 # --- forging -----------------------------------------------------------------------------------
 
-NUMBERS = [-1, 0, 1, 2, 3, 7, 1000, 1_000_006, 24 + 2**32, 2**31, 2**63, 10**30, -(10**9)]
+NUMBERS = [
+    -1,
+    0,
+    1,
+    2,
+    3,
+    7,
+    1000,
+    1_000_006,
+    24 + 2**32,
+    2**31,
+    2**63,
+    10**30,
+    -(10**9),
+]
 FLOATS = [-1.0, 0.0, 0.5, 1e-30, 1e12, 1e30, 1e300, -1e300, {"is": "float", "of": "nan"},
           {"is": "float", "of": "inf"}, {"is": "float", "of": "-inf"}]  # fmt: skip
 OTHERS = [None, True, False, "", "x", "probsparse", "continuous", [], {"is": "dict", "of": []},
@@ -123,7 +152,21 @@ def array_changed(array, chance):
     """Change some of an array: numbers, type, or shape."""
     way, array = chance.randrange(7), array.copy()
     if way < 3 and array.size:
-        odd = [-1, 0, 1, 5, 1e6, 1e12, 2**62, np.nan, np.inf, -np.inf, 1e30, -1e30, 3e38]
+        odd = [
+            -1,
+            0,
+            1,
+            5,
+            1e6,
+            1e12,
+            2**62,
+            np.nan,
+            np.inf,
+            -np.inf,
+            1e30,
+            -1e30,
+            3e38,
+        ]
         value = chance.choice(odd)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -138,7 +181,11 @@ def array_changed(array, chance):
         axis = chance.randrange(array.ndim)
         return np.concatenate([array, array], axis=axis)
     if way == 5 and array.ndim:
-        return np.take(array, range(array.shape[0] - 1), axis=0) if len(array) else array[None]
+        return (
+            np.take(array, range(array.shape[0] - 1), axis=0)
+            if len(array)
+            else array[None]
+        )
     none = array[:0] if array.ndim else array
     return chance.choice([array[None], array.T.copy(), array.ravel(), none])
 
@@ -158,7 +205,9 @@ def forge(content, chance):  # noqa: C901 – a list of ways
             continue
         if way == 4:
             holder, key = chance.choice(ints)
-            holder[key] = chance.choice([*NUMBERS, holder[key] + 1, holder[key] * 2, -holder[key]])
+            holder[key] = chance.choice(
+                [*NUMBERS, holder[key] + 1, holder[key] * 2, -holder[key]]
+            )
             continue
         if way == 5 and floats:
             holder, key = chance.choice(floats)
@@ -176,14 +225,20 @@ def forge(content, chance):  # noqa: C901 – a list of ways
             source, name = chance.choice(found)
             holder[key] = copy.deepcopy(source[name])
         elif way == 10:
-            outer = [p[0][p[1]] for p in found if isinstance(p[0][p[1]], list) and p[0][p[1]]]
+            outer = [
+                p[0][p[1]] for p in found if isinstance(p[0][p[1]], list) and p[0][p[1]]
+            ]
             inner = chance.choice(outer)
             if chance.random() < 0.5:
                 del inner[chance.randrange(len(inner))]
             else:
                 inner.append(copy.deepcopy(chance.choice(inner)))
         else:
-            nodes = [(h, k) for h, k in found if isinstance(h[k], dict) and h[k]["is"] == "array"]
+            nodes = [
+                (h, k)
+                for h, k in found
+                if isinstance(h[k], dict) and h[k]["is"] == "array"
+            ]
             one, other = chance.sample(nodes, 2)
             one[0][one[1]], other[0][other[1]] = other[0][other[1]], one[0][one[1]]
             if chance.random() < 0.5:  # one array, twice
@@ -236,7 +291,9 @@ def _outcome(name, content, path, seed):
         return type(error).__name__
     taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     if taken > KILOBYTES or time.perf_counter() - begun > SECONDS:
-        print(seed, name, outcome, "took", taken, "KB", time.perf_counter() - begun, "s")  # noqa: T201
+        print(  # noqa: T201
+            seed, name, outcome, "took", taken, "KB", time.perf_counter() - begun, "s"
+        )
         return "too much"
     return outcome
 

@@ -88,7 +88,12 @@ def test_files_of_others_are_refused(refusal, tmp_path):
     """A pickle above all, which would be run by who guesses."""
     with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
         archive.writestr("0.npy", "x")
-    for raw in (pickle.dumps({}), (tmp_path / "zip").read_bytes(), b"{}" * 99, bytes(999)):
+    for raw in (
+        pickle.dumps({}),
+        (tmp_path / "zip").read_bytes(),
+        b"{}" * 99,
+        bytes(999),
+    ):
         assert "it does not begin like one" in refusal(raw)
 
 
@@ -106,7 +111,9 @@ def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
     header["__metadata__"]["version"] = "8"
-    assert "its format is 8, and this version reads 7" in refusal(damaged.rebuilt(header, body))
+    assert "its format is 8, and this version reads 7" in refusal(
+        damaged.rebuilt(header, body)
+    )
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):
@@ -141,7 +148,9 @@ def unknown_type(header, body):
     header["__metadata__"]["state"] = '{"is": "os.system", "of": "true"}'
 
 
-@pytest.mark.parametrize("forge", [deep, not_a_number, twice, huge, overlapping, unknown_type])
+@pytest.mark.parametrize(
+    "forge", [deep, not_a_number, twice, huge, overlapping, unknown_type]
+)
 def test_a_forged_header_is_refused(forge, refusal, damaged):
     """Though it is signed: the digest is no secret."""
     header, body = damaged.parts(RAW)
@@ -167,14 +176,19 @@ def test_a_forged_value_is_refused(found, forged, refusal, damaged):
     header, body = damaged.parts(RAW)
     state = header["__metadata__"]["state"]
     assert found in state
-    header["__metadata__"]["state"] = json.dumps(json.loads(state.replace(found, forged)))
+    header["__metadata__"]["state"] = json.dumps(
+        json.loads(state.replace(found, forged))
+    )
     assert "is damaged" in refusal(damaged.rebuilt(header, body))
 
 
 @pytest.fixture(scope="module")
 def dated():
     """Give a model whose calendar says something, of hours and a column known ahead."""
-    rng, hours = np.random.default_rng(0), pd.date_range("2024-01-01", periods=900, freq="h")
+    rng, hours = (
+        np.random.default_rng(0),
+        pd.date_range("2024-01-01", periods=900, freq="h"),
+    )
     plan = np.repeat(rng.integers(0, 2, size=38), 24)[:900].astype(float)
     load = rng.normal(size=24)[hours.hour] * (5 - plan) + 0.1 * rng.normal(size=900)
     df = pd.DataFrame({"plan": plan, "load": load}, index=hours)
@@ -233,7 +247,13 @@ def find_calendar(tree):
     """Find what a tree of a file says of a calendar."""
     if isinstance(tree, dict) and tree.get("is") == "CalendarEffect":
         return tree
-    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    parts = (
+        tree.values()
+        if isinstance(tree, dict)
+        else tree
+        if isinstance(tree, list)
+        else ()
+    )
     return next((found for found in map(find_calendar, parts) if found), None)
 
 
@@ -257,7 +277,13 @@ def renumber(tree, first):
     if isinstance(tree, dict) and tree.get("is") in ("array", "turned"):
         tree["of"] += first
         return
-    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+    for part in (
+        tree.values()
+        if isinstance(tree, dict)
+        else tree
+        if isinstance(tree, list)
+        else ()
+    ):
         renumber(part, first)
 
 

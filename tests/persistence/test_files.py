@@ -42,7 +42,14 @@ from skinformer.persistence.checks import FieldCheck
 from skinformer.persistence.codec import Codec, record_kinds
 from skinformer.persistence.labels import LABEL_KINDS
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 GOLDEN = Path(__file__).parent.parent / "data" / "model-7.skinformer"
 
 
@@ -60,31 +67,49 @@ CASES = {
     "dates": lambda df: (df[["load"]], {}),
     "naive dates": lambda df: (df[["load"]].tz_convert("UTC").tz_localize(None), {}),
     "days": lambda df: (
-        df[["load"]].set_axis(pd.date_range("2024-01-01", periods=len(df), tz="Europe/Berlin")),
+        df[["load"]].set_axis(
+            pd.date_range("2024-01-01", periods=len(df), tz="Europe/Berlin")
+        ),
         {},
     ),
     "months": lambda df: (
-        df[["load"]].set_axis(pd.period_range("1990-01", periods=len(df), freq="M", name="month")),
+        df[["load"]].set_axis(
+            pd.period_range("1990-01", periods=len(df), freq="M", name="month")
+        ),
         {},
     ),
     "numbers": lambda df: (df[["load"]].reset_index(drop=True), {}),
     "two targets": lambda df: (df, {"target": ["wind", "load"]}),
     "parts": lambda df: (
         df[["load"]],
-        {"block": Block(norm="zc_rms"), "attention": "probsparse", "position": "continuous"},
+        {
+            "block": Block(norm="zc_rms"),
+            "attention": "probsparse",
+            "position": "continuous",
+        },
     ),
     "alone": lambda df: (
         df,
         {"members": ["network"], "loss": 0.3, "embeddings": ["missing", "mask"]},
     ),
-    "ridge": lambda df: (df[["load"]], {"members": ["classical", "ridges", Ridge(), "network"]}),
+    "ridge": lambda df: (
+        df[["load"]],
+        {"members": ["classical", "ridges", Ridge(), "network"]},
+    ),
     "lasso": lambda df: (
         df[["load"]],
         {"members": ["classical", "ridges", Lasso(0.01), "network"]},
     ),
     "boosted": lambda df: (
         df,
-        {"members": ["classical", "ridges", HistGradientBoostingRegressor(max_iter=10), "network"]},
+        {
+            "members": [
+                "classical",
+                "ridges",
+                HistGradientBoostingRegressor(max_iter=10),
+                "network",
+            ]
+        },
     ),
     "logs": lambda df: (df[["load"]] + 5, {"target_transform": "log"}),
 }
@@ -139,12 +164,18 @@ def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
     labels, parameters = CLASSES[case]
     df = class_frame(labels)
     if case == "objects":
-        df["state"] = df["state"].astype(pd.CategoricalDtype(["low", "mid", "high"], ordered=True))
+        df["state"] = df["state"].astype(
+            pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+        )
     sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    model = InformerClassifier("state", **sizes, max_windows=64, random_state=0, **parameters)
+    model = InformerClassifier(
+        "state", **sizes, max_windows=64, random_state=0, **parameters
+    )
     model.fit(df[:-40])
     if case == "texts":
-        assert model.ensemble_.members["classes"].fit.targets[0].classifier is not None  # trees
+        assert (
+            model.ensemble_.members["classes"].fit.targets[0].classifier is not None
+        )  # trees
     after = copy.deepcopy(model).update(df[-40:])
     for history in ("all", "context"):
         model.save(tmp_path / history, history=history)
@@ -152,11 +183,15 @@ def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
         assert type(loaded) is InformerClassifier
         np.testing.assert_array_equal(loaded.classes_, model.classes_)
         np.testing.assert_array_equal(loaded.predict(df[-40:]), model.predict(df[-40:]))
-        np.testing.assert_array_equal(loaded.predict_proba(df[-40:]), model.predict_proba(df[-40:]))
+        np.testing.assert_array_equal(
+            loaded.predict_proba(df[-40:]), model.predict_proba(df[-40:])
+        )
         loaded.update(df[-40:])
         plan = pd.DataFrame({"plan": range(6)}, index=loaded.make_future_frame().index)
         pd.testing.assert_frame_equal(loaded.forecast(plan), after.forecast(plan))
-        pd.testing.assert_frame_equal(loaded.forecast_proba(plan), after.forecast_proba(plan))
+        pd.testing.assert_frame_equal(
+            loaded.forecast_proba(plan), after.forecast_proba(plan)
+        )
 
 
 @pytest.mark.slow
@@ -196,7 +231,9 @@ def test_a_panel_comes_back(lengths, tmp_path):
         assert_same(answers(loaded, df[~old]), expected)
 
 
-@pytest.mark.parametrize("names", [("a", "b"), (True, False), (("a", 1), ("b", 2))], ids=str)
+@pytest.mark.parametrize(
+    "names", [("a", "b"), (True, False), (("a", 1), ("b", 2))], ids=str
+)
 def test_series_of_any_name_come_back(names, tmp_path):
     """Tuples, too, which pandas takes for places in an index of two levels."""
     df = panel({"first": 60, "second": 50})
@@ -231,7 +268,9 @@ def test_the_context_holds_no_more_rows_than_forecasts_need(model, tmp_path):
     model.save(tmp_path / "context", history="context")
     loaded = skinformer.load(tmp_path / "context")
     assert len(loaded.timeline_.values) < len(model.timeline_.values)
-    back = 48 + 6 + 24 * loaded.intervals_.distance  # two days, a block, and windows before it
+    back = (
+        48 + 6 + 24 * loaded.intervals_.distance
+    )  # two days, a block, and windows before it
     assert len(loaded.timeline_.values) <= back
     assert loaded.ensemble_.held_out == {}
 
@@ -246,7 +285,9 @@ def test_arrays_recognise_their_training_rows(history, tmp_path):
     if history == "all":
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     else:
-        with pytest.raises(ValueError, match="X holds 120 rows of the training data's time"):
+        with pytest.raises(
+            ValueError, match="X holds 120 rows of the training data's time"
+        ):
             loaded.predict(X)
 
 
@@ -279,12 +320,16 @@ def test_parameters_changed_after_the_fit_change_no_forecast(frame, tmp_path):
 
 def test_a_checkpoint_stays_where_it_is(frame, tmp_path):
     """A file from elsewhere must not say where the next fit writes."""
-    model = InformerRegressor("load", checkpoint=tmp_path / "fit.pt", **P).fit(frame[["load"]])
+    model = InformerRegressor("load", checkpoint=tmp_path / "fit.pt", **P).fit(
+        frame[["load"]]
+    )
     model.save(tmp_path / "model")
     assert skinformer.load(tmp_path / "model").checkpoint is None
 
 
-INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
+INSTEAD = (
+    "Write it by pickle, joblib or skops, whose files may run code when they are read."
+)
 
 
 def test_a_regressor_that_only_code_can_stand_for_is_refused(frame, tmp_path):
@@ -304,8 +349,12 @@ def test_a_regressor_that_only_code_can_stand_for_is_refused(frame, tmp_path):
 def test_a_transformer_is_refused(frame, tmp_path):
     """It is fitted by code of somebody else's."""
     transform = PowerTransformer()
-    model = InformerRegressor("load", target_transform=transform, **P).fit(frame[["load"]])
-    with pytest.raises(ValueError, match=r"params\.target_transform, a PowerTransformer"):
+    model = InformerRegressor("load", target_transform=transform, **P).fit(
+        frame[["load"]]
+    )
+    with pytest.raises(
+        ValueError, match=r"params\.target_transform, a PowerTransformer"
+    ):
         model.save(tmp_path / "model")
 
 
@@ -408,7 +457,9 @@ def test_steps_come_back(step):
     assert type(again) is type(step)
     begin = pd.Timestamp("2024-04-12 09:00")
     expected = pd.date_range(begin, periods=60, freq=step)
-    pd.testing.assert_index_equal(pd.date_range(begin, periods=60, freq=again), expected)
+    pd.testing.assert_index_equal(
+        pd.date_range(begin, periods=60, freq=again), expected
+    )
 
 
 @pytest.mark.parametrize("step", STEPS[:1] + STEPS[3:5] + STEPS[6:8], ids=repr)
@@ -419,12 +470,16 @@ def test_a_model_of_any_step_is_saved(step, tmp_path):
     df = df if step == STEPS[0] else df.asfreq(step)
     model = InformerRegressor("load", seq_len=8, pred_len=2, members=["ridges"]).fit(df)
     model.save(tmp_path / "model")
-    pd.testing.assert_frame_equal(skinformer.load(tmp_path / "model").forecast(), model.forecast())
+    pd.testing.assert_frame_equal(
+        skinformer.load(tmp_path / "model").forecast(), model.forecast()
+    )
 
 
 def test_a_calendar_of_numpy_is_refused():
     """Its days are not those that the step's own weekmask names."""
-    step = pd.offsets.CustomBusinessDay(calendar=np.busdaycalendar("1111110", ["2024-05-01"]))
+    step = pd.offsets.CustomBusinessDay(
+        calendar=np.busdaycalendar("1111110", ["2024-05-01"])
+    )
     with pytest.raises(ValueError, match=" is a CustomBusinessDay"):
         Codec(LABEL_KINDS).encode(step)
 
@@ -488,12 +543,23 @@ def test_a_file_of_this_version_loads(frame):
     loaded = skinformer.load(GOLDEN)
     forecast = loaded.forecast()
     assert forecast.index[0] == pd.Timestamp("2024-04-04 21:00", tz="Europe/Paris")
-    noted = [float(line) for line in GOLDEN.with_suffix(".txt").read_text("utf-8").split()]
-    np.testing.assert_allclose(forecast["load"], noted, rtol=1e-5, atol=1e-6)  # one is near 0
+    noted = [
+        float(line) for line in GOLDEN.with_suffix(".txt").read_text("utf-8").split()
+    ]
+    np.testing.assert_allclose(
+        forecast["load"], noted, rtol=1e-5, atol=1e-6
+    )  # one is near 0
     loaded.update(frame[["load"]][380:390])
 
 
-HEAVY = ["sympy", "torch._dynamo", "torch._inductor", "torch.onnx", "matplotlib", "rich.progress"]
+HEAVY = [
+    "sympy",
+    "torch._dynamo",
+    "torch._inductor",
+    "torch.onnx",
+    "matplotlib",
+    "rich.progress",
+]
 
 
 @pytest.mark.slow
@@ -509,7 +575,9 @@ def test_a_new_process_loads_what_a_forecast_needs(model, tmp_path):
         "print(*set(sys.modules) - before)\n"
     )
     run = [sys.executable, "-c", code, tmp_path / "model"]
-    imported = subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
+    imported = subprocess.run(
+        run, check=True, capture_output=True, text=True
+    ).stdout.split()
     assert not set(HEAVY) & set(imported)
     rooms = {name.split(".")[0] for name in imported}
     assert rooms <= {"skinformer", "sklearn", "torch", "pyarrow"}
@@ -557,7 +625,9 @@ def test_a_model_may_lie_in_a_mapped_file(model, frame, tmp_path):
         assert not again.timeline_.values.flags.writeable
         again.save(tmp_path / "saved")
         for each in (again, skinformer.load(tmp_path / "saved")):
-            pd.testing.assert_frame_equal(each.forecast(), model.forecast(), check_exact=True)
+            pd.testing.assert_frame_equal(
+                each.forecast(), model.forecast(), check_exact=True
+            )
     finally:
         torch.set_warn_always(False)
 
@@ -586,7 +656,9 @@ def test_a_pickle_holds_no_object_of_torch_or_pandas(name, frame):
     assert seen <= {"skinformer", "numpy", "builtins", "collections"}
     assert vars(again).keys() == vars(fitted).keys()
     ask = "predict" if hasattr(fitted, "predict") else "transform"
-    one, two = (np.asarray(getattr(each, ask)(frame[["load"]])) for each in (fitted, again))
+    one, two = (
+        np.asarray(getattr(each, ask)(frame[["load"]])) for each in (fitted, again)
+    )
     np.testing.assert_array_equal(one, two)
 
 
@@ -615,7 +687,9 @@ def test_a_model_that_would_not_load_is_not_saved(model, tmp_path):
     """It would be a model lost, while there is a pickle to write."""
     odd = copy.copy(model)
     odd.ensemble_ = replace(model.ensemble_, temperature=np.nan)
-    with pytest.raises(ValueError, match=r"its Ensemble\.temperature is not finite, which load"):
+    with pytest.raises(
+        ValueError, match=r"its Ensemble\.temperature is not finite, which load"
+    ):
         odd.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -647,6 +721,9 @@ def test_aliases_made_by_type_are_what_they_stand_for():
     check = FieldCheck((), n_numbers=10)
     check.check([1.0, 2.0], numbers, "levels")
     check.check(None, SimpleNamespace(__value__=float | None), "level")
-    for wrong, alias in (("x", SimpleNamespace(__value__=float | None)), (["x"], numbers)):
+    for wrong, alias in (
+        ("x", SimpleNamespace(__value__=float | None)),
+        (["x"], numbers),
+    ):
         with pytest.raises(ModelFileError, match="is something else"):
             check.check(wrong, alias, "level")

@@ -10,14 +10,19 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_param_validation,
+    parametrize_with_checks,
+)
 
 from skinformer import CalendarFeatures, MaskFuture, SlidingWindow
 
 EVERY = [CalendarFeatures(), SlidingWindow(seq_len=2, lag=1), MaskFuture(pred_len=2)]
 
 # Arrays have no dates, of which CalendarFeatures warns; test_calendar_features.py sees to that.
-pytestmark = pytest.mark.filterwarnings("ignore:X has no dates, so no calendar columns:UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:X has no dates, so no calendar columns:UserWarning"
+)
 
 every = pytest.mark.parametrize("transformer", EVERY, ids=lambda t: type(t).__name__)
 
@@ -51,7 +56,9 @@ def expected_failures(transformer):
     }
 
 
-@parametrize_with_checks(EVERY, expected_failed_checks=expected_failures, xfail_strict=True)
+@parametrize_with_checks(
+    EVERY, expected_failed_checks=expected_failures, xfail_strict=True
+)
 def test_the_checks_of_sklearn_pass(estimator, check):
     """A transformer that fails one breaks somewhere in a Pipeline or a search."""
     check(estimator)
@@ -78,7 +85,9 @@ def test_the_index_of_a_frame_is_kept(transformer):
     for X in (hours(), hours(tz="Europe/Berlin"), panel(a=hours(), b=hours())):
         out = clone(transformer).fit(X).transform(X)
         pd.testing.assert_index_equal(out.index, X.index)
-        assert list(out.columns) == list(clone(transformer).fit(X).get_feature_names_out())
+        assert list(out.columns) == list(
+            clone(transformer).fit(X).get_feature_names_out()
+        )
 
 
 @every
@@ -114,7 +123,9 @@ def test_arrays_give_arrays_with_named_columns(transformer):
     assert len(names) == out.shape[1]
     assert all(name.startswith(("x0", "x1")) for name in names)
     given = fitted.get_feature_names_out(["load", "temp"])
-    assert [name.replace("load", "x0").replace("temp", "x1") for name in given] == list(names)
+    assert [name.replace("load", "x0").replace("temp", "x1") for name in given] == list(
+        names
+    )
 
 
 @every
@@ -179,7 +190,9 @@ def test_refitting_forgets_the_rows_before(transformer):
 def test_a_scaler_before_it_keeps_the_time_with_pandas_output(transformer):
     """Scalers drop the index unless told not to."""
     X = hours()
-    steps = make_pipeline(StandardScaler(), clone(transformer)).set_output(transform="pandas")
+    steps = make_pipeline(StandardScaler(), clone(transformer)).set_output(
+        transform="pandas"
+    )
     out = steps.fit_transform(X)
     scaled = (X - X.mean()) / X.std(ddof=0)
     pd.testing.assert_frame_equal(out, clone(transformer).fit_transform(scaled))
@@ -216,7 +229,9 @@ def test_no_rows_are_refused(transformer, call):
 def test_columns_of_one_name_are_refused(transformer):
     """Which of the two is meant nobody can say."""
     X = hours().set_axis(["load", "load"], axis=1)
-    with raises(ValueError, "X has several columns named 'load': give each its own name."):
+    with raises(
+        ValueError, "X has several columns named 'load': give each its own name."
+    ):
         clone(transformer).fit(X)
 
 
@@ -284,10 +299,18 @@ def test_three_levels_are_one_too_many(transformer):
 @every
 @pytest.mark.parametrize(
     ("labels", "dtype", "convert"),
-    [(["1 May", "2 May", "3 May"], "str", "convert them, X.index = pd.to_datetime(X.index)")],
+    [
+        (
+            ["1 May", "2 May", "3 May"],
+            "str",
+            "convert them, X.index = pd.to_datetime(X.index)",
+        )
+    ],
     ids=["str"],
 )
-def test_labels_without_an_order_in_time_are_refused(transformer, labels, dtype, convert):
+def test_labels_without_an_order_in_time_are_refused(
+    transformer, labels, dtype, convert
+):
     """Dates read from a file as text sort by their letters."""
     X = hours(3).set_axis(labels)
     message = (
@@ -304,7 +327,9 @@ def test_a_missing_time_is_refused(transformer, periods):
     """A row without a time has no place."""
     index = pd.DatetimeIndex(["2024-01-01", pd.NaT, "2024-01-03"])
     X = hours(3).set_axis(index.to_period("D") if periods else index)
-    with raises(ValueError, "X.index holds NaT: every row needs its time. Drop those rows."):
+    with raises(
+        ValueError, "X.index holds NaT: every row needs its time. Drop those rows."
+    ):
         clone(transformer).fit(X)
 
 
@@ -313,7 +338,8 @@ def test_another_number_of_columns_is_refused(transformer):
     """In scikit-learn's own words, which callers know."""
     fitted = clone(transformer).fit(hours().to_numpy())
     message = (
-        f"X has 1 features, but {type(transformer).__name__} is expecting 2 features as input."
+        f"X has 1 features, but {type(transformer).__name__} "
+        "is expecting 2 features as input."
     )
     with raises(ValueError, message):
         fitted.transform(hours().to_numpy()[:, :1])

@@ -38,8 +38,12 @@ def test_each_field_is_a_point_on_the_circle_at_its_local_time(tz):
     np.testing.assert_array_equal(out["load"], X["load"])
     for name, size in SIZES.items():
         angle = np.array([2 * np.pi * field(stamp, name) / size for stamp in X.index])
-        np.testing.assert_allclose(out[f"calendar__{name}_sin"], np.sin(angle), atol=1e-12)
-        np.testing.assert_allclose(out[f"calendar__{name}_cos"], np.cos(angle), atol=1e-12)
+        np.testing.assert_allclose(
+            out[f"calendar__{name}_sin"], np.sin(angle), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            out[f"calendar__{name}_cos"], np.cos(angle), atol=1e-12
+        )
 
 
 def test_the_last_hour_lies_beside_the_first():
@@ -85,9 +89,14 @@ def test_the_order_of_rows_does_not_matter():
     fitted = CalendarFeatures().fit(X)
     shuffled = X.sample(frac=0.3, random_state=0)
     pd.testing.assert_frame_equal(
-        fitted.transform(shuffled), fitted.transform(X).loc[shuffled.index], check_freq=False
+        fitted.transform(shuffled),
+        fitted.transform(X).loc[shuffled.index],
+        check_freq=False,
     )
-    assert CalendarFeatures().fit(X.sample(frac=1, random_state=0)).fields_ == fitted.fields_
+    assert (
+        CalendarFeatures().fit(X.sample(frac=1, random_state=0)).fields_
+        == fitted.fields_
+    )
 
 
 def test_series_of_a_panel_have_the_calendar_of_their_rows():
@@ -97,7 +106,9 @@ def test_series_of_a_panel_have_the_calendar_of_their_rows():
     fitted = CalendarFeatures().fit(both)
     assert fitted.fields_ == CalendarFeatures().fit(X).fields_
     single = CalendarFeatures().fit(X).transform(X)
-    pd.testing.assert_frame_equal(fitted.transform(both).loc["a"], single, check_freq=False)
+    pd.testing.assert_frame_equal(
+        fitted.transform(both).loc["a"], single, check_freq=False
+    )
 
 
 def test_periods_are_dates_too():
@@ -105,7 +116,9 @@ def test_periods_are_dates_too():
     dates = frame(pd.date_range("2024-01-01", periods=30, freq="MS"))
     periods = dates.set_axis(dates.index.to_period("M"))
     expected = CalendarFeatures().fit_transform(dates).to_numpy()
-    np.testing.assert_array_equal(CalendarFeatures().fit_transform(periods).to_numpy(), expected)
+    np.testing.assert_array_equal(
+        CalendarFeatures().fit_transform(periods).to_numpy(), expected
+    )
 
 
 @pytest.mark.parametrize("fields", ["auto", ["hour"]])
@@ -122,7 +135,9 @@ def test_rows_without_dates_pass_unchanged(fields):
     np.testing.assert_array_equal(out, X)
     assert out.dtype == X.dtype
     numbered = pd.DataFrame({"a": [1.0, 2, 3]}, index=[4, 5, 9])
-    with pytest.warns(UserWarning, match="^X has no dates, so no calendar columns are added"):
+    with pytest.warns(
+        UserWarning, match="^X has no dates, so no calendar columns are added"
+    ):
         out = CalendarFeatures(fields).fit_transform(numbered)
     pd.testing.assert_frame_equal(out, numbered)
 
@@ -130,7 +145,9 @@ def test_rows_without_dates_pass_unchanged(fields):
 def test_no_fields_are_no_columns():
     """An empty list is a choice."""
     X = frame(pd.date_range("2024-01-01", periods=48, freq="h"))
-    pd.testing.assert_frame_equal(CalendarFeatures([]).fit_transform(X), X, check_freq=False)
+    pd.testing.assert_frame_equal(
+        CalendarFeatures([]).fit_transform(X), X, check_freq=False
+    )
 
 
 def test_missing_values_pass():
@@ -148,7 +165,10 @@ def test_a_line_on_the_circle_learns_a_daily_curve():
     index = pd.date_range("2024-01-01", periods=500, freq="h", tz="Europe/Berlin")
     X = pd.DataFrame({"one": np.ones(500)}, index=index)
     y = 3 + np.sin(2 * np.pi * (index.hour - 7) / 24)
-    assert make_pipeline(CalendarFeatures(), LinearRegression()).fit(X, y).score(X, y) > 0.999
+    assert (
+        make_pipeline(CalendarFeatures(), LinearRegression()).fit(X, y).score(X, y)
+        > 0.999
+    )
 
 
 @pytest.mark.parametrize("now", ["array", "numbers"])

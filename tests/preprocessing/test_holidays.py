@@ -25,7 +25,9 @@ def of(place, index):
 def test_auckland_has_the_holidays_of_the_law():
     """The bundled table is the second opinion; it leaves out days that are only moved."""
     days = pd.date_range("2023-01-02", "2025-12-31", freq="h", tz="Pacific/Auckland")
-    law = load_auckland_holidays().loc[days, ["holiday", "free_yesterday", "free_tomorrow"]]
+    law = load_auckland_holidays().loc[
+        days, ["holiday", "free_yesterday", "free_tomorrow"]
+    ]
     np.testing.assert_array_equal(of("NZ-AUK", days), law)
 
 
@@ -33,7 +35,9 @@ def test_days_are_those_of_the_wall_clock():
     """Christmas begins at midnight in Auckland, thirteen hours before it does in London."""
     hours = pd.date_range("2024-12-24 06:00", periods=12, freq="h", tz="UTC")
     local = of("NZ", hours.tz_convert("Pacific/Auckland")).iloc[:, 0]
-    np.testing.assert_array_equal(local, hours >= pd.Timestamp("2024-12-24 11:00", tz="UTC"))
+    np.testing.assert_array_equal(
+        local, hours >= pd.Timestamp("2024-12-24 11:00", tz="UTC")
+    )
     assert not of("NZ", hours).iloc[:, 0].any()
 
 
@@ -68,9 +72,14 @@ def test_a_weekend_beside_a_week_tells_nothing(freq):
     """The day before a week is a Sunday: the column was 1 throughout."""
     periods = pd.period_range("2022-01-01", "2025-12-31", freq=freq)
     out = of("NZ", periods)
-    first, last = (periods.to_timestamp(how=how).normalize() for how in ("start", "end"))
+    first, last = (
+        periods.to_timestamp(how=how).normalize() for how in ("start", "end")
+    )
     days = of("NZ", pd.date_range("2021-12-01", "2026-01-31"))["calendar__NZ_holiday"]
-    for column, beside in (("free_yesterday", first - DAY), ("free_tomorrow", last + DAY)):
+    for column, beside in (
+        ("free_yesterday", first - DAY),
+        ("free_tomorrow", last + DAY),
+    ):
         np.testing.assert_array_equal(out[f"calendar__NZ_{column}"], days[beside])
     assert out["calendar__NZ_free_tomorrow"].any()
 
@@ -87,12 +96,17 @@ def test_the_regressor_knows_them_ahead():
     """Without being named, and so that a forecast of a holiday is another one."""
     index = pd.date_range("2023-01-01", "2024-12-24")
     days = CalendarFeatures([], holidays="NZ").fit_transform(frame(index)).iloc[:, 1]
-    X = pd.DataFrame({"load": 10 - 5 * days + 0.01 * np.arange(len(days)) % 7}, index=index)
+    X = pd.DataFrame(
+        {"load": 10 - 5 * days + 0.01 * np.arange(len(days)) % 7}, index=index
+    )
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
-    pipe = make_pipeline(CalendarFeatures([], holidays="NZ"), InformerRegressor("load", **settings))
+    pipe = make_pipeline(
+        CalendarFeatures([], holidays="NZ"), InformerRegressor("load", **settings)
+    )
     model = pipe.fit(X)[-1]
     assert set(model.roles_.known) == {
-        f"calendar__NZ_{kind}" for kind in ("holiday", "free_yesterday", "free_tomorrow")
+        f"calendar__NZ_{kind}"
+        for kind in ("holiday", "free_yesterday", "free_tomorrow")
     }
     ahead = pipe[:-1].transform(model.make_future_frame(7)[["load"]])
     forecast = model.forecast(ahead)["load"]
@@ -101,7 +115,9 @@ def test_the_regressor_knows_them_ahead():
 
 def test_days_a_week_apart_do_not_say_which_days_they_mean():
     sundays = pd.date_range("2024-01-07", periods=9, freq="W")
-    message = "rows are 7 days 00:00:00 apart, and nothing says which days a row stands for"
+    message = (
+        "rows are 7 days 00:00:00 apart, and nothing says which days a row stands for"
+    )
     with pytest.raises(ValueError, match=message):
         CalendarFeatures([], holidays="NZ").fit(frame(sundays))
 
@@ -109,9 +125,17 @@ def test_days_a_week_apart_do_not_say_which_days_they_mean():
 @pytest.mark.parametrize(
     ("places", "kind", "message"),
     [
-        ("XX", ValueError, "holidays holds 'XX', which the package holidays does not know"),
+        (
+            "XX",
+            ValueError,
+            "holidays holds 'XX', which the package holidays does not know",
+        ),
         ("DE-XY", ValueError, "choose an ISO code such as 'NZ' or 'DE-BY'."),
-        (["NZ", 3], ValueError, "holidays holds '3', which the package holidays does not know"),
+        (
+            ["NZ", 3],
+            ValueError,
+            "holidays holds '3', which the package holidays does not know",
+        ),
     ],
 )
 def test_a_place_that_is_none_is_told(places, kind, message):
@@ -123,7 +147,9 @@ def test_a_place_that_is_none_is_told(places, kind, message):
 def test_without_the_package_one_reads_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "holidays", None)
     index = pd.date_range("2024-01-01", periods=9)
-    with pytest.raises(ImportError, match=re.escape("pip install 'skinformer[holidays]'")):
+    with pytest.raises(
+        ImportError, match=re.escape("pip install 'skinformer[holidays]'")
+    ):
         CalendarFeatures(holidays="NZ").fit(frame(index))
 
 

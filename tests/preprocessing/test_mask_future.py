@@ -10,7 +10,9 @@ from skinformer import CalendarFeatures, MaskFuture
 def frame(n=8, start="2024-01-01"):
     rng = np.random.default_rng(0)
     index = pd.date_range(start, periods=n, freq="h")
-    return pd.DataFrame(rng.normal(size=(n, 3)), index=index, columns=["temp", "price", "load"])
+    return pd.DataFrame(
+        rng.normal(size=(n, 3)), index=index, columns=["temp", "price", "load"]
+    )
 
 
 def hidden_cells(masked, X):
@@ -53,7 +55,9 @@ def test_calendar_columns_are_known_ahead_unasked():
     masked = MaskFuture("load", pred_len=3).fit_transform(X)
     assert masked.filter(like="calendar__").notna().all(axis=None)
     assert masked[["temp", "price", "load"]].iloc[-3:].isna().all(axis=None)
-    target = MaskFuture("calendar__hour_sin", pred_len=3).fit(X)  # but a target is a target
+    target = MaskFuture("calendar__hour_sin", pred_len=3).fit(
+        X
+    )  # but a target is a target
     assert target.transform(X)["calendar__hour_sin"].isna().sum() == 3
 
 
@@ -61,7 +65,9 @@ def test_calendar_columns_are_known_ahead_unasked():
 def test_the_fill_value_stands_for_unknown(fill):
     """Regressors that refuse NaN need another mark."""
     X = frame()
-    masked = MaskFuture(pred_len=2, fill_value=fill, known_future=["temp"]).fit_transform(X)
+    masked = MaskFuture(
+        pred_len=2, fill_value=fill, known_future=["temp"]
+    ).fit_transform(X)
     expected = X.copy()
     expected.iloc[6:, 1:] = fill
     pd.testing.assert_frame_equal(masked, expected)
@@ -91,7 +97,9 @@ def test_whole_numbers_become_floating_point(dtype):
         pd.date_range("2024-10-26 20:00", periods=12, freq="h", tz="Europe/Berlin"),
         pd.period_range("2024-01", periods=12, freq="M"),
         pd.RangeIndex(5, 17),
-        pd.DatetimeIndex(pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(12) ** 2, "D")),
+        pd.DatetimeIndex(
+            pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(12) ** 2, "D")
+        ),
     ],
     ids=["dates", "periods", "numbers", "irregular"],
 )
@@ -101,7 +109,9 @@ def test_the_last_rows_are_the_latest_ones_in_any_order(index):
     fitted = MaskFuture(pred_len=4).fit(X)
     shuffled = X.sample(frac=1, random_state=1)
     pd.testing.assert_frame_equal(
-        fitted.transform(shuffled), fitted.transform(X).loc[shuffled.index], check_freq=False
+        fitted.transform(shuffled),
+        fitted.transform(X).loc[shuffled.index],
+        check_freq=False,
     )
     assert hidden_cells(fitted.transform(X)[["load"]], X[["load"]]) == {
         (row, "load") for row in range(8, 12)
@@ -118,7 +128,9 @@ def test_each_series_of_a_panel_has_its_own_future():
         expected = MaskFuture(pred_len=3, known_future=["temp"]).fit_transform(part)
         pd.testing.assert_frame_equal(masked.loc[name], expected, check_freq=False)
     shuffled = X.sample(frac=1, random_state=0)
-    pd.testing.assert_frame_equal(fitted.transform(shuffled), masked.loc[shuffled.index])
+    pd.testing.assert_frame_equal(
+        fitted.transform(shuffled), masked.loc[shuffled.index]
+    )
 
 
 def test_a_panel_of_many_series_takes_one_pass(count_calls):
@@ -212,7 +224,9 @@ def test_columns_that_do_not_fit_are_named(X, options, message):
 def test_a_missing_series_name_is_refused():
     """It belongs to no series, and so has no future."""
     X = frame(4).set_axis(
-        pd.MultiIndex.from_arrays([["a", "a", None, "b"], pd.date_range("2024", periods=4)])
+        pd.MultiIndex.from_arrays(
+            [["a", "a", None, "b"], pd.date_range("2024", periods=4)]
+        )
     )
     fitted = MaskFuture(pred_len=1).fit(frame(4))
     message = "X.index holds a missing series name: every row needs its series."

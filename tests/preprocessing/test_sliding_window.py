@@ -22,7 +22,10 @@ def frame(n=20, start="2024-01-01", freq="h", seed=0, tz=None):
 
 def rows(values, wanted, mean):
     """Look up row by row; the mean where a row is lacking (None) or before the first."""
-    return [values[t] if 0 <= t < len(values) and values[t] is not None else mean for t in wanted]
+    return [
+        values[t] if 0 <= t < len(values) and values[t] is not None else mean
+        for t in wanted
+    ]
 
 
 def naive(values, seq_len, lag, mean, places=None):
@@ -67,7 +70,9 @@ def test_the_lags_are_those_of_pandas_shift():
         for k in (4, 3, 2):
             shifted = X[name].shift(k)
             seen = shifted.notna()
-            np.testing.assert_array_equal(out.loc[seen, f"{name}__lag_{k}"], shifted[seen])
+            np.testing.assert_array_equal(
+                out.loc[seen, f"{name}__lag_{k}"], shifted[seen]
+            )
 
 
 @pytest.mark.parametrize("lag", [0, 1, 4])
@@ -107,7 +112,9 @@ def test_later_rows_see_the_end_of_the_training_rows(start, lag):
     for t in range(20, 20 + start):
         known[t] = None
     known = known[: 40 + start]
-    expected = naive(known, 4, lag, train.mean().to_numpy(), range(20 + start, 40 + start))
+    expected = naive(
+        known, 4, lag, train.mean().to_numpy(), range(20 + start, 40 + start)
+    )
     out = SlidingWindow(4, lag).fit(train).transform(X)
     np.testing.assert_allclose(out.to_numpy(), expected)
     pd.testing.assert_index_equal(out.index, X.index)
@@ -186,7 +193,9 @@ def test_rows_off_the_training_grid_are_a_timeline_of_their_own():
 def test_any_regular_clock_will_do(index):
     """Windows are counted in steps, whatever a step is."""
     X = frame(20).set_axis(index)
-    expected = naive(list(X.to_numpy()), 4, 1, X.iloc[:12].mean().to_numpy(), range(12, 20))
+    expected = naive(
+        list(X.to_numpy()), 4, 1, X.iloc[:12].mean().to_numpy(), range(12, 20)
+    )
     out = SlidingWindow(4, 1).fit(X.iloc[:12]).transform(X.iloc[12:])
     np.testing.assert_allclose(out.to_numpy(), expected)
 
@@ -208,13 +217,20 @@ def test_missing_values_pass_and_leave_the_mean():
 def test_the_mean_of_whole_numbers_is_not_rounded(values, framed):
     """Counts of 0 and 1 with a mean of .9 would be padded by 0."""
     X = np.array(values)
-    out = SlidingWindow(2, 1).fit_transform(pd.DataFrame(X, columns=["a"]) if framed else X)
-    np.testing.assert_allclose(np.asarray(out), naive(list(X.astype(float)), 2, 1, [X.mean()]))
+    out = SlidingWindow(2, 1).fit_transform(
+        pd.DataFrame(X, columns=["a"]) if framed else X
+    )
+    np.testing.assert_allclose(
+        np.asarray(out), naive(list(X.astype(float)), 2, 1, [X.mean()])
+    )
 
 
 def test_single_precision_stays_single():
     """The output is seq_len times the input; twice that is twice the memory."""
-    assert SlidingWindow(2, 1).fit_transform(np.ones((5, 2), np.float32)).dtype == np.float32
+    assert (
+        SlidingWindow(2, 1).fit_transform(np.ones((5, 2), np.float32)).dtype
+        == np.float32
+    )
 
 
 # --- panels -------------------------------------------------------------------------------------
@@ -227,7 +243,9 @@ def panel(lengths=(12, 9, 15), seed=0):
     return pd.concat(
         {
             name: frame(n, start, seed=seed + i) + 100 * i
-            for i, (name, n, start) in enumerate(zip(names, lengths, starts, strict=False))
+            for i, (name, n, start) in enumerate(
+                zip(names, lengths, starts, strict=False)
+            )
         },
         names=["series"],
     )
@@ -325,7 +343,9 @@ def test_ridge_on_windows_learns_an_autoregression():
 def test_the_first_test_row_needs_no_warm_up_in_a_pipeline():
     """Its window is the end of training: one row is forecast as well as many."""
     X = frame(60)
-    steps = make_pipeline(SlidingWindow(4, lag=1), Ridge()).fit(X.iloc[:50], X["load"].iloc[:50])
+    steps = make_pipeline(SlidingWindow(4, lag=1), Ridge()).fit(
+        X.iloc[:50], X["load"].iloc[:50]
+    )
     every = steps.predict(X.iloc[50:])
     np.testing.assert_allclose(steps.predict(X.iloc[50:51]), every[:1])
 
@@ -335,7 +355,9 @@ def test_the_first_test_row_needs_no_warm_up_in_a_pipeline():
 
 def test_duplicated_times_are_refused():
     """Of two rows at one step nobody knows which one belongs into the window."""
-    X = frame(5).set_axis(pd.to_datetime(["2024-01-01"] * 3 + ["2024-01-02", "2024-01-03"]))
+    X = frame(5).set_axis(
+        pd.to_datetime(["2024-01-01"] * 3 + ["2024-01-02", "2024-01-03"])
+    )
     message = (
         "X.index holds 2 duplicated timestamps, the first 2024-01-01 00:00:00: keep one row a "
         "step, X[~X.index.duplicated()], or label several series by a MultiIndex (series, time). "
@@ -352,7 +374,9 @@ def test_two_series_may_share_their_times():
     """Only within a series is a time a duplicate."""
     X = pd.concat({"a": frame(5), "b": frame(5)})
     SlidingWindow(2).fit_transform(X)
-    with pytest.raises(ValueError, match=r"^X\.index holds 10 duplicated timestamps, the first \("):
+    with pytest.raises(
+        ValueError, match=r"^X\.index holds 10 duplicated timestamps, the first \("
+    ):
         SlidingWindow(2).fit(pd.concat([X, X]))
 
 
@@ -458,8 +482,18 @@ DATES = MONTHS.to_timestamp().as_unit("us")
         (MONTHS, DATES, "naive dates", "period[M] labels"),
         (DATES, pd.RangeIndex(5), "whole numbers", "naive dates"),
         (pd.RangeIndex(5), DATES, "naive dates", "whole numbers"),
-        (DATES, DATES.tz_localize("Europe/Berlin"), "dates of a time zone", "naive dates"),
-        (DATES.tz_localize("Europe/Berlin"), DATES, "naive dates", "dates of a time zone"),
+        (
+            DATES,
+            DATES.tz_localize("Europe/Berlin"),
+            "dates of a time zone",
+            "naive dates",
+        ),
+        (
+            DATES.tz_localize("Europe/Berlin"),
+            DATES,
+            "naive dates",
+            "dates of a time zone",
+        ),
     ],
 )
 def test_labels_of_another_kind_are_refused(fitted, given, now, then):
@@ -470,7 +504,9 @@ def test_labels_of_another_kind_are_refused(fitted, given, now, then):
         "drops it."
     )
     with raises(TypeError, message):
-        SlidingWindow().fit(frame(5).set_axis(fitted)).transform(frame(5).set_axis(given))
+        SlidingWindow().fit(frame(5).set_axis(fitted)).transform(
+            frame(5).set_axis(given)
+        )
 
 
 def test_rows_must_name_their_series_if_several_were_fitted_and_only_then():
@@ -516,7 +552,9 @@ def staggered(n_series, n_rows, apart):
     """Make series that begin one after the other, `apart` days each."""
     days = pd.date_range("1900-01-01", periods=n_series * apart + n_rows, freq="D")
     steps = np.add.outer(apart * np.arange(n_series), np.arange(n_rows)).ravel()
-    index = pd.MultiIndex.from_arrays([np.repeat(np.arange(n_series), n_rows), days[steps]])
+    index = pd.MultiIndex.from_arrays(
+        [np.repeat(np.arange(n_series), n_rows), days[steps]]
+    )
     return pd.DataFrame({"load": np.arange(len(index), dtype=float)}, index=index)
 
 
@@ -546,7 +584,9 @@ def test_a_row_years_ahead_costs_no_more_than_another():
     peak, out = peak_of(lambda: window.transform(far))
     assert peak < 1e6  # 876,600 hours take 7 MB
     np.testing.assert_array_equal(out[:-1], window.transform(X)[:-1])
-    expected = naive([*X.to_numpy()[:99], *[None] * 5, X.to_numpy()[99]], 4, 0, X.mean(), [104])
+    expected = naive(
+        [*X.to_numpy()[:99], *[None] * 5, X.to_numpy()[99]], 4, 0, X.mean(), [104]
+    )
     np.testing.assert_array_equal(out[-1:], expected)
 
 
@@ -570,7 +610,9 @@ def test_windows_equal_a_search_row_by_row(own_grid):
     means = X.groupby(level=0)["load"].mean()
     out = window.transform(later)
     for series, day in rng.permutation(np.array(later.index, dtype=object)):
-        wanted = [known.get((series, day - pd.Timedelta(days=k))) for k in range(7, 1, -1)]
+        wanted = [
+            known.get((series, day - pd.Timedelta(days=k))) for k in range(7, 1, -1)
+        ]
         mean = means.get(series, means.mean())
         expected = [mean if value is None else value for value in wanted]
         np.testing.assert_allclose(out.loc[(series, day)], expected)

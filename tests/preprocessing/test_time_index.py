@@ -12,7 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerRegressor, TimeIndex
 
-P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 
 
 def rows(n=200, tz=None):
@@ -62,7 +69,9 @@ def test_names_of_the_columns_that_are_left():
     transformer = TimeIndex("time", series="site").fit(sites())
     assert transformer.get_feature_names_out().tolist() == ["load"]
     assert transformer.feature_names_in_.tolist() == ["site", "load", "time"]
-    assert transformer.set_output(transform="pandas").transform(sites()).index.nlevels == 2
+    assert (
+        transformer.set_output(transform="pandas").transform(sites()).index.nlevels == 2
+    )
 
 
 # --- how times are written -----------------------------------------------------------------------
@@ -74,7 +83,11 @@ def test_names_of_the_columns_that_are_left():
         ("2024-03-31 01:00", {}, pd.Timestamp("2024-03-31 01:00")),
         ("2024-03-31", {}, pd.Timestamp("2024-03-31")),
         ("2024-03-31T01:00Z", {}, pd.Timestamp("2024-03-31 01:00", tz="UTC")),
-        ("2024-03-31T01:00:00.5+00:00", {}, pd.Timestamp("2024-03-31 01:00:00.5", tz="UTC")),
+        (
+            "2024-03-31T01:00:00.5+00:00",
+            {},
+            pd.Timestamp("2024-03-31 01:00:00.5", tz="UTC"),
+        ),
         (
             "2024-07-01T12:00+02:00",
             {"tz": "Europe/Berlin"},
@@ -90,7 +103,11 @@ def test_names_of_the_columns_that_are_left():
             {"tz": "Europe/Berlin"},
             pd.Timestamp("2024-07-01 12:00", tz="Europe/Berlin"),
         ),
-        ("01.02.2024 03:00", {"format": "%d.%m.%Y %H:%M"}, pd.Timestamp("2024-02-01 03:00")),
+        (
+            "01.02.2024 03:00",
+            {"format": "%d.%m.%Y %H:%M"},
+            pd.Timestamp("2024-02-01 03:00"),
+        ),
     ],
 )
 def test_text_is_read_as_it_says(text, parameters, expected):
@@ -113,7 +130,9 @@ def test_dates_of_a_zone_are_converted_and_others_are_its_wall_clock():
 def test_times_need_not_be_dates(freq):
     """Whole numbers and periods are clocks as well."""
     frame = rows(5)
-    frame["time"] = np.arange(5) if freq == "whole numbers" else frame["time"].dt.to_period("h")
+    frame["time"] = (
+        np.arange(5) if freq == "whole numbers" else frame["time"].dt.to_period("h")
+    )
     out = TimeIndex(tz="UTC").fit_transform(frame)
     assert out.index.tolist() == frame["time"].tolist()
 
@@ -134,9 +153,15 @@ def test_frames_of_other_libraries(library):
     module = pytest.importorskip(library)
     frame = rows(30, tz="Europe/Berlin")
     frame.loc[3, "load"] = np.nan
-    other = module.from_pandas(frame) if library == "polars" else module.Table.from_pandas(frame)
+    other = (
+        module.from_pandas(frame)
+        if library == "polars"
+        else module.Table.from_pandas(frame)
+    )
     out = TimeIndex().fit_transform(other)
-    pd.testing.assert_frame_equal(out, TimeIndex().fit_transform(frame), check_index_type=False)
+    pd.testing.assert_frame_equal(
+        out, TimeIndex().fit_transform(frame), check_index_type=False
+    )
 
 
 # --- in a Pipeline -------------------------------------------------------------------------------
@@ -236,7 +261,9 @@ def test_it_is_cloned_with_what_it_was_told():
 def test_what_is_no_time_is_refused(parameters, change, error, message):
     """Word for word: what is wrong, and what to type instead."""
     columns = {"time": ["2024-01-01", "2024-01-02"], "load": [1.0, 2.0]} | change
-    frame = pd.DataFrame({name: values for name, values in columns.items() if values is not None})
+    frame = pd.DataFrame(
+        {name: values for name, values in columns.items() if values is not None}
+    )
     with raises(error, message):
         TimeIndex(**parameters).fit_transform(frame)
 
@@ -244,7 +271,9 @@ def test_what_is_no_time_is_refused(parameters, change, error, message):
 def test_text_of_another_format_is_refused():
     """In the words of pandas, which name the text and its place."""
     rows = [{"time": "2024-01-01", "load": 1.0}, {"time": "01.02.2024", "load": 1.0}]
-    with pytest.raises(ValueError, match=r"^Time data 01\.02\.2024 is not ISO8601 format"):
+    with pytest.raises(
+        ValueError, match=r"^Time data 01\.02\.2024 is not ISO8601 format"
+    ):
         TimeIndex().fit_transform(rows)
 
 

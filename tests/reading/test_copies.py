@@ -20,7 +20,9 @@ GROWTH = np.exp(np.abs(RNG.normal(size=60)).cumsum() / 9)
 ROW = np.arange(60.0)
 
 
-@pytest.mark.parametrize("y", [WALK, COUNTS, GROWTH, WALK[:10], 1e9 + WALK, 1e-9 * WALK])
+@pytest.mark.parametrize(
+    "y", [WALK, COUNTS, GROWTH, WALK[:10], 1e9 + WALK, 1e-9 * WALK]
+)
 def test_copies_are_found_in_every_scale(y):
     """Rounding of single precision, ties and a sign do not hide one."""
     for column in (y, 3 * y - 7, -y, ((y - y.mean()) / y.std()).astype(np.float32)):

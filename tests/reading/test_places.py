@@ -11,7 +11,9 @@ START = pd.Timestamp("2024-01-01")
 
 def panel(**lengths):
     days = [START + pd.Timedelta(days=i) for n in lengths.values() for i in range(n)]
-    return pd.DatetimeIndex(days), pd.Index([name for name, n in lengths.items() for _ in range(n)])
+    return pd.DatetimeIndex(days), pd.Index(
+        [name for name, n in lengths.items() for _ in range(n)]
+    )
 
 
 def fitted(time, labels):
@@ -46,7 +48,9 @@ def test_rows_in_any_order_are_found(seed):
     time, labels = time[mixed], labels[mixed]
     found = places.find(None, time, labels, len(time))
     numbers = {"b": 0, "c": 1}
-    for name, day, series, step in zip(labels, time, found.series, found.steps, strict=True):
+    for name, day, series, step in zip(
+        labels, time, found.series, found.steps, strict=True
+    ):
         assert series == numbers.setdefault(name, len(numbers))
         assert step == (day - START).days
     assert list(found.names) == list(numbers)
@@ -67,7 +71,10 @@ def test_an_array_follows_unless_it_is_the_training_array():
     X = np.arange(4.0)[:, None]
     rows = group_rows(None, None, 4)
     places = rows.places(X, *rows.count_steps(None))
-    for given, steps, assumed in ((X.copy(), [0, 1, 2, 3], False), (X[:2], [4, 5], True)):
+    for given, steps, assumed in (
+        (X.copy(), [0, 1, 2, 3], False),
+        (X[:2], [4, 5], True),
+    ):
         found = places.find(given, None, None, len(given))
         assert (list(found.steps), found.assumed) == (steps, assumed)
 

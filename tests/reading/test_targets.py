@@ -17,7 +17,9 @@ VALUES = np.random.default_rng(0).normal(size=(40, 3))
 FRAME = pd.DataFrame(VALUES, index=DAYS, columns=["price", "load", "flow"])
 
 
-HEAT = pd.Series(np.random.default_rng(1).normal(size=len(FRAME)), FRAME.index, name="heat")
+HEAT = pd.Series(
+    np.random.default_rng(1).normal(size=len(FRAME)), FRAME.index, name="heat"
+)
 
 
 def roles_of(X, y=None, **parameters):
@@ -31,7 +33,9 @@ def test_estimators_transformers_and_yardsticks_find_the_same_targets(target):
     found = roles_of(FRAME, target=target).targets
     yardstick = SeasonalNaive(target=target).fit(FRAME)
     assert [FRAME.columns[j] for j in yardstick.targets_] == list(found)
-    hidden = MaskFuture(target=target, known_future=list(set(FRAME) - set(found))).fit(FRAME)
+    hidden = MaskFuture(target=target, known_future=list(set(FRAME) - set(found))).fit(
+        FRAME
+    )
     assert {FRAME.columns[j] for j in hidden.hidden_} == set(found)
 
 
@@ -93,7 +97,11 @@ def test_a_target_that_is_named_like_the_calendar_is_not_known_ahead():
 def test_known_columns_keep_their_order():
     """Weights belong to places."""
     names = ["b", "a__calendar__hour_sin", "load", "a"]
-    assert find_known(names, ["a", "b"], ["load"]) == ("b", "a__calendar__hour_sin", "a")
+    assert find_known(names, ["a", "b"], ["load"]) == (
+        "b",
+        "a__calendar__hour_sin",
+        "a",
+    )
 
 
 def test_names_of_an_array_match_no_names_of_y():

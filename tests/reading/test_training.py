@@ -11,7 +11,14 @@ from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.reading.prediction import read_prediction
 from skinformer.reading.training import read_training
 
-SMALL = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+SMALL = {
+    "seq_len": 8,
+    "pred_len": 2,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+}
 DAYS = pd.date_range("2024-01-01", periods=50, freq="D")
 VALUES = np.random.default_rng(0).normal(size=(50, 3))
 FRAME = pd.DataFrame(VALUES, index=DAYS, columns=["price", "load", "flow"])
@@ -33,7 +40,9 @@ OTHERS = {
 @pytest.mark.filterwarnings("ignore:past-only columns:UserWarning")
 def test_parameters_of_reading_are_not_read_again_after_the_fit(name):
     """A set_params between fit and predict would mix two models."""
-    model = InformerRegressor(**SMALL, target="load", known_future=["price"]).fit(FRAME[:40])
+    model = InformerRegressor(**SMALL, target="load", known_future=["price"]).fit(
+        FRAME[:40]
+    )
     rows = FRAME[40:].assign(load=np.nan)
 
     def results():
@@ -52,7 +61,10 @@ def test_parameters_of_reading_are_not_read_again_after_the_fit(name):
 
 def test_everything_that_reading_is_told_has_a_row_above():
     """A setting that the test leaves out could be read twice."""
-    fields = {field.name for field in dataclasses.fields(reading_settings(InformerRegressor()))}
+    fields = {
+        field.name
+        for field in dataclasses.fields(reading_settings(InformerRegressor()))
+    }
     assert fields - {"may_miss", "whole_windows"} | {"embeddings"} == set(OTHERS)
 
 
@@ -63,7 +75,9 @@ def test_reading_sets_nothing_but_what_scikit_learn_keeps(X):
     before = dict(vars(model))
     rows = read_training(model, X, None, None, reading_settings(model))
     found = {name: value for name, value in vars(model).items() if name not in before}
-    assert set(found) == {"n_features_in_"} | ({"feature_names_in_"} if X is FRAME else set())
+    assert set(found) == {"n_features_in_"} | (
+        {"feature_names_in_"} if X is FRAME else set()
+    )
     assert (rows.series, rows.digest == b"") == (None, X is FRAME)
 
 

@@ -57,7 +57,9 @@ def test_errors_of_forecasts_are_their_mean_squares():
     rng = np.random.default_rng(0)
     forecasts, truth = rng.normal(size=(5, N)), rng.normal(size=N)
     expected = ((forecasts - truth) ** 2).mean(axis=1)
-    np.testing.assert_allclose(np.diag(make_stretch(forecasts, truth)), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        np.diag(make_stretch(forecasts, truth)), expected, rtol=1e-6
+    )
 
 
 def test_a_perfect_forecast_has_no_negative_error():
@@ -72,7 +74,9 @@ def test_each_candidate_gets_the_strength_of_the_least_mean_error():
     """A strength is chosen over all stretches, not the last."""
     sooner, later = [0.5, 0.1, 0.9, 0.8, 0.9, 0.3], [0.5, 0.6, 0.1, 0.8, 0.9, 0.9]
     truth = np.ones(N)
-    stretches = [make_stretch([truth + d for d in row], truth) for row in (sooner, later)]
+    stretches = [
+        make_stretch([truth + d for d in row], truth) for row in (sooner, later)
+    ]
     # Sums of squares: .50, .37, .82 of the first candidate, 1.28, 1.62, .90 of the second.
     np.testing.assert_array_equal(choose_strengths(stretches, 3), [1, 2])
 
@@ -91,7 +95,8 @@ def test_weights_are_not_negative_and_sum_to_1(deviations):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=30)
     stretches = [
-        make_stretch([truth + d * rng.normal(size=30) for d in row], truth) for row in deviations
+        make_stretch([truth + d * rng.normal(size=30) for d in row], truth)
+        for row in deviations
     ]
     weights = weigh(stretches)
     assert np.isfinite(weights).all()

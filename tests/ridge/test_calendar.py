@@ -27,7 +27,9 @@ def cycle_of(n, *, first=0, fields=("hour", "weekday")):
     return RowCells(cells, of_row.astype(np.int16))
 
 
-def make_problem(values, *, n_targets=1, n_known=0, cycle=None, weight=None, missing=None):
+def make_problem(
+    values, *, n_targets=1, n_known=0, cycle=None, weight=None, missing=None
+):
     values = values[:, None] if values.ndim == 1 else values
     effect = np.zeros((n_known, n_targets))
     cycle = cycle_of(len(values)) if cycle is None else cycle
@@ -53,7 +55,9 @@ def week(seed=0, n_targets=1):
 
 def moving_level(n, seed=1):
     rng = np.random.default_rng(seed)
-    return 0.05 * rng.normal(size=(n, 1)).cumsum(axis=0) + np.linspace(-3, 3, n)[:, None]
+    return (
+        0.05 * rng.normal(size=(n, 1)).cumsum(axis=0) + np.linspace(-3, 3, n)[:, None]
+    )
 
 
 def noise(n, seed=2):
@@ -105,7 +109,12 @@ def test_what_a_holiday_does_differs_by_the_hour():
     by_hour = 3 * np.exp(-((np.arange(24.0) - 8) ** 2) / 18)
     known = holidays(n, rng)
     hour = np.arange(n) % 24
-    values = np.tile(truth, (60, 1)) - by_hour[hour, None] * known + moving_level(n) + noise(n)
+    values = (
+        np.tile(truth, (60, 1))
+        - by_hour[hour, None] * known
+        + moving_level(n)
+        + noise(n)
+    )
     found = find(make_problem(np.column_stack([values, known]), n_known=1))
     assert found.known.shape == (24, 1, 1)
     assert np.abs(found.known[:, 0, 0] + by_hour).max() < 0.3
@@ -128,14 +137,20 @@ def test_truths_that_are_not_there_are_not_learnt(by, way):
     """Nor do those that are there count for them: a shop that sleeps has no louder days."""
     n, truth = 30 * WEEK, week()
     values = np.tile(truth, (30, 1)) + noise(n)
-    gone = (np.arange(n) % 24 >= 16) if by == "clock" else np.random.default_rng(3).random(n) < 0.3
+    gone = (
+        (np.arange(n) % 24 >= 16)
+        if by == "clock"
+        else np.random.default_rng(3).random(n) < 0.3
+    )
     gone = gone[:, None]
     wrong = np.where(gone, 50.0 + noise(n, 8) * 99, values)
     given = {"missing": gone} if way == "missing" else {"weight": (~gone).astype(float)}
     found = find(make_problem(wrong, **given))
     seen = ~gone[:WEEK, 0] if by == "clock" else np.ones(WEEK, dtype=bool)
     assert error(found.level[seen], truth[seen]) < 0.12
-    slope = (apart(found.level[seen]) * apart(truth[seen])).sum() / (apart(truth[seen]) ** 2).sum()
+    slope = (apart(found.level[seen]) * apart(truth[seen])).sum() / (
+        apart(truth[seen]) ** 2
+    ).sum()
     assert slope == pytest.approx(1, abs=0.05)
     other = find(make_problem(np.where(gone, -7.0, values), **given))
     np.testing.assert_array_equal(found.level, other.level)
@@ -152,7 +167,9 @@ def test_a_target_that_is_missing_does_not_take_the_others_with_it():
         assert error(found.level[:, j], truth[:, j]) < 0.25
 
 
-@pytest.mark.xfail(reason="one gram for all targets, whose truths are missing at other times")
+@pytest.mark.xfail(
+    reason="one gram for all targets, whose truths are missing at other times"
+)
 def test_a_target_that_is_missing_by_the_clock_beside_another_is_found_as_it_is():
     """A shop that sleeps beside a pump that does not."""
     n, truth = 30 * WEEK, week(n_targets=2)
@@ -197,7 +214,9 @@ def test_rows_that_no_window_holds_are_not_read():
     changed = rows.copy()
     changed[end:] = 1e3
     one, two = (
-        find(make_problem(r, n_known=1), origins_of(make_problem(r, n_known=1), end=end))
+        find(
+            make_problem(r, n_known=1), origins_of(make_problem(r, n_known=1), end=end)
+        )
         for r in (rows, changed)
     )
     for a, b in zip(one, two, strict=True):
@@ -253,8 +272,12 @@ def test_without_cells_or_windows_there_is_no_effect():
 # --- cost -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_known", "n_targets", "n_times"), [(2, 256, 24), (3, 171, 1)])
-def test_of_many_columns_and_targets_an_effect_is_one_for_all_times(n_known, n_targets, n_times):
+@pytest.mark.parametrize(
+    ("n_known", "n_targets", "n_times"), [(2, 256, 24), (3, 171, 1)]
+)
+def test_of_many_columns_and_targets_an_effect_is_one_for_all_times(
+    n_known, n_targets, n_times
+):
     """512 of a time: a table of more would be larger than all that it was learnt from."""
     values = np.zeros((5 * WEEK, n_known + n_targets))
     found = find(make_problem(values, n_targets=n_targets, n_known=n_known))
@@ -319,12 +342,15 @@ def test_numpy_and_torch_say_the_same(n_known, n_times, n_targets):
     known = rng.normal(size=(n, n_known))
     found = effect.of_rows(known, cycle.of_row)
     expected = [
-        by_loop(effect, k, int(c), n_times) for k, c in zip(known, cycle.of_row, strict=True)
+        by_loop(effect, k, int(c), n_times)
+        for k, c in zip(known, cycle.of_row, strict=True)
     ]
     np.testing.assert_allclose(found, expected, atol=1e-12)
     own = np.zeros((1, SEQ, PRED))
     nothing = np.zeros((0, PRED * n_targets))
-    path = LinearPath(LinearFit(own, nothing, 0, np.zeros((n_known, n_targets)), {}, effect))
+    path = LinearPath(
+        LinearFit(own, nothing, 0, np.zeros((n_known, n_targets)), {}, effect)
+    )
     hours = np.arange(n)
     fields = torch.from_numpy(np.stack([hours % 24, hours // 24 % 7], axis=1))[None]
     in_torch = path.calendar(torch.from_numpy(known).float()[None], fields)[0]
@@ -334,20 +360,30 @@ def test_numpy_and_torch_say_the_same(n_known, n_times, n_targets):
 
 @pytest.mark.parametrize(
     "index",
-    [pd.date_range("2023-11-20", periods=2000, freq="h"), pd.date_range("2022-11-20", periods=700)],
+    [
+        pd.date_range("2023-11-20", periods=2000, freq="h"),
+        pd.date_range("2022-11-20", periods=700),
+    ],
     ids=["hours", "days"],
 )
 def test_numpy_and_torch_say_the_same_of_a_day_of_the_year(index):
     """The last day of February and of December, too, also in a leap year."""
     fields = (
-        ("hour", "weekday", "month", "day") if index.hour.any() else ("weekday", "month", "day")
+        ("hour", "weekday", "month", "day")
+        if index.hour.any()
+        else ("weekday", "month", "day")
     )
     values = calendar_values(index, fields)
     cells = calendar_cells(fields, values, years=True)
     of_row, rng = cells.of(values), np.random.default_rng(0)
-    level, year = rng.normal(size=(cells.n_cells, 2)), rng.normal(size=(372, cells.n_times, 2))
+    level, year = (
+        rng.normal(size=(cells.n_cells, 2)),
+        rng.normal(size=(372, cells.n_times, 2)),
+    )
     none = {"known": np.zeros((1, 0, 2)), "bounds": np.zeros((2, 0))}
-    effect = CalendarEffect(level, **none, places=cells.places, fields=fields, year=year)
+    effect = CalendarEffect(
+        level, **none, places=cells.places, fields=fields, year=year
+    )
     found = effect.of_rows(np.zeros((len(index), 0)), of_row)
     time = index.hour if cells.n_times > 1 else 0 * index.hour
     cell = cells.n_times * index.day_of_week + time
@@ -356,7 +392,10 @@ def test_numpy_and_torch_say_the_same_of_a_day_of_the_year(index):
     )
     own, nothing = np.zeros((1, SEQ, PRED)), np.zeros((0, 2 * PRED))
     path = LinearPath(LinearFit(own, nothing, 0, np.zeros((0, 2)), {}, effect))
-    inputs = torch.zeros(1, len(index), 0), torch.from_numpy(values.astype(np.int64))[None]
+    inputs = (
+        torch.zeros(1, len(index), 0),
+        torch.from_numpy(values.astype(np.int64))[None],
+    )
     np.testing.assert_allclose(path.calendar(*inputs)[0], found, atol=1e-6)
 
 
@@ -384,8 +423,12 @@ def test_windows_are_gathered_without_it_and_within_what_was_seen(n_known):
     n = 200
     rng, cycle = np.random.default_rng(0), cycle_of(n)
     rows = rng.normal(size=(n, 2))
-    effect = make_effect(cycle, n_known=n_known, n_targets=1, n_times=24 if n_known else 1)
-    problem = make_problem(rows.copy(), n_known=1, cycle=cycle)._replace(calendar=effect)
+    effect = make_effect(
+        cycle, n_known=n_known, n_targets=1, n_times=24 if n_known else 1
+    )
+    problem = make_problem(rows.copy(), n_known=1, cycle=cycle)._replace(
+        calendar=effect
+    )
     origins = np.array([30, 100, 194])
     [windows] = gather(problem, origins)
     known = rows[:, 1:].clip(*effect.bounds) if n_known else rows[:, 1:]
@@ -394,7 +437,9 @@ def test_windows_are_gathered_without_it_and_within_what_was_seen(n_known):
     for i, o in enumerate(origins):
         np.testing.assert_allclose(windows.last[i], whole[o - 1])
         np.testing.assert_allclose(windows.past[i], whole[o - SEQ : o] - whole[o - 1])
-        np.testing.assert_allclose(windows.future[i], remain[o : o + PRED] - remain[o - 1])
+        np.testing.assert_allclose(
+            windows.future[i], remain[o : o + PRED] - remain[o - 1]
+        )
     np.testing.assert_array_equal(problem.values, rows)
 
 

@@ -11,9 +11,13 @@ SEQ, PRED, N, TARGETS, COLUMNS = 8, 3, 60, 2, 3
 ORIGINS = np.arange(SEQ, N - PRED + 1)
 
 
-def make_problem(*, n_columns=COLUMNS, n_targets=TARGETS, seq_len=SEQ, n=N, weight=None):
+def make_problem(
+    *, n_columns=COLUMNS, n_targets=TARGETS, seq_len=SEQ, n=N, weight=None
+):
     values = np.random.default_rng(0).normal(size=(n, n_columns)).cumsum(axis=0) / 4
-    return Problem(values, weight, None, n_targets, seq_len, PRED, np.empty((0, n_targets)))
+    return Problem(
+        values, weight, None, n_targets, seq_len, PRED, np.empty((0, n_targets))
+    )
 
 
 def trained(problem, origins=ORIGINS):
@@ -30,12 +34,19 @@ def by_hand(candidate, past, last):
 
 def laid_out(problem, candidate, origins):
     """Give features and what followed, one row a window, for each group of a candidate."""
-    rows = {group: ([], [], []) for group in range(TARGETS if candidate.kind == "own" else 1)}
+    rows = {
+        group: ([], [], [])
+        for group in range(TARGETS if candidate.kind == "own" else 1)
+    }
     for origin in origins:
         last = problem.values[origin - 1]
         past = problem.values[origin - SEQ : origin] - last
         future = problem.values[origin : origin + PRED, :TARGETS] - last[:TARGETS]
-        weight = 1.0 if problem.weight is None else problem.weight[origin : origin + PRED].mean(0)
+        weight = (
+            1.0
+            if problem.weight is None
+            else problem.weight[origin : origin + PRED].mean(0)
+        )
         weight = np.broadcast_to(weight, TARGETS)
         if candidate.kind == "mixed":
             parts = [(0, by_hand(candidate, past, last), future.ravel(), weight.mean())]
@@ -93,7 +104,9 @@ def test_the_candidates_are_named_once_each():
 @pytest.mark.parametrize(("n_columns", "n_targets"), [(1, 1), (2, 1), (2, 2), (5, 3)])
 def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets):
     """Halving an odd or tiny window must give neither no rows nor the same map twice."""
-    problem = make_problem(n_columns=n_columns, n_targets=n_targets, seq_len=seq_len, n=seq_len + 9)
+    problem = make_problem(
+        n_columns=n_columns, n_targets=n_targets, seq_len=seq_len, n=seq_len + 9
+    )
     competition = Competition(problem)
     assert len(set(competition.candidates)) == len(competition.candidates)
     assert all(1 <= c.length <= seq_len for c in competition.candidates[1:])
@@ -104,7 +117,9 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     for candidate, equations in competition.equations():
         assert np.isfinite(equations.solve(1.0)).all()
         [windows] = gather(problem, np.array([seq_len]))
-        for forecast in competition.forecasts(candidate, equations.decomposed(), windows):
+        for forecast in competition.forecasts(
+            candidate, equations.decomposed(), windows
+        ):
             assert forecast.shape == windows.future.shape
 
 
@@ -115,7 +130,9 @@ def test_a_forecast_equals_a_loop():
     [windows] = gather(problem, ORIGINS[20:])
     for candidate, equations in competition.equations():
         maps = equations.solve(0.1)
-        forecasts = list(competition.forecasts(candidate, equations.decomposed(), windows))
+        forecasts = list(
+            competition.forecasts(candidate, equations.decomposed(), windows)
+        )
         found = forecasts[STRENGTHS.index(0.1)]
         for i in range(len(windows.last)):
             if candidate.kind == "mixed":
@@ -124,7 +141,9 @@ def test_a_forecast_equals_a_loop():
             else:
                 past = windows.past[i, SEQ - candidate.length :]
                 groups = [j if candidate.kind == "own" else 0 for j in range(TARGETS)]
-                expected = np.stack([past[:, j] @ maps[g] for j, g in enumerate(groups)], axis=1)
+                expected = np.stack(
+                    [past[:, j] @ maps[g] for j, g in enumerate(groups)], axis=1
+                )
             np.testing.assert_allclose(found[i], expected, atol=1e-12)
 
 
@@ -144,7 +163,9 @@ def test_targets_in_another_order_have_their_maps_in_another_order():
     problem = make_problem()
     swapped = problem._replace(values=problem.values[:, [1, 0, 2]])
     own = Candidate("own", SEQ)
-    one, two = (dict(trained(p).equations())[own].solve(0.1) for p in (problem, swapped))
+    one, two = (
+        dict(trained(p).equations())[own].solve(0.1) for p in (problem, swapped)
+    )
     np.testing.assert_allclose(two, one[::-1], rtol=1e-9)
 
 
@@ -164,13 +185,17 @@ def test_kinds_are_left_out_for_their_own_size_only(
 ):
     """One map for all is worse where targets differ; a fit must fit in memory all the same."""
     values, effect = np.zeros((1, n_columns)), np.empty((0, n_targets))
-    competition = Competition(Problem(values, None, None, n_targets, seq_len, pred_len, effect))
+    competition = Competition(
+        Problem(values, None, None, n_targets, seq_len, pred_len, effect)
+    )
     kinds = {candidate.kind for candidate in competition.candidates}
     assert kinds == {"last", "shared", "own", "mixed"} - left_out
     assert len(competition.columns.gram) == (1 if "own" in left_out else n_targets)
 
 
-@pytest.mark.parametrize(("n_columns", "length"), [(3, 8), (300, 3), (1000, 1), (1025, 0)])
+@pytest.mark.parametrize(
+    ("n_columns", "length"), [(3, 8), (300, 3), (1000, 1), (1025, 0)]
+)
 def test_many_columns_are_seen_together_over_fewer_rows(n_columns, length):
     """The products of all features with all must stay small."""
     competition = Competition(make_problem(n_columns=n_columns))
@@ -182,7 +207,9 @@ def test_many_columns_are_seen_together_over_fewer_rows(n_columns, length):
 def test_a_stronger_ridge_gives_a_smaller_map():
     """The order of the strengths is what the choice between them means."""
     for _, equations in trained(make_problem()).equations():
-        sizes = [float((equations.solve(strength) ** 2).sum()) for strength in STRENGTHS]
+        sizes = [
+            float((equations.solve(strength) ** 2).sum()) for strength in STRENGTHS
+        ]
         assert sizes == sorted(sizes, reverse=True)
 
 
@@ -205,11 +232,15 @@ def test_solving_twice_gives_the_same_and_more_windows_are_added_to_it():
     """A competition is solved before each stretch and goes on learning."""
     problem = make_problem()
     competition = trained(problem, ORIGINS[:20])
-    first, again = ({c: each.solve(0.1) for c, each in competition.equations()} for _ in range(2))
+    first, again = (
+        {c: each.solve(0.1) for c, each in competition.equations()} for _ in range(2)
+    )
     for candidate, maps in first.items():
         np.testing.assert_array_equal(again[candidate], maps)
     competition.learn(ORIGINS[20:])
     everything = dict(trained(problem).equations())
     for candidate, equations in competition.equations():
         expected = everything[candidate].solve(0.1)
-        np.testing.assert_allclose(equations.solve(0.1), expected, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(
+            equations.solve(0.1), expected, rtol=1e-7, atol=1e-10
+        )

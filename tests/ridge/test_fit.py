@@ -19,7 +19,14 @@ SEQ, PRED = 12, 4
 
 
 def make_problem(
-    values, *, n_targets=1, n_known=0, weight=None, missing=None, seq_len=SEQ, pred_len=PRED
+    values,
+    *,
+    n_targets=1,
+    n_known=0,
+    weight=None,
+    missing=None,
+    seq_len=SEQ,
+    pred_len=PRED,
 ):
     values = np.asarray(values, dtype=float)
     values = values[:, None] if values.ndim == 1 else values
@@ -46,8 +53,12 @@ def forecast(found, problem, origins):
     k, n_known = problem.n_targets, len(found.effect)
     out = []
     for origin in origins:
-        past = np.nan_to_num(problem.values[origin - problem.seq_len : origin]).astype(float)
-        ahead = np.nan_to_num(problem.values[origin : origin + problem.pred_len]).astype(float)
+        past = np.nan_to_num(problem.values[origin - problem.seq_len : origin]).astype(
+            float
+        )
+        ahead = np.nan_to_num(
+            problem.values[origin : origin + problem.pred_len]
+        ).astype(float)
         if n_known:
             past[:, :k] -= past[:, -n_known:] @ found.effect
         distance, last = past - past[-1], past[-1]
@@ -162,7 +173,9 @@ def test_the_effect_of_columns_known_ahead_is_recovered(rest):
     t = np.arange(400)
     known = np.random.default_rng(0).normal(size=(400, 2))
     more = {"nothing": 0 * t, "constant": 0 * t + 3.0, "wave": np.sin(t / 3)}[rest]
-    problem = make_problem(np.column_stack([known @ [0.7, -0.3] + more, known]), n_known=2)
+    problem = make_problem(
+        np.column_stack([known @ [0.7, -0.3] + more, known]), n_known=2
+    )
     found, _ = fit(problem)
     np.testing.assert_allclose(found.effect[:, 0], [0.7, -0.3], atol=0.03)
     assert relative_error(found, problem) < (0.06 if rest == "wave" else 2e-3)
@@ -182,7 +195,9 @@ def test_missing_covariates_count_as_the_mean():
     runs = values.copy()
     runs[::7, 1] = runs[::5, 2] = np.nan
     found, _ = fit(make_problem(runs, n_known=1))
-    same_maps(found, fit(make_problem(np.nan_to_num(runs), n_known=1))[0], rtol=0, atol=0)
+    same_maps(
+        found, fit(make_problem(np.nan_to_num(runs), n_known=1))[0], rtol=0, atol=0
+    )
 
 
 def test_the_maps_are_the_blend_of_the_candidates_forecasts(monkeypatch):
@@ -199,7 +214,9 @@ def test_the_maps_are_the_blend_of_the_candidates_forecasts(monkeypatch):
     expected = windows.last[:, None, :2] + np.zeros_like(windows.future)
     for candidate, equations in competition.equations():
         place = competition.candidates.index(candidate)
-        forecasts = list(competition.forecasts(candidate, equations.decomposed(), windows))
+        forecasts = list(
+            competition.forecasts(candidate, equations.decomposed(), windows)
+        )
         expected += weights[place] * forecasts[chosen[place]]
     found = forecast(found, problem, origins_of(problem))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
@@ -213,11 +230,15 @@ def test_the_maps_are_the_blend_of_the_candidates_forecasts(monkeypatch):
         pytest.param(6500, {"seq_len": 2, "pred_len": 2000}, marks=pytest.mark.slow),
     ],
 )
-def test_the_errors_by_which_candidates_count_are_those_of_their_forecasts(n, sizes, monkeypatch):
+def test_the_errors_by_which_candidates_count_are_those_of_their_forecasts(
+    n, sizes, monkeypatch
+):
     """A quadratic form of 90 forecasts is checked against forecasting."""
     weight = np.random.default_rng(1).integers(0, 3, size=(n, 2)).astype(float)
     missing = np.zeros((n, 2), dtype=bool)
-    problem = make_problem(noisy_walk(n, 3), n_targets=2, weight=weight, missing=missing, **sizes)
+    problem = make_problem(
+        noisy_walk(n, 3), n_targets=2, weight=weight, missing=missing, **sizes
+    )
     course = Course(monkeypatch)
     fit(problem)
     [(stretches, _)] = course.weighed
@@ -244,7 +265,9 @@ def fit_apart(values):
     """Fit, and without each of three times."""
     problem = make_problem(values, n_targets=2)
     origins = origins_of(problem)
-    return fit_linear_path(problem, origins, origins, split=None, refit=False, n_folds=3)
+    return fit_linear_path(
+        problem, origins, origins, split=None, refit=False, n_folds=3
+    )
 
 
 @pytest.mark.usefixtures("same_choice")
@@ -257,7 +280,9 @@ def test_what_is_fitted_apart_has_not_learnt_its_time_and_has_learnt_the_others(
     assert ends[-1] == len(values) - PRED + 1
     begins = [SEQ, *ends[:-1]]
     assert (
-        max(ends[i] - begins[i] for i in range(3)) - min(ends[i] - begins[i] for i in range(3)) <= 1
+        max(ends[i] - begins[i] for i in range(3))
+        - min(ends[i] - begins[i] for i in range(3))
+        <= 1
     )
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         other = values.copy()
@@ -288,7 +313,11 @@ def test_each_time_judges_who_has_learnt_all_others(split, monkeypatch):
     """Whoever has seen a time is no witness of how it would have forecast it."""
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     origins = origins_of(problem)
-    kept = origins if split is None else origins[(origins <= split - PRED) | (origins >= split)]
+    kept = (
+        origins
+        if split is None
+        else origins[(origins <= split - PRED) | (origins >= split)]
+    )
     course = Course(monkeypatch)
     found = fit_linear_path(problem, kept, kept, split=split, refit=True, n_folds=3)
     assert len(course.compared) == 4 + 3
@@ -305,7 +334,9 @@ def test_each_time_judges_who_has_learnt_all_others(split, monkeypatch):
         np.testing.assert_array_equal(requested, training[inside & ~shared])
         others = Competition(problem)
         others.learn(learnt)
-        expected = [a for s in (others.columns, others.mixed) for a in (s.gram, s.cross)]
+        expected = [
+            a for s in (others.columns, others.mixed) for a in (s.gram, s.cross)
+        ]
         for mine, his in zip(sums, expected, strict=True):
             np.testing.assert_allclose(mine, his, rtol=1e-7, atol=1e-7)
 
@@ -314,7 +345,9 @@ def test_many_series_of_one_time_are_no_more_times(monkeypatch):
     """What is chance depends on how often the future was met, not on how many met it."""
     course = Course(monkeypatch)
     one = np.arange(SEQ, 97)
-    problem = make_problem(np.concatenate([noisy_walk(100, 2, seed=i) for i in range(5)]))
+    problem = make_problem(
+        np.concatenate([noisy_walk(100, 2, seed=i) for i in range(5)])
+    )
     many = np.concatenate([one + 100 * i for i in range(5)])
     fit_linear_path(problem, one, one, split=None, refit=False)
     fit_linear_path(problem, many, np.tile(one, 5), split=None, refit=False)
@@ -329,7 +362,9 @@ def test_a_time_without_truth_does_not_vote():
     weight[110:205] = 0
     problem = make_problem(values, weight=weight)
     origins = origins_of(problem)
-    found = fit_linear_path(problem, origins, origins, split=None, refit=False, n_folds=3).before
+    found = fit_linear_path(
+        problem, origins, origins, split=None, refit=False, n_folds=3
+    ).before
     assert sum(found.blend.values()) == pytest.approx(1, abs=1e-3)
 
 
@@ -345,9 +380,16 @@ def test_windows_of_one_time_stay_together():
     problem = make_problem(values, n_targets=2)
     one = np.arange(SEQ, 97)
     origins, steps = np.concatenate([one, one + 100]), np.concatenate([one, one])
-    before = fit_linear_path(problem, origins, steps, split=None, refit=False, n_folds=3)
+    before = fit_linear_path(
+        problem, origins, steps, split=None, refit=False, n_folds=3
+    )
     alone = fit_linear_path(
-        problem._replace(values=values[:100]), one, one, split=None, refit=False, n_folds=3
+        problem._replace(values=values[:100]),
+        one,
+        one,
+        split=None,
+        refit=False,
+        n_folds=3,
     )
     assert [end for end, _ in before.folds] == [end for end, _ in alone.folds]
 
@@ -360,7 +402,11 @@ class Course:
 
     def __init__(self, monkeypatch):
         self.learnt, self.compared, self.sums, self.weighed = [], [], [], []
-        learn, read, choose_weights = Competition.learn, fitting.gather, fitting.choose_weights
+        learn, read, choose_weights = (
+            Competition.learn,
+            fitting.gather,
+            fitting.choose_weights,
+        )
 
         def spy_learn(competition, origins):
             self.learnt.append(origins)
@@ -384,10 +430,14 @@ class Course:
 
 @pytest.mark.parametrize("split", [None, 160, 196])
 @pytest.mark.parametrize("n_series", [1, 3])
-def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(split, n_series, monkeypatch):
+def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(
+    split, n_series, monkeypatch
+):
     """A candidate that has seen the answers wins without being good."""
     course, n = Course(monkeypatch), 200
-    problem = make_problem(np.concatenate([noisy_walk(n, seed=i) for i in range(n_series)]))
+    problem = make_problem(
+        np.concatenate([noisy_walk(n, seed=i) for i in range(n_series)])
+    )
     first = np.arange(n_series)[:, None] * n + np.arange(SEQ, n - PRED + 1)
     begin = np.arange(n_series)[:, None] * 7  # the series start at different times
     steps = (first - np.arange(n_series)[:, None] * n + begin).ravel()
@@ -402,9 +452,13 @@ def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(split, n_series,
         last_target = max(time[o] for o in learnt.tolist()) + PRED - 1
         assert last_target < min(time[o] for o in compared.tolist())
         assert len(set(learnt.tolist())) == len(learnt)
-    starts = [min(time[o] for o in compared.tolist()) for _, compared in course.compared]
+    starts = [
+        min(time[o] for o in compared.tolist()) for _, compared in course.compared
+    ]
     assert starts == sorted(set(starts))
-    if split is not None:  # and everything before the split is learnt when it is compared on
+    if (
+        split is not None
+    ):  # and everything before the split is learnt when it is compared on
         assert starts[-1] == split
         assert len(course.compared[-1][0]) == (steps < split).sum()
     everything = np.concatenate(course.learnt)
@@ -413,7 +467,9 @@ def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(split, n_series,
 
 @pytest.mark.parametrize("stretch", range(4))
 @pytest.mark.parametrize("split", [None, 160])
-def test_rows_from_a_stretch_on_do_not_reach_what_was_learnt_before_it(stretch, split, monkeypatch):
+def test_rows_from_a_stretch_on_do_not_reach_what_was_learnt_before_it(
+    stretch, split, monkeypatch
+):
     """The same, seen from the numbers: sums before the stretch are equal bit by bit."""
     problem = make_problem(noisy_walk(200, 2))
     courses = []
@@ -516,7 +572,9 @@ def test_wrong_truths_of_weight_0_at_the_end_do_not_matter(n_known):
     weight[-PRED:] = 0
     wrong = values.copy()
     wrong[-PRED:, 0] = 1e3
-    one, two = (fit(make_problem(v, weight=weight, n_known=n_known))[0] for v in (values, wrong))
+    one, two = (
+        fit(make_problem(v, weight=weight, n_known=n_known))[0] for v in (values, wrong)
+    )
     same_maps(one, two, rtol=0, atol=0)
 
 
@@ -597,17 +655,23 @@ def test_held_values_are_not_learnt_where_enough_windows_are_whole(share):
 
 @pytest.mark.parametrize("n_rows", [80, 400])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.15, 0.3, 0.6])
-def test_windows_to_learn_from_are_the_whole_ones_or_all_or_none(share, n_rows, monkeypatch):
+def test_windows_to_learn_from_are_the_whole_ones_or_all_or_none(
+    share, n_rows, monkeypatch
+):
     """Whole ones if there are four to a row of a window, else all, or none if much is missing."""
     present = np.random.default_rng(1).random((n_rows, 2)) >= share
-    problem = make_problem(noisy_walk(n_rows, 2), n_targets=2, weight=present.astype(float))
+    problem = make_problem(
+        noisy_walk(n_rows, 2), n_targets=2, weight=present.astype(float)
+    )
     origins = origins_of(problem)
     spans = [present[o - SEQ : o + PRED] for o in origins]
     whole = np.array([span.all() for span in spans])
     if whole.sum() >= min(4 * SEQ, len(origins)):
         expected = whole
     else:
-        expected = np.full(len(origins), np.mean([1 - span.mean() for span in spans]) <= 0.4)
+        expected = np.full(
+            len(origins), np.mean([1 - span.mean() for span in spans]) <= 0.4
+        )
     course = Course(monkeypatch)
     fit(problem)
     np.testing.assert_array_equal(np.concatenate(course.learnt), origins[expected])
@@ -649,8 +713,12 @@ def test_a_few_windows_are_enough_to_fit(n_windows, split):
     """Where nothing can be compared, the last value is repeated."""
     problem = make_problem(noisy_walk(60, 3), n_targets=2, n_known=1)
     origins = np.arange(SEQ, SEQ + n_windows)
-    for found in fit_linear_path(problem, origins, origins, split=split, refit=True)[:2]:
-        assert all(np.isfinite(part).all() for part in (found.own, found.mixed, found.effect))
+    for found in fit_linear_path(problem, origins, origins, split=split, refit=True)[
+        :2
+    ]:
+        assert all(
+            np.isfinite(part).all() for part in (found.own, found.mixed, found.effect)
+        )
         if n_windows <= 1:
             assert found.blend["last"] == 1
 
@@ -702,15 +770,21 @@ def test_a_stretch_without_truth_does_not_vote():
     ("n", "sizes", "n_most"),
     [
         (2200, {}, 256),
-        pytest.param(6500, {"seq_len": 2, "pred_len": 2000}, 250, marks=pytest.mark.slow),
+        pytest.param(
+            6500, {"seq_len": 2, "pred_len": 2000}, 250, marks=pytest.mark.slow
+        ),
     ],
 )
-def test_of_a_long_stretch_some_windows_are_compared_evenly(n, sizes, n_most, monkeypatch):
+def test_of_a_long_stretch_some_windows_are_compared_evenly(
+    n, sizes, n_most, monkeypatch
+):
     """A million rows must not be forecast a hundred ways, nor a million values."""
     course = Course(monkeypatch)
     problem = make_problem(noisy_walk(n, 2), n_targets=2, **sizes)
     origins = origins_of(problem)
-    fit_linear_path(problem, origins, origins, split=None, refit=False, n_folds=3 * (not sizes))
+    fit_linear_path(
+        problem, origins, origins, split=None, refit=False, n_folds=3 * (not sizes)
+    )
     assert {len(compared) for _, compared in course.compared} == {n_most}
     for _, compared in course.compared:
         gaps = np.diff(compared)
@@ -743,7 +817,9 @@ def test_doubt_grows_as_the_shortest_stretch_shrinks(split, monkeypatch):
     # The last value has learnt nothing, and more weights have more to prove.
     expected = [candidate.margin for candidate in Competition(problem).candidates]
     assert sorted(set(expected)) == [0.0, 0.2]
-    np.testing.assert_allclose(margins, [0.0, *(margin + doubt for margin in expected[1:])])
+    np.testing.assert_allclose(
+        margins, [0.0, *(margin + doubt for margin in expected[1:])]
+    )
 
 
 @pytest.mark.slow
@@ -758,7 +834,12 @@ def test_many_targets_are_fitted_in_bounded_memory():
     finally:
         tracemalloc.stop()
     assert used < 600e6
-    assert {name.split(",")[0] for name in found.blend} == {"last", "shared", "own", "mixed"}
+    assert {name.split(",")[0] for name in found.blend} == {
+        "last",
+        "shared",
+        "own",
+        "mixed",
+    }
     assert found.own.shape == (150, 24, 12)
     assert relative_error(found, problem) < 1
 
@@ -766,7 +847,9 @@ def test_many_targets_are_fitted_in_bounded_memory():
 def test_columns_known_ahead_that_say_nothing_cost_little():
     """In the features mode any table of regressors is known ahead."""
     rng = np.random.default_rng(0)
-    values = np.column_stack([rng.normal(size=500).cumsum() / 6, rng.normal(size=(500, 40))])
+    values = np.column_stack(
+        [rng.normal(size=500).cumsum() / 6, rng.normal(size=(500, 40))]
+    )
     problem = make_problem(values, n_known=40)
     found, _ = fit(problem._replace(values=values[:150]))
     assert relative_error(found, problem, np.arange(170, 490)) < 1.5
@@ -799,7 +882,9 @@ def test_what_only_has_the_same_cycle_has_no_effect_beside_ridges(cycle, true_ef
     weather = np.repeat(rng.normal(size=len(t) // 24 + 1), 24)[: len(t)]
     temperature = cycle * day + weather
     load = 3 * day + true_effect * temperature + 0.3 * rng.normal(size=len(t))
-    problem = Problem(np.column_stack([load, temperature]), None, None, 1, 48, 12, np.zeros((1, 1)))
+    problem = Problem(
+        np.column_stack([load, temperature]), None, None, 1, 48, 12, np.zeros((1, 1))
+    )
     origins = np.arange(48, len(t) - 11)
     assert abs(known_effect(problem, origins)[0, 0]) > 0.5
     fit, *_ = fit_linear_path(problem, origins, origins, split=1300, refit=False)
@@ -835,7 +920,12 @@ def kind_of(found):
 
 @pytest.mark.parametrize(
     ("case", "kind"),
-    [("walk", "nothing"), ("line", "columns"), ("day", "calendar"), ("day and column", "both")],
+    [
+        ("walk", "nothing"),
+        ("line", "columns"),
+        ("day", "calendar"),
+        ("day and column", "both"),
+    ],
 )
 @pytest.mark.parametrize("split", [None, 400])
 def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, split):
@@ -843,11 +933,15 @@ def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, spl
     if case in ("walk", "line"):
         rng = np.random.default_rng(1)
         known = rng.normal(size=480)
-        load = 0.1 * rng.normal(size=480).cumsum() + (3 * known if case == "line" else 0)
+        load = 0.1 * rng.normal(size=480).cumsum() + (
+            3 * known if case == "line" else 0
+        )
         values = np.column_stack([load, known])
     else:
         values = daily(known_effect=6.0 * (case == "day and column"))
-    before, after = fit(with_hours(make_problem(values, n_known=1)), split=split, refit=True)
+    before, after = fit(
+        with_hours(make_problem(values, n_known=1)), split=split, refit=True
+    )
     assert kind_of(before) == kind_of(after) == kind
 
 
@@ -865,7 +959,9 @@ def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, spl
         (([0.0, 0.0], [-0.03, 0.02], [-0.02, -0.02], [-0.5, 0.4]), "calendar"),
     ],
 )
-def test_a_cycle_has_to_gain_a_hundredth_on_more_than_one_stretch(errors, kind, monkeypatch):
+def test_a_cycle_has_to_gain_a_hundredth_on_more_than_one_stretch(
+    errors, kind, monkeypatch
+):
     """By its mean less a standard error; columns were asked for, and need not be sure."""
     known = np.random.default_rng(1).normal(size=480)
     values = np.column_stack([daily()[:, 0] + 3 * known, known])
@@ -880,11 +976,16 @@ def errors_are(monkeypatch, *errors):
 
 
 #: Of which that of one kind is the least.
-LEAST = {"calendar": ([0.0], [0.0], [-2.0], [-1.0]), "both": ([0.0], [0.0], [-1.0], [-2.0])}
+LEAST = {
+    "calendar": ([0.0], [0.0], [-2.0], [-1.0]),
+    "both": ([0.0], [0.0], [-1.0], [-2.0]),
+}
 
 
 def same_calendars(one, two):
-    return all(np.array_equal(a, b) for a, b in zip(one.calendar, two.calendar, strict=True))
+    return all(
+        np.array_equal(a, b) for a, b in zip(one.calendar, two.calendar, strict=True)
+    )
 
 
 @pytest.mark.parametrize("kind", ["calendar", "both"])
@@ -906,7 +1007,9 @@ def test_the_tail_does_not_reach_the_effect_that_is_found_before_it(kind, monkey
     assert not same_calendars(new, other)
 
 
-def test_rows_from_the_first_stretch_on_do_not_reach_a_calendar_that_is_judged(monkeypatch):
+def test_rows_from_the_first_stretch_on_do_not_reach_a_calendar_that_is_judged(
+    monkeypatch,
+):
     """A table that has seen the answers wins without being good."""
     values, seen = daily(known_effect=6.0), []
     find = calendar.calendar_effect
@@ -959,7 +1062,9 @@ def test_a_calendar_leaves_what_ridges_forecast_far_better():
         if found.calendar is not None:
             rest = values - found.calendar.of_rows(values[:, :0], each.cycle.of_row)
         rest = make_problem(rest)
-        errors.append(((forecast(found, rest, origins) - truth(rest, origins)) ** 2).mean())
+        errors.append(
+            ((forecast(found, rest, origins) - truth(rest, origins)) ** 2).mean()
+        )
     assert errors[0] < 0.5 * errors[1]
 
 

@@ -88,7 +88,11 @@ def residuals(problem, linear, origins):
     """Give what a fit leaves, with what the time of the day adds and without."""
     [windows] = gather(problem, origins)
     blend = left_by(linear, windows)
-    with_phases = blend if linear.phases is None else blend - added(linear.phases, problem, origins)
+    with_phases = (
+        blend
+        if linear.phases is None
+        else blend - added(linear.phases, problem, origins)
+    )
     return with_phases, blend
 
 
@@ -104,14 +108,18 @@ def test_what_turns_with_the_hour_is_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 5])  # of 80 draws seven took some, this fifth one, too
+@pytest.mark.parametrize(
+    "seed", [0, 5]
+)  # of 80 draws seven took some, this fifth one, too
 def test_noise_and_walks_have_no_hours_that_count(seed):
     chance = np.random.default_rng(seed)
     index = pd.date_range("2024-01-01", periods=2400, freq="h")
     noise = chance.normal(size=(2400, 2))
     for values in (noise, noise.cumsum(axis=0) / 30):
         found = fit(make_problem(values[:2000], index[:2000]))[0]
-        left, blend = residuals(make_problem(values, index), found, np.arange(2000, 2390))
+        left, blend = residuals(
+            make_problem(values, index), found, np.arange(2000, 2390)
+        )
         assert (left**2).mean() < 1.005 * (blend**2).mean()
 
 
@@ -131,7 +139,9 @@ def test_a_cycle_has_as_many_waves_as_its_rows_can_tell(
         assert maps.waves.shape == (n_times, n_waves)
         angle = 2 * np.pi * np.arange(n_times) / n_times
         np.testing.assert_allclose(maps.waves[:, 1], np.cos(angle), atol=1e-12)
-        np.testing.assert_allclose(maps.waves[:, -1], np.sin(n_waves // 2 * angle), atol=1e-12)
+        np.testing.assert_allclose(
+            maps.waves[:, -1], np.sin(n_waves // 2 * angle), atol=1e-12
+        )
         # Means over a cycle's rows and the window's.
         assert (maps.others > 0).sum(axis=0).tolist() == [period, SEQ]
 
@@ -141,13 +151,17 @@ def test_what_is_read_is_the_last_rows_and_means_of_parts(monkeypatch):
     maps = fit(make_problem(*turning(3000), seq_len=60))[0].phases
     distance = np.arange(60.0)
     read = distance @ maps.own
-    np.testing.assert_allclose(read[:24], np.arange(35.0, 59.0))  # the last distance is 0
+    np.testing.assert_allclose(
+        read[:24], np.arange(35.0, 59.0)
+    )  # the last distance is 0
     np.testing.assert_allclose(read[24:], np.arange(0, 60, 2) + 0.5)  # of two rows each
     np.testing.assert_allclose(distance @ maps.others, [np.arange(36, 60).mean(), 29.5])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch, weighted):
+def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(
+    monkeypatch, weighted
+):
     """By the sums of all other times, each corrected by the blend without it."""
     choose(monkeypatch, 0.1, 0.5)
     n, split, seq_len = 900, 810, 12
@@ -164,7 +178,9 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
     sums = []
     for number, (_, apart) in enumerate([*others, (0, before)]):
         origins = (
-            training[place == number] if number < 3 else np.arange(split - PRED + 1, n - PRED + 1)
+            training[place == number]
+            if number < 3
+            else np.arange(split - PRED + 1, n - PRED + 1)
         )
         [windows] = gather(problem, origins)
         rest = left_by(apart, windows)
@@ -190,11 +206,15 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
 
 
 @pytest.mark.slow
-def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_learnt(monkeypatch):
+def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_learnt(
+    monkeypatch,
+):
     """By the split and by each of three times, all stretches alike."""
     seen = []
     real = phases.surest_share
-    monkeypatch.setattr(phases, "surest_share", lambda losses: seen.append(losses) or real(losses))
+    monkeypatch.setattr(
+        phases, "surest_share", lambda losses: seen.append(losses) or real(losses)
+    )
     problem = make_problem(*turning())
     before, _, others = fit(problem)
     [losses] = seen
@@ -207,10 +227,14 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
     left, blend = residuals(problem, before, origins)
     whole = blend - (blend - left) / share
     np.testing.assert_allclose((blend**2).sum(), losses[12:, 0, 0].sum(), rtol=1e-4)
-    np.testing.assert_allclose((whole**2).sum(), losses[12:, best[0], 20].sum(), rtol=1e-4)
+    np.testing.assert_allclose(
+        (whole**2).sum(), losses[12:, best[0], 20].sum(), rtol=1e-4
+    )
     for place in (10, best[1]):
         some = blend + 0.05 * place * (whole - blend)
-        np.testing.assert_allclose((some**2).sum(), losses[12:, best[0], place].sum(), rtol=1e-4)
+        np.testing.assert_allclose(
+            (some**2).sum(), losses[12:, best[0], place].sum(), rtol=1e-4
+        )
     middle = np.arange(SEQ, 3600 - PRED + 1)
     ends = [end for end, _ in others]
     for number, (_, apart) in enumerate(others):
@@ -239,7 +263,9 @@ def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
     """What is judged by the split must not have seen it."""
     choose(monkeypatch, 0.1, 1.0)
     fitting = "skinformer.ridge.fit"
-    monkeypatch.setattr(f"{fitting}.choose_strengths", lambda s, n: np.zeros(len(s[0]) // n, int))
+    monkeypatch.setattr(
+        f"{fitting}.choose_strengths", lambda s, n: np.zeros(len(s[0]) // n, int)
+    )
     monkeypatch.setattr(
         f"{fitting}.choose_weights", lambda s, chosen, *_, **__: np.eye(len(chosen))[1]
     )

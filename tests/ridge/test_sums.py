@@ -33,7 +33,9 @@ def naive_windows(problem, origins):
         past = values[origin - problem.seq_len : origin] - last
         ahead = slice(origin, origin + problem.pred_len)
         future = values[ahead, : problem.n_targets] - last[: problem.n_targets]
-        weight = np.ones_like(future) if problem.weight is None else problem.weight[ahead]
+        weight = (
+            np.ones_like(future) if problem.weight is None else problem.weight[ahead]
+        )
         yield past, future, last, weight
 
 
@@ -146,7 +148,9 @@ def test_column_sums_equal_a_loop_over_windows(per_column, weight):
                 steps[j, h] += w[h, j]
                 cross[j, :, h] += w[h, j] * past[:, j] * future[h, j]
     if not per_column:
-        gram, cross, total, steps = (a.sum(0, keepdims=True) for a in (gram, cross, total, steps))
+        gram, cross, total, steps = (
+            a.sum(0, keepdims=True) for a in (gram, cross, total, steps)
+        )
     found = added(column_sums(problem, per_column=per_column), problem).means()
     np.testing.assert_allclose(found[0], gram / total[:, None, None])
     np.testing.assert_allclose(found[1], cross / steps[:, None, :])
@@ -218,7 +222,9 @@ def test_values_of_weight_0_that_are_no_context_do_not_matter():
     problem = make_problem(weight=weight)
     wrong = problem._replace(values=problem.values.copy())
     wrong.values[-PRED:, :TARGETS] = 1e6
-    for one, two in zip(added_own(problem).means(), added_own(wrong).means(), strict=True):
+    for one, two in zip(
+        added_own(problem).means(), added_own(wrong).means(), strict=True
+    ):
         np.testing.assert_array_equal(one, two)
 
 
@@ -276,8 +282,12 @@ def map_of(weight, *, n=600, seq_len=8, values=None):
 
 def forecast_errors(maps, *, n=600, seq_len=8):
     values = walk_of_sines(n)[:, 0]
-    past = np.array([values[i - seq_len : i] - values[i - 1] for i in range(seq_len, n - PRED)])
-    future = np.array([values[i : i + PRED] - values[i - 1] for i in range(seq_len, n - PRED)])
+    past = np.array(
+        [values[i - seq_len : i] - values[i - 1] for i in range(seq_len, n - PRED)]
+    )
+    future = np.array(
+        [values[i : i + PRED] - values[i - 1] for i in range(seq_len, n - PRED)]
+    )
     return np.sqrt(((past @ maps - future) ** 2).mean() / (future**2).mean())
 
 

@@ -16,7 +16,11 @@ SEQ, PRED = 14, 7
 
 
 def cells_of(index, *, years=True):
-    fields = ("hour", "month", "day") if index[1] - index[0] < pd.Timedelta("1D") else ("weekday",)
+    fields = (
+        ("hour", "month", "day")
+        if index[1] - index[0] < pd.Timedelta("1D")
+        else ("weekday",)
+    )
     fields = fields if "month" in fields else (*fields, "month", "day")
     values = calendar_values(index, fields)
     cells = calendar_cells(fields, values, years=years)
@@ -72,7 +76,9 @@ def test_each_target_has_a_year_of_its_own_and_what_is_known_otherwise_is_taken_
     index = days(900)
     known = np.random.default_rng(0).normal(size=900)
     values = np.column_stack([wave(index) + 5 * known, -2 * wave(index), known])
-    problem = make_problem(values, index, n_known=1)._replace(effect=np.array([[5.0, 0.0]]))
+    problem = make_problem(values, index, n_known=1)._replace(
+        effect=np.array([[5.0, 0.0]])
+    )
     found = at(year_effect(problem, origins_of(problem)), index, problem)
     np.testing.assert_allclose(found, wave(index)[:, None] * [1, -2], atol=0.1)
 
@@ -150,7 +156,9 @@ def test_a_gain_of_a_hundredth_has_to_be_sure(gains, taken, monkeypatch):
     errors, logs = fitting.mixed_errors, iter([np.zeros(2), -np.array(gains)])
 
     def given(stretches, weights, *args):
-        if len(weights) == 2:  # of a map beside the last value: whether there is a calendar at all
+        if (
+            len(weights) == 2
+        ):  # of a map beside the last value: whether there is a calendar at all
             return errors(stretches, weights, *args)
         return np.exp(next(logs))
 

@@ -30,7 +30,8 @@ def make_rows(n=6):
     """Make rows of which the last two are to forecast."""
     hours = pd.date_range("2024-03-01", periods=n, freq="h")
     rows = pd.DataFrame(
-        {"price": np.arange(n), "load": 10.0 + np.arange(n), "flow": 1, "area": 7}, index=hours
+        {"price": np.arange(n), "load": 10.0 + np.arange(n), "flow": 1, "area": 7},
+        index=hours,
     )
     rows["load"] = rows["load"].where(np.arange(n) < n - 2)
     return rows
@@ -42,7 +43,9 @@ def test_a_server_needs_numpy_and_pandas_alone():
         "import sys; import skinformer.serving; "
         "print({name.split('.')[0] for name in sys.modules} & {'torch', 'sklearn', 'scipy'})"
     )
-    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
     assert run.stdout == "set()\n"
 
 
@@ -51,7 +54,13 @@ def test_windows_hold_what_rows_say():
     inputs, labels = window_inputs(make_rows().iloc[::-1], ONE)
     assert inputs["past"][0].tolist() == [[11, 1, 1, 7], [12, 1, 2, 7], [13, 1, 3, 7]]
     assert inputs["future"][0].tolist() == [[4, 7], [5, 7]]
-    assert inputs["calendar"][0].tolist() == [[1, 4], [2, 4], [3, 4], [4, 4], [5, 4]]  # a Friday
+    assert inputs["calendar"][0].tolist() == [
+        [1, 4],
+        [2, 4],
+        [3, 4],
+        [4, 4],
+        [5, 4],
+    ]  # a Friday
     assert labels.equals(make_rows().index[-2:])
     assert inputs["past"].dtype == inputs["future"].dtype == np.float64
     assert inputs["calendar"].dtype == np.int64
@@ -59,7 +68,9 @@ def test_windows_hold_what_rows_say():
 
 def test_a_row_that_is_missing_is_missing_values():
     """A series that begins later, and an hour that nobody recorded."""
-    inputs, _ = window_inputs(make_rows().iloc[[1, 3, 4, 5]], ONE, make_rows().index[[3]])
+    inputs, _ = window_inputs(
+        make_rows().iloc[[1, 3, 4, 5]], ONE, make_rows().index[[3]]
+    )
     assert np.array_equal(inputs["past"][0, :, 0], [np.nan, 11, np.nan], equal_nan=True)
 
 
@@ -69,7 +80,9 @@ def test_series_are_numbered_as_in_the_fit():
     X = pd.concat({name: make_rows() for name in names}, names=["site", "time"])
     inputs, labels = window_inputs(X, SIGNATURE)
     assert inputs["series"].tolist() == [2, 1, 0]
-    assert labels.get_level_values("site").tolist() == [name for name in names for _ in range(2)]
+    assert labels.get_level_values("site").tolist() == [
+        name for name in names for _ in range(2)
+    ]
     inputs, _ = window_inputs(X, SIGNATURE, X.index[[9, 4]])
     assert inputs["series"].tolist() == [1, 2]
     assert inputs["past"][:, -1, 2].tolist() == [2, 3]
@@ -99,7 +112,9 @@ def test_series_are_numbered_as_in_the_fit():
             'step has one value. Keep one of them, as by X[~X.index.duplicated(keep="last")].',
         ),
         (
-            lambda X: X.set_axis([*X.index[:-1], X.index[-1] + pd.Timedelta(minutes=1)]),
+            lambda X: X.set_axis(
+                [*X.index[:-1], X.index[-1] + pd.Timedelta(minutes=1)]
+            ),
             "X holds 1 rows between two steps of 'h', the first at 2024-03-01 05:01:00: an "
             "exported model counts steps as its fit did. Bring X to that step, as by "
             "X.resample(...).",

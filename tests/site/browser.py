@@ -26,7 +26,14 @@ class Browser:
         # The pipe's ends must be 3 and 4, which the shell arranges.
         command = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
         self._process = subprocess.Popen(
-            ["bash", "-c", command, CHROMIUM, *FLAGS.split(), f"--user-data-dir={profile}"],
+            [
+                "bash",
+                "-c",
+                command,
+                CHROMIUM,
+                *FLAGS.split(),
+                f"--user-data-dir={profile}",
+            ],
             pass_fds=(to_read, to_write),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -74,20 +81,31 @@ class Browser:
 
     def open(self, url: str, *, width: int, dark: bool, height: int = 900) -> None:
         """Load a page at a width, light or dark, and wait for it."""
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        size = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": width < 500,
+        }
         self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.events.clear()
         self.call("Page.navigate", url=url)
         end = time.monotonic() + 30
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+        while not any(
+            event.get("method") == "Page.loadEventFired" for event in self.events
+        ):
             assert time.monotonic() < end, f"{url} does not load"
             self.events.append(self._receive())
 
     def ask(self, expression: str) -> Any:
         """Evaluate JavaScript in the page."""
-        requested = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        requested = {
+            "expression": expression,
+            "returnByValue": True,
+            "awaitPromise": True,
+        }
         return self.call("Runtime.evaluate", **requested)["result"].get("value")
 
     def complaints(self) -> list[str]:
@@ -97,9 +115,17 @@ class Browser:
             params = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
                 told.append(params["exceptionDetails"]["text"])
-            elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
-                told.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
-            elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] == "error":
+            elif (
+                event.get("method") == "Log.entryAdded"
+                and params["entry"]["level"] == "error"
+            ):
+                told.append(
+                    f"{params['entry']['text']} {params['entry'].get('url', '')}"
+                )
+            elif (
+                event.get("method") == "Runtime.consoleAPICalled"
+                and params["type"] == "error"
+            ):
                 told.append(str(params["args"]))
         return told
 

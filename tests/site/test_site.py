@@ -20,7 +20,14 @@ import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT_BY = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton", "sphinx_gallery")
+BUILT_BY = (
+    "sphinx",
+    "myst_parser",
+    "furo",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_gallery",
+)
 OF_THE_THEME = {"search.html"}  # reached by the box in the menu
 
 pytestmark = pytest.mark.slow
@@ -126,7 +133,9 @@ def test_every_page_is_reached_from_the_index(pages):
     while ahead:
         name = ahead.pop()
         reached.add(name)
-        targets = {target[0] for link in pages[name].links if (target := leads_to(name, link))}
+        targets = {
+            target[0] for link in pages[name].links if (target := leads_to(name, link))
+        }
         ahead |= {target for target in targets if target in pages} - reached
     assert set(pages) - reached - OF_THE_THEME == set()
 
@@ -137,7 +146,9 @@ def test_every_markdown_page_and_example_is_there(site, pages):
     for path in [*docs.glob("*.md"), *docs.glob("laboratory/*.md")]:
         assert path.relative_to(docs).with_suffix(".html").as_posix() in pages
     sources = (ROOT / "examples").rglob("*.py")
-    titled = [path for path in sources if path.read_text(encoding="utf-8").startswith('"""\n')]
+    titled = [
+        path for path in sources if path.read_text(encoding="utf-8").startswith('"""\n')
+    ]
     assert len(titled) >= 4
     for path in titled:
         assert f"{path.relative_to(ROOT).with_suffix('').as_posix()}.html" in pages
@@ -151,8 +162,16 @@ def test_every_public_name_has_a_page(pages):
         if inspect.isclass(getattr(skinformer, name))
         or inspect.isroutine(getattr(skinformer, name))
     ]
-    names += [f"{m.__name__}.{name}" for m in (datasets, display, evaluation) for name in m.__all__]
-    linked = {target for link in pages["api.html"].links if (target := leads_to("api.html", link))}
+    names += [
+        f"{m.__name__}.{name}"
+        for m in (datasets, display, evaluation)
+        for name in m.__all__
+    ]
+    linked = {
+        target
+        for link in pages["api.html"].links
+        if (target := leads_to("api.html", link))
+    }
     for name in names:
         page = f"reference/{name.removeprefix('skinformer.')}.html"
         assert name in pages[page].anchors, name
@@ -162,7 +181,15 @@ def test_every_public_name_has_a_page(pages):
 def test_methods_are_told(pages):
     """Those that a user calls, inherited ones as well; not those that scikit-learn explains."""
     anchors = pages["reference/InformerRegressor.html"].anchors
-    for method in ("fit", "predict", "forecast", "update", "predict_interval", "save", "score"):
+    for method in (
+        "fit",
+        "predict",
+        "forecast",
+        "update",
+        "predict_interval",
+        "save",
+        "score",
+    ):
         assert f"skinformer.InformerRegressor.{method}" in anchors
     assert "skinformer.InformerRegressor.get_metadata_routing" not in anchors
 
@@ -191,9 +218,9 @@ def test_parameters_stand_in_groups_the_six_to_touch_first_on_top(site):
 def test_nothing_comes_from_elsewhere(pages):
     """It opens on a train, and tells nobody who reads it."""
     for name, page in pages.items():
-        assert [link for link in page.loaded if urlsplit(link).scheme or link[:2] == "//"] == [], (
-            name
-        )
+        assert [
+            link for link in page.loaded if urlsplit(link).scheme or link[:2] == "//"
+        ] == [], name
 
 
 # What examples print
@@ -259,7 +286,9 @@ def looks_wrong(browser, path, width, dark):
     )
     wrong = [f"scrolls sideways, {wide} px"] if wide > browser.ask("innerWidth") else []
     wrong += browser.complaints()
-    return wrong + [url for url in browser.requests() if not url.startswith(("file:", "data:"))]
+    return wrong + [
+        url for url in browser.requests() if not url.startswith(("file:", "data:"))
+    ]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -269,14 +298,19 @@ def test_pages_fit_any_window(site, pages, browser, width, dark):
     wrong = {name: looks_wrong(browser, site / name, width, dark) for name in pages}
     assert {name: found for name, found in wrong.items() if found} == {}
     ground = browser.ask("getComputedStyle(document.body).backgroundColor")
-    brightness = sum(int(part) for part in ground.removeprefix("rgb(").rstrip(")").split(",")) / 3
+    brightness = (
+        sum(int(part) for part in ground.removeprefix("rgb(").rstrip(")").split(","))
+        / 3
+    )
     assert (brightness < 60) == dark
 
 
 def test_pictures_are_loaded(site, browser):
     """A missing picture has no width; the gallery shows all of them."""
     browser.open((site / "gallery.html").as_uri(), width=1280, dark=False)
-    sizes = browser.ask("[...document.querySelectorAll('.pictures img')].map(i => i.naturalWidth)")
+    sizes = browser.ask(
+        "[...document.querySelectorAll('.pictures img')].map(i => i.naturalWidth)"
+    )
     assert len(sizes) >= 20
     assert min(sizes) > 100
 
@@ -311,7 +345,8 @@ def test_the_representation_in_a_notebook_has_no_dead_link(browser, tmp_path):
     """It has no links while the site has no address, and needs nothing from elsewhere."""
     path = tmp_path / "cell.html"
     head = (
-        '<!doctype html><meta name="viewport" content="width=device-width"><meta charset="utf-8">'
+        '<!doctype html><meta name="viewport" content="width=device-width">'
+        '<meta charset="utf-8">'
     )
     path.write_text(f"{head}{InformerRegressor()._repr_html_()}", encoding="utf-8")
     for width in (1280, 360):

@@ -37,7 +37,12 @@ def test_links_that_leave_the_docs_lead_to_pages_or_copies(modules, tmp_path):
     staging, gallery_page, _ = modules
     examples = gallery_page.examples_of(ROOT / "examples")
     led = {}
-    for target in ("examples/forecast_csv.py", "examples", "README.md", "tests/test_docs.py"):
+    for target in (
+        "examples/forecast_csv.py",
+        "examples",
+        "README.md",
+        "tests/test_docs.py",
+    ):
         link = re.match(r"\[(.+)\]\(\.\./([^)#]+)(#.*)?\)", f"[x](../{target})")
         led[target] = staging.outward(link, ROOT, tmp_path, examples)
     assert led == {
@@ -79,11 +84,16 @@ def test_no_two_pictures_of_the_gallery_are_called_the_same(modules):
 def test_groups_of_parameters_hold_all(modules, estimator):
     """The Notes name the first and the last of each group; one that moves must be told there."""
     notes = " ".join(inspect.getdoc(InformerRegressor).split())
-    groups = modules[2].GROUP.findall(notes.partition("The parameters come in groups")[2])
+    groups = modules[2].GROUP.findall(
+        notes.partition("The parameters come in groups")[2]
+    )
     names = list(inspect.signature(InformerRegressor).parameters)
     bounds = [names.index(name) for _, *both in groups for name in both]
     assert len(groups) == 6
     assert bounds[:2] == [0, 5]
     assert bounds[-1] == len(names) - 1
-    assert all(last + 1 == first for last, first in zip(bounds[1::2], bounds[2::2], strict=False))
+    assert all(
+        last + 1 == first
+        for last, first in zip(bounds[1::2], bounds[2::2], strict=False)
+    )
     assert set(modules[2].groups()) <= set(inspect.signature(estimator).parameters)

@@ -13,13 +13,24 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/start.md").read_text(encoding="utf-8")
-LOCAL = [".git", ".venv*", "build", "*.egg-info", ".*_cache", "__pycache__", "output", "_build"]
+LOCAL = [
+    ".git",
+    ".venv*",
+    "build",
+    "*.egg-info",
+    ".*_cache",
+    "__pycache__",
+    "output",
+    "_build",
+]
 
 
 def as_typed():
     """Make one script of the page: its commands, and the file that it says to save."""
     blocks = re.findall(
-        r"(?:^Save this as `(\S+)`(?:(?!^```).)*)?^```(bash|py)\n(.*?)^```$", PAGE, re.M | re.S
+        r"(?:^Save this as `(\S+)`(?:(?!^```).)*)?^```(bash|py)\n(.*?)^```$",
+        PAGE,
+        re.M | re.S,
     )
     assert {kind for _, kind, _ in blocks} == {"bash", "py"}
     lines = []
@@ -33,14 +44,18 @@ def as_typed():
 def checkout(tmp_path_factory):
     """Do as the page says, in an empty home, with a repository that holds these files."""
     if not importlib.util.find_spec("sphinx"):
-        pytest.skip("installs everything once more: only where the site can be built, too")
+        pytest.skip(
+            "installs everything once more: only where the site can be built, too"
+        )
     folder = tmp_path_factory.mktemp("start")
     origin, home = folder / "origin", folder / "home"
     shutil.copytree(ROOT, origin, ignore=shutil.ignore_patterns(*LOCAL))
     home.mkdir()
     # Nothing of this machine but where it gets packages from.
     kept = re.compile("PATH|LANG|OMP_NUM_THREADS|PIP_.*|SSL_.*|.*_proxy", re.IGNORECASE)
-    environment = {name: value for name, value in os.environ.items() if kept.fullmatch(name)}
+    environment = {
+        name: value for name, value in os.environ.items() if kept.fullmatch(name)
+    }
     environment |= {"HOME": str(home), "PIP_NO_CACHE_DIR": "1"}
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "all"]):
@@ -99,5 +114,7 @@ def test_what_is_shown_is_what_is_printed(checkout):
 
 def test_the_file_shown_is_the_file_used():
     """The page prints the first lines of the file that its commands read."""
-    head = (ROOT / "examples/data/load.csv").read_text(encoding="utf-8").splitlines()[:4]
+    head = (
+        (ROOT / "examples/data/load.csv").read_text(encoding="utf-8").splitlines()[:4]
+    )
     assert "\n".join(head) in PAGE

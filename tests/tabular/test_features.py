@@ -40,11 +40,17 @@ def test_anchors_are_the_last_value_and_the_means_of_the_same_phase():
     np.testing.assert_array_equal(got[:, 0], [19, 19])
     np.testing.assert_array_equal(got[:, 1], [11.5, 11.5])  # four seasons
     np.testing.assert_array_equal(got[:, 2], [10, 11])
-    np.testing.assert_array_equal(got[:, 3:5], [[18, 17]] * 2)  # rows before the last one
+    np.testing.assert_array_equal(
+        got[:, 3:5], [[18, 17]] * 2
+    )  # rows before the last one
     np.testing.assert_array_equal(got[:, 5:9], [[16, 12, 8, 4], [17, 13, 9, 5]])
-    np.testing.assert_array_equal(got[:, 9:11], [[15, 17], [16, 18]])  # beside the last phase
+    np.testing.assert_array_equal(
+        got[:, 9:11], [[15, 17], [16, 18]]
+    )  # beside the last phase
     np.testing.assert_array_equal(got[:, 11], [10, 11])  # median
-    np.testing.assert_array_equal(got[:, 12:14], [[17.5, 13.5]] * 2)  # last season, and before it
+    np.testing.assert_array_equal(
+        got[:, 12:14], [[17.5, 13.5]] * 2
+    )  # last season, and before it
     np.testing.assert_array_equal(got[:, 14], [18, 18])  # the last three rows
 
 
@@ -63,7 +69,9 @@ def test_columns_known_ahead_are_read_up_to_the_step():
     np.testing.assert_array_equal(first[1], 20**2 - 16**2)
     np.testing.assert_array_equal(first[2], 20**2 - np.mean([16**2, 12**2, 8**2, 4**2]))
     np.testing.assert_array_equal(first[3:6], np.array([17, 18, 19]) ** 2)
-    for count, got in zip((4, 12), first[6:], strict=True):  # means of a season, and of three
+    for count, got in zip(
+        (4, 12), first[6:], strict=True
+    ):  # means of a season, and of three
         assert got == pytest.approx(np.mean(np.arange(21 - count, 21) ** 2))
 
 
@@ -120,7 +128,9 @@ def test_many_columns_known_ahead_have_fewer_features():
 
     def count(n_known):
         maker = maker_of(Columns(1, 0, n_known, 0, 6), (4,))
-        return maker.make(np.zeros((40, 1 + n_known)), pairs_of(20, 0), RowClock()).shape[1]
+        return maker.make(
+            np.zeros((40, 1 + n_known)), pairs_of(20, 0), RowClock()
+        ).shape[1]
 
     bare = count(0)
     assert count(12) - bare == 12 * 8
@@ -159,7 +169,11 @@ def test_nothing_from_the_origin_on_is_read_but_what_is_known_ahead(
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 99), row=st.integers(50, 200), seasons=st.sampled_from([(), (4, 12)]))
+@given(
+    seed=st.integers(0, 99),
+    row=st.integers(50, 200),
+    seasons=st.sampled_from([(), (4, 12)]),
+)
 def test_look_back_names_the_rows_that_are_read(seed, row, seasons):
     """Whoever lays out rows for a forecast lays out so many of them."""
     maker = maker_of(Columns(1, 0, 1, 0, 6), seasons)
@@ -178,10 +192,14 @@ def test_wild_values_of_covariates_count_as_unknown():
     values = np.random.default_rng(0).normal(size=(500, 2))
     values[100] = 9831.0
     low, high = find_bounds(values, 1)
-    got = FeatureMaker(columns, (4,), low, high).make(values, pairs_of(98, 3), RowClock())[0, -8:]
+    got = FeatureMaker(columns, (4,), low, high).make(
+        values, pairs_of(98, 3), RowClock()
+    )[0, -8:]
     assert np.isnan(got[5])  # row 100, before the step
     assert np.nanmax(np.abs(got)) < 5
-    spike = FeatureMaker(columns, (4,), low, high).make(values, pairs_of(101, 0), RowClock())
+    spike = FeatureMaker(columns, (4,), low, high).make(
+        values, pairs_of(101, 0), RowClock()
+    )
     assert spike[0, 0] == 9831  # a target may rise for ever
 
 
@@ -201,7 +219,9 @@ def test_features_of_columns_known_ahead_are_where_they_are_said_to_be():
         np.testing.assert_array_equal(np.flatnonzero(changed[0]), group)
     other = values.copy()
     other[:, 0] += 1.0 + np.arange(60) ** 2
-    changed = np.flatnonzero((maker.make(other, pairs_of(40, 2), RowClock()) != base)[0])
+    changed = np.flatnonzero(
+        (maker.make(other, pairs_of(40, 2), RowClock()) != base)[0]
+    )
     assert set(range(maker.n_own)) <= set(changed)
     assert maker.n_own not in changed  # the step ahead
 
@@ -210,9 +230,14 @@ def make_calendar(n_known):
     """Make the effect of an hour its own number, and of a column its value times the hour."""
     places = np.zeros((1, 60), dtype=np.int64)
     places[0, :24] = np.arange(24)
-    by_time = np.broadcast_to(np.arange(24.0)[:, None, None], (24, n_known, 2)) * [1, 10]
+    by_time = np.broadcast_to(np.arange(24.0)[:, None, None], (24, n_known, 2)) * [
+        1,
+        10,
+    ]
     bounds = np.tile([[-5.0], [5.0]], (1, n_known))
-    return CalendarEffect(np.arange(24.0)[:, None] * [1, 10], by_time, bounds, places, ("hour",))
+    return CalendarEffect(
+        np.arange(24.0)[:, None] * [1, 10], by_time, bounds, places, ("hour",)
+    )
 
 
 @pytest.mark.parametrize("n_known", [0, 1])
@@ -224,7 +249,9 @@ def test_what_is_usual_is_read_at_the_step_and_at_its_phase(n_known):
     values = np.random.default_rng(0).normal(size=(100, 2 + n_known))
     if n_known:
         values[53, 2], values[29, 2] = 9.0, np.nan
-    pairs = pairs_of([50, 50], [3, 3])._replace(target=np.array([0, 1]))  # 53 is 5 o'clock
+    pairs = pairs_of([50, 50], [3, 3])._replace(
+        target=np.array([0, 1])
+    )  # 53 is 5 o'clock
     got = maker.make(values, pairs, hourly())
     np.testing.assert_array_equal(got[:, :-2], bare.make(values, pairs, hourly()))
     ahead = 5 + 5 * 5 * n_known

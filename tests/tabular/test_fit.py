@@ -27,7 +27,9 @@ def hours(n_rows, n_series=1, *, seed=0, n_known=1, noise=0.1):
     generator = np.random.default_rng(seed)
     known = generator.normal(size=(n_series, n_rows, n_known))
     rhythm = np.sin(np.arange(n_rows) * np.pi / 12)
-    target = rhythm + known.sum(axis=2) + noise * generator.normal(size=(n_series, n_rows))
+    target = (
+        rhythm + known.sum(axis=2) + noise * generator.normal(size=(n_series, n_rows))
+    )
     values = np.concatenate([target[..., None], known], axis=2).reshape(-1, 1 + n_known)
     times = pd.date_range("2024-01-01", periods=3, freq="h")
     clock = clock_for(times, times.freq).starting_at(times[0])
@@ -37,7 +39,9 @@ def hours(n_rows, n_series=1, *, seed=0, n_known=1, noise=0.1):
 
 
 def forecast(fit, timeline, origins):
-    begin = timeline.first_row[np.searchsorted(timeline.first_row[1:], origins, side="right")]
+    begin = timeline.first_row[
+        np.searchsorted(timeline.first_row[1:], origins, side="right")
+    ]
     steps = timeline.steps_of(origins)
     return fit.forecast(timeline.values, begin, origins, steps, timeline.clock)
 
@@ -83,8 +87,12 @@ def test_the_users_regressor_is_left_as_it_is_and_seeded():
     assert not hasattr(forest, "estimators_")
     assert forest.random_state is None
     other = fit_tabular(timeline, COLUMNS, regressor=forest, random_state=1)
-    assert (forecast(other, timeline, origins) != forecast(first, timeline, origins)).any()
-    own = fit_tabular(timeline, COLUMNS, regressor=RandomForestRegressor(5, random_state=7))
+    assert (
+        forecast(other, timeline, origins) != forecast(first, timeline, origins)
+    ).any()
+    own = fit_tabular(
+        timeline, COLUMNS, regressor=RandomForestRegressor(5, random_state=7)
+    )
     assert own.members[0].regressor.regressor.random_state == 7
 
 
@@ -96,8 +104,12 @@ def test_a_forecast_does_not_depend_on_others(regressor):
     origins = np.arange(300, 490)
     together = forecast(fit, timeline, origins)
     for i in (0, 17, 189):
-        np.testing.assert_array_equal(together[[i]], forecast(fit, timeline, origins[[i]]))
-    np.testing.assert_array_equal(together[::-1], forecast(fit, timeline, origins[::-1]))
+        np.testing.assert_array_equal(
+            together[[i]], forecast(fit, timeline, origins[[i]])
+        )
+    np.testing.assert_array_equal(
+        together[::-1], forecast(fit, timeline, origins[::-1])
+    )
 
 
 def test_where_a_series_lies_among_the_rows_changes_nothing():
@@ -119,11 +131,16 @@ def test_truths_from_the_stop_on_are_not_learnt():
     changed = timeline.values.copy()
     changed[400:, 0] = 99.0
     other = Timeline(
-        changed, None, *[getattr(timeline, n) for n in ("first_row", "first_step")], timeline.clock
+        changed,
+        None,
+        *[getattr(timeline, n) for n in ("first_row", "first_step")],
+        timeline.clock,
     )
     origins = np.arange(300, 395)
     got = [
-        forecast(fit_tabular(rows, COLUMNS, stop=stop, regressor=TREES), timeline, origins)
+        forecast(
+            fit_tabular(rows, COLUMNS, stop=stop, regressor=TREES), timeline, origins
+        )
         for rows in (timeline, other)
     ]
     np.testing.assert_array_equal(*got)
@@ -135,7 +152,9 @@ def test_missing_truths_are_not_learnt():
     missing = np.random.default_rng(2).random((600, 1)) < 0.3
     changed = timeline.values.copy()
     changed[missing[:, 0], 0] = 20.0
-    other = Timeline(changed, None, timeline.first_row, timeline.first_step, timeline.clock)
+    other = Timeline(
+        changed, None, timeline.first_row, timeline.first_step, timeline.clock
+    )
     fit = fit_tabular(other, COLUMNS, missing=missing, regressor=LinearRegression())
     assert np.abs(forecast(fit, timeline, np.arange(300, 590))).max() < 15
 
@@ -159,7 +178,9 @@ def test_truths_of_weight_zero_are_not_learnt_and_others_count_by_it():
     [(_, given)] = Spy.seen
     assert set(given) == {1.0, 2.0}
     neighbours = fit_tabular(
-        Timeline(timeline.values, weight, *parts), COLUMNS, regressor=KNeighborsRegressor()
+        Timeline(timeline.values, weight, *parts),
+        COLUMNS,
+        regressor=KNeighborsRegressor(),
     )  # takes no weights
     assert np.isfinite(forecast(neighbours, timeline, np.array([300]))).all()
 
@@ -183,7 +204,9 @@ def test_one_wild_value_bends_no_straight_line():
         rows = timeline.values.copy()
         if outliers is not None:
             rows[300, 1] = outliers
-        other = Timeline(rows, None, timeline.first_row, timeline.first_step, timeline.clock)
+        other = Timeline(
+            rows, None, timeline.first_row, timeline.first_step, timeline.clock
+        )
         fit = fit_tabular(other, COLUMNS, stop=stop, regressor=Ridge())
         errors.append(np.abs(forecast(fit, other, origins) - truth).mean())
     assert errors[1] < 1.05 * errors[0]
@@ -200,7 +223,9 @@ def test_series_of_a_panel_are_learnt_together_and_kept_apart():
     assert np.abs(got - truth).mean() < 0.6 * np.abs(truth).mean()
     changed = timeline.values.copy()
     changed[: timeline.first_row[4]] = np.nan
-    other = Timeline(changed, None, timeline.first_row, timeline.first_step, timeline.clock)
+    other = Timeline(
+        changed, None, timeline.first_row, timeline.first_step, timeline.clock
+    )
     np.testing.assert_array_equal(got, forecast(fit, other, origins))
 
 
@@ -247,8 +272,12 @@ def test_one_table_without_columns_known_ahead_takes_fewer_trees(
 
 @pytest.mark.parametrize("simple", [True, False])
 def test_fewer_trees_are_fewer(simple):
-    final, judged = (default_regressors(simple=simple, quick=quick) for quick in (False, True))
-    assert all(one.max_iter > two.max_iter for one, two in zip(final, judged, strict=True))
+    final, judged = (
+        default_regressors(simple=simple, quick=quick) for quick in (False, True)
+    )
+    assert all(
+        one.max_iter > two.max_iter for one, two in zip(final, judged, strict=True)
+    )
     assert final[0].max_iter <= default_regressors(simple=False)[0].max_iter
 
 
@@ -283,7 +312,9 @@ def test_several_targets_share_a_regressor_that_tells_them_apart():
     origins = np.arange(600, 790)
     got = forecast(fit, timeline, origins)
     truth = values[origins[:, None] + np.arange(6), :2]
-    assert (np.abs(got - truth).mean(axis=(0, 1)) < 0.5 * np.abs(truth).mean(axis=(0, 1))).all()
+    assert (
+        np.abs(got - truth).mean(axis=(0, 1)) < 0.5 * np.abs(truth).mean(axis=(0, 1))
+    ).all()
 
 
 def test_series_that_begin_with_missing_truths_begin_later():
@@ -321,7 +352,9 @@ def test_a_series_that_never_changes_goes_on():
     timeline.values[:] = 0.0
     for regressor in (TREES, Ridge()):
         fit = fit_tabular(timeline, Columns(1, 0, 0, 0, 6), regressor=regressor)
-        np.testing.assert_allclose(forecast(fit, timeline, np.array([150])), 0, atol=1e-9)
+        np.testing.assert_allclose(
+            forecast(fit, timeline, np.array([150])), 0, atol=1e-9
+        )
 
 
 def test_columns_that_tell_nothing_are_seen_at_the_step_alone():
@@ -330,7 +363,9 @@ def test_columns_that_tell_nothing_are_seen_at_the_step_alone():
     values = timeline.values.copy()
     values[:, 2] = np.random.default_rng(9).normal(size=900)
     parts = timeline.first_row, timeline.first_step, timeline.clock
-    fit = fit_tabular(Timeline(values, None, *parts), Columns(1, 0, 3, 0, 6), regressor=TREES)
+    fit = fit_tabular(
+        Timeline(values, None, *parts), Columns(1, 0, 3, 0, 6), regressor=TREES
+    )
     assert fit.maker.plain == (1,)
 
 

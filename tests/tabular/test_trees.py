@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 
 from skinformer.tabular.trees import classifier_from_arrays, from_arrays, to_arrays
 
@@ -15,11 +18,15 @@ def table():
     return X, np.exp(np.nan_to_num(X[:, 0])) + rng.random(600)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "quantile"])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "poisson", "quantile"]
+)
 def test_trees_forecast_the_same(loss, table):
     """To the last bit, NaN and the link of a loss included."""
     level = 0.3 if loss == "quantile" else None
-    fitted = HistGradientBoostingRegressor(loss=loss, quantile=level, max_iter=30, random_state=0)
+    fitted = HistGradientBoostingRegressor(
+        loss=loss, quantile=level, max_iter=30, random_state=0
+    )
     again = from_arrays(to_arrays(fitted.fit(*table)))
     np.testing.assert_array_equal(again.predict(table[0]), fitted.predict(table[0]))
     assert again.get_params() == fitted.get_params()
@@ -42,7 +49,9 @@ def test_trees_of_classes_tell_the_same(n_classes, table):
 
 def test_a_turn_without_one_of_its_trees_is_refused(table):
     """The classes after it would be told by the trees of others."""
-    trees = to_arrays(HistGradientBoostingClassifier(max_iter=2).fit(table[0], np.arange(600) % 3))
+    trees = to_arrays(
+        HistGradientBoostingClassifier(max_iter=2).fit(table[0], np.arange(600) % 3)
+    )
     cut = trees.sizes[-1]
     of_nodes = ("leaf", "value", "feature", "missing_left", "right")
     fewer = {name: getattr(trees, name)[:-cut] for name in of_nodes}
@@ -71,7 +80,9 @@ FORGERIES = {
     "a way back": lambda t: t._replace(right=t.right * 0),
     "a way out": lambda t: t._replace(right=t.right + 60_000),
     "another column": lambda t: t._replace(feature=t.feature + 5),
-    "a column before the first": lambda t: t._replace(feature=t.feature.astype(np.int16) - 9),
+    "a column before the first": lambda t: t._replace(
+        feature=t.feature.astype(np.int16) - 9
+    ),
     "numbers between nodes": lambda t: t._replace(right=t.right + 0.5),
     "a last split": lambda t: t._replace(leaf=~t.leaf),
     "other sizes": lambda t: t._replace(sizes=t.sizes + 1),

@@ -12,17 +12,28 @@ def test_december_and_week_53_have_a_place_in_their_tables():
     for j, (name, field) in enumerate(FIELDS.items()):
         assert values[:, j].min() == 0, name
         assert values[:, j].max() == field.size - 1, name
-    last = calendar_values(pd.DatetimeIndex(["2024-12-30", "2024-12-31"]), ["week", "month"])
+    last = calendar_values(
+        pd.DatetimeIndex(["2024-12-30", "2024-12-31"]), ["week", "month"]
+    )
     assert last.tolist() == [[52, 11], [52, 11]]
 
 
-@pytest.mark.parametrize("tz", [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"])
+@pytest.mark.parametrize(
+    "tz", [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"]
+)
 def test_the_fields_are_those_of_the_local_time(tz):
     """People get up by the clock on their wall, on either side of daylight saving."""
     index = pd.date_range("2024-01-01", periods=9000, freq="61min", tz=tz)
     naive = [stamp.to_pydatetime() for stamp in index]
     expected = [
-        (d.minute, d.hour, d.weekday(), d.day - 1, (d.timetuple().tm_yday - 1) // 7, d.month - 1)
+        (
+            d.minute,
+            d.hour,
+            d.weekday(),
+            d.day - 1,
+            (d.timetuple().tm_yday - 1) // 7,
+            d.month - 1,
+        )
         for d in naive
     ]
     np.testing.assert_array_equal(calendar_values(index, list(FIELDS)), expected)
@@ -30,7 +41,11 @@ def test_the_fields_are_those_of_the_local_time(tz):
 
 def test_periods_have_the_calendar_of_their_dates():
     """A monthly period is a month as much as its first day is."""
-    for freq, fields in (("h", list(FIELDS)), ("D", ["weekday", "day", "month"]), ("M", ["month"])):
+    for freq, fields in (
+        ("h", list(FIELDS)),
+        ("D", ["weekday", "day", "month"]),
+        ("M", ["month"]),
+    ):
         periods = pd.period_range("2024-01", periods=400, freq=freq)
         expected = calendar_values(periods.to_timestamp(), fields)
         np.testing.assert_array_equal(calendar_values(periods, fields), expected)
@@ -72,7 +87,10 @@ def test_fields_that_are_constant_in_training_are_left_out():
     index = pd.date_range("2024-01-01", periods=300, freq="h")
     assert choose_fields(index) == ("hour", "weekday")
     assert choose_fields(pd.date_range("2024-01-01", periods=20, freq="h")) == ("hour",)
-    assert choose_fields(pd.date_range("2024-01-01", periods=48, freq="24h")) == ("weekday", "day")
+    assert choose_fields(pd.date_range("2024-01-01", periods=48, freq="24h")) == (
+        "weekday",
+        "day",
+    )
 
 
 @pytest.mark.parametrize(("freq", "fields"), [("h", ("hour", "weekday")), ("MS", ())])

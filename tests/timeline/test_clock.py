@@ -54,7 +54,9 @@ def dates(start, n, freq, tz, **options):
         return pd.date_range(start, periods=n, freq=freq, tz=tz, **options)
     except ValueError:
         wall = pd.date_range(start, periods=n, freq=freq, **options)
-        return wall.tz_localize(tz, nonexistent="shift_forward", ambiguous=np.ones(n, dtype=bool))
+        return wall.tz_localize(
+            tz, nonexistent="shift_forward", ambiguous=np.ones(n, dtype=bool)
+        )
 
 
 def clock_of(index, freq=None):
@@ -88,7 +90,9 @@ def test_future_labels_are_those_of_pandas_across_daylight_saving(freq, tz, star
     n = (ELAPSED | WALL)[freq]
     index = dates(start, n, freq, tz, name="when")
     known = index[: n // 2]
-    assert_counts(clock_for(known, pd.tseries.frequencies.to_offset(freq)), index, n // 2)
+    assert_counts(
+        clock_for(known, pd.tseries.frequencies.to_offset(freq)), index, n // 2
+    )
 
 
 @pytest.mark.parametrize(("tz", "start"), STARTS[:-2])
@@ -105,7 +109,9 @@ def test_the_step_is_found_without_being_named(freq, tz, start):
 def test_consecutive_labels_carry_the_frequency(freq, tz, start):
     """So that the forecast frame can be shifted and resampled like the training frame."""
     index = dates(start, 12, freq, tz, name="when")
-    labels = clock_for(index, pd.tseries.frequencies.to_offset(freq)).labels(np.arange(20, 30))
+    labels = clock_for(index, pd.tseries.frequencies.to_offset(freq)).labels(
+        np.arange(20, 30)
+    )
     assert labels.freq == pd.tseries.frequencies.to_offset(freq)
     assert labels.name == "when"
     assert labels.dtype == index.dtype
@@ -139,7 +145,9 @@ def test_the_unit_of_the_dates_is_kept(freq, tz, unit):
 def test_labels_in_another_unit_give_the_same_steps(freq, unit):
     """Microseconds at fit and nanoseconds from a file at predict are the same instants."""
     index = pd.date_range("2024-01-31", periods=9, freq=freq)
-    np.testing.assert_array_equal(clock_of(index).steps(index.as_unit(unit)), np.arange(9))
+    np.testing.assert_array_equal(
+        clock_of(index).steps(index.as_unit(unit)), np.arange(9)
+    )
 
 
 @pytest.mark.parametrize("own", ["Europe/Berlin", "Pacific/Honolulu"])
@@ -149,12 +157,16 @@ def test_labels_in_another_zone_give_the_same_steps(freq, own, other):
     """The instant counts, not the zone it is written in, even 24 hours to the east."""
     clock = clock_of(pd.date_range("2024-01-01", periods=30, freq=freq, tz=own))
     steps = np.arange(-5, 40)
-    np.testing.assert_array_equal(clock.steps(clock.labels(steps).tz_convert(other)), steps)
+    np.testing.assert_array_equal(
+        clock.steps(clock.labels(steps).tz_convert(other)), steps
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    freq=st.sampled_from(["h", "30s", "D", "2D", "B", "W-TUE", "MS", "ME", "QE-FEB", "BME"]),
+    freq=st.sampled_from(
+        ["h", "30s", "D", "2D", "B", "W-TUE", "MS", "ME", "QE-FEB", "BME"]
+    ),
     tz=st.sampled_from([None, "Europe/Berlin", "Pacific/Auckland"]),
     steps=st.lists(st.integers(-500, 500), max_size=12),
 )
@@ -186,7 +198,9 @@ def test_labels_between_two_steps_are_off_the_grid(freq, shift, steps):
 def test_off_grid_labels_leave_their_neighbours_alone():
     """One stray row says nothing about the others."""
     months = clock_of(pd.date_range("2024-01-01", periods=9, freq="MS"))
-    index = pd.DatetimeIndex(["2024-02-01", "2024-02-15", "2023-12-01", "2024-02-01 01:00"])
+    index = pd.DatetimeIndex(
+        ["2024-02-01", "2024-02-15", "2023-12-01", "2024-02-01 01:00"]
+    )
     np.testing.assert_array_equal(months.steps(index), [1, OFF_GRID, -1, OFF_GRID])
     days = clock_of(pd.date_range("2024-01-01", periods=9, freq="B"))
     index = pd.DatetimeIndex(["2024-01-06", "2024-01-08", "2023-12-31", "2023-12-29"])
@@ -264,7 +278,9 @@ def test_the_wall_shows_an_hour_twice_in_autumn():
 
 def test_the_wall_is_told_of_any_steps():
     """In any order and shape, also those before the origin."""
-    clock = clock_of(pd.date_range("2025-03-31", periods=9, freq="h", tz="Europe/Paris"))
+    clock = clock_of(
+        pd.date_range("2025-03-31", periods=9, freq="h", tz="Europe/Paris")
+    )
     steps = np.array([[5, -21], [-22, 0]])
     assert clock.wall_steps(steps).tolist() == [[5, -21], [-23, 0]]
     assert clock.wall_steps(np.empty((0, 4), dtype=int)).shape == (0, 4)
@@ -288,7 +304,9 @@ def test_quarters_of_an_hour_are_four_steps_ahead():
     ],
 )
 def test_what_no_change_moves_is_the_same_on_the_wall(index):
-    np.testing.assert_array_equal(clock_of(index).wall_steps(np.arange(72)), np.arange(72))
+    np.testing.assert_array_equal(
+        clock_of(index).wall_steps(np.arange(72)), np.arange(72)
+    )
 
 
 # --- periods, integers, rows ------------------------------------------------------------------
@@ -302,7 +320,9 @@ def test_periods_count_as_pandas_counts_them(freq):
     assert isinstance(clock, PeriodClock)
     assert_counts(clock, index, 10)
     assert clock.labels(np.arange(3)).freq == index.freq
-    np.testing.assert_array_equal(clock.steps(clock.labels(np.array([-7, 40]))), [-7, 40])
+    np.testing.assert_array_equal(
+        clock.steps(clock.labels(np.array([-7, 40]))), [-7, 40]
+    )
 
 
 def test_a_period_between_two_steps_is_off_the_grid():
@@ -371,7 +391,8 @@ def test_a_clock_counts_from_any_of_its_labels(index, kind):
 
 
 @pytest.mark.parametrize(
-    ("freq", "name"), [("h", "h"), ("15min", "15min"), ("MS", "MS"), ("W-TUE", "W-TUE"), ("B", "B")]
+    ("freq", "name"),
+    [("h", "h"), ("15min", "15min"), ("MS", "MS"), ("W-TUE", "W-TUE"), ("B", "B")],
 )
 def test_the_step_is_named_as_pandas_writes_it(freq, name):
     """Messages say X.asfreq(name): it must be something pandas reads."""
@@ -396,12 +417,15 @@ def test_a_clock_cannot_be_changed():
 
 @pytest.mark.parametrize("tz", [None, "Europe/Berlin", "Pacific/Auckland"])
 @pytest.mark.parametrize(
-    ("freq", "n"), [("h", 2000), ("15min", 6000), ("30s", 900), ("D", 400), ("2D", 200), ("B", 300)]
+    ("freq", "n"),
+    [("h", 2000), ("15min", 6000), ("30s", 900), ("D", 400), ("2D", 200), ("B", 300)],
 )
 def test_the_step_is_found_where_rows_are_missing(freq, n, tz):
     """Pandas infers nothing from an index with one gap, and real ones have many."""
     full = pd.date_range("2024-01-01", periods=n, freq=freq, tz=tz)
-    gone = np.random.default_rng(0).choice(np.arange(1, n - 1), size=n // 20, replace=False)
+    gone = np.random.default_rng(0).choice(
+        np.arange(1, n - 1), size=n // 20, replace=False
+    )
     kept = np.delete(np.arange(n), gone)
     clock = clock_of(full[kept])
     assert clock.freq == pd.tseries.frequencies.to_offset(freq)
@@ -439,7 +463,9 @@ def test_the_step_is_found_without_an_option_of_pandas(monkeypatch):
     for name in ("option_context", "set_option", "infer_freq"):
         monkeypatch.setattr(pd, name, refuse)
     for freq in ("h", "D", "W-TUE", "MS", "BME"):
-        index = pd.DatetimeIndex(pd.date_range("2024-01-02", periods=30, freq=freq), freq=None)
+        index = pd.DatetimeIndex(
+            pd.date_range("2024-01-02", periods=30, freq=freq), freq=None
+        )
         assert infer_step(index, None) == pd.tseries.frequencies.to_offset(freq)
 
 
@@ -474,7 +500,9 @@ def test_a_step_that_is_named_holds(freq):
 
 def test_a_step_may_be_named_in_any_way_pandas_knows():
     """Strings, offsets and Timedeltas all say an hour."""
-    index = pd.DatetimeIndex(["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 05:00"])
+    index = pd.DatetimeIndex(
+        ["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 05:00"]
+    )
     for freq in ("h", pd.offsets.Hour(), pd.Timedelta(hours=1), "60min"):
         np.testing.assert_array_equal(clock_of(index, freq).steps(index), [0, 1, 5])
     assert infer_step(pd.Index([0, 6]), 3) == 3
@@ -483,7 +511,9 @@ def test_a_step_may_be_named_in_any_way_pandas_knows():
 @pytest.mark.parametrize("freq", ["h", "D", "W-TUE", "MS", "7min"])
 def test_two_rows_have_a_step(freq):
     """Their distance, where pandas wants three rows; one row is taken for a day or a number."""
-    index = pd.DatetimeIndex(pd.date_range("2024-01-02", periods=2, freq=freq), freq=None)
+    index = pd.DatetimeIndex(
+        pd.date_range("2024-01-02", periods=2, freq=freq), freq=None
+    )
     np.testing.assert_array_equal(clock_of(index).steps(index), [0, 1])
     assert infer_step(index[:1], None) == pd.offsets.Day()
     assert infer_step(pd.Index([7]), None) == 1

@@ -21,7 +21,11 @@ def cells_of(index, fields):
 
 def timeline(index, first_row=None, first_step=(0,)):
     rows = len(index) if first_row is None else first_row[-1]
-    clock = clock_for(index, index.freq) if isinstance(index, pd.DatetimeIndex) else RowClock()
+    clock = (
+        clock_for(index, index.freq)
+        if isinstance(index, pd.DatetimeIndex)
+        else RowClock()
+    )
     first_row = np.array([0, rows] if first_row is None else first_row)
     return Timeline(np.zeros((rows, 1)), None, first_row, np.array(first_step), clock)
 
@@ -61,7 +65,9 @@ def test_a_minute_that_was_never_there_counts_as_the_one_before():
     assert shifted.of(np.array([[0, 5]])).tolist() == [4 * 5]  # before the first one
 
 
-@pytest.mark.parametrize("order", [("hour", "weekday"), ("weekday", "hour"), ("day", "hour")])
+@pytest.mark.parametrize(
+    "order", [("hour", "weekday"), ("weekday", "hour"), ("day", "hour")]
+)
 def test_fields_stand_in_any_order_and_others_add_nothing(order):
     """The user names them; a day of the month says nothing of the hour."""
     index = pd.date_range("2024-01-01", periods=2000, freq="h")
@@ -119,7 +125,9 @@ def test_weeks_and_months_of_periods():
         ("h", ()),
     ],
 )
-def test_there_is_none_where_a_cell_would_be_seen_too_seldom_or_nothing_is_known(freq, fields):
+def test_there_is_none_where_a_cell_would_be_seen_too_seldom_or_nothing_is_known(
+    freq, fields
+):
     """Each of 2016 cells would be a week apart from all that it could learn from."""
     index = pd.date_range("2024-01-01", periods=20_000, freq=freq)
     assert cells_of(index, fields)[0] is None
@@ -170,7 +178,9 @@ def test_rows_without_a_calendar_have_no_cells():
     assert row_cells(timeline(pd.RangeIndex(50)), ()) is None
 
 
-@pytest.mark.parametrize("fields", [("weekday",), ("hour",), ("month",), ("week", "month")])
+@pytest.mark.parametrize(
+    "fields", [("weekday",), ("hour",), ("month",), ("week", "month")]
+)
 def test_days_of_the_year_are_told_apart_beside_any_cycle(fields):
     """Also beside the months of a year, which are days of it as well."""
     index = pd.date_range("2023-01-01", "2024-12-31")
@@ -180,5 +190,9 @@ def test_days_of_the_year_are_told_apart_beside_any_cycle(fields):
     cells = calendar_cells(every, values, years=True)
     number = cells.of(values)
     assert (cells.n_cells, cells.n_times) == (plain.n_cells, plain.n_times)
-    np.testing.assert_array_equal(number % cells.n_cells, plain.of(calendar_values(index, fields)))
-    np.testing.assert_array_equal(number // cells.n_cells, 31 * index.month - 32 + index.day)
+    np.testing.assert_array_equal(
+        number % cells.n_cells, plain.of(calendar_values(index, fields))
+    )
+    np.testing.assert_array_equal(
+        number // cells.n_cells, 31 * index.month - 32 + index.day
+    )

@@ -25,7 +25,9 @@ def test_only_hidden_columns_of_the_last_rows_change(make, shape, n_future, hidd
     values = np.random.default_rng(0).normal(size=shape)
     masked = mask_future(make(values), n_future=n_future, hidden=hidden, fill=-7.0)
     assert type(masked) is type(make(values))
-    np.testing.assert_array_equal(np.asarray(masked), naive(values, n_future, hidden, -7.0))
+    np.testing.assert_array_equal(
+        np.asarray(masked), naive(values, n_future, hidden, -7.0)
+    )
 
 
 @pytest.mark.parametrize("make", [np.asarray, torch.as_tensor], ids=["numpy", "torch"])

@@ -12,7 +12,9 @@ from skinformer.timeline.scaling import Scaler, affine_link, fit_scaler
 
 def one(*columns):
     """Fit the columns of one series."""
-    return fit_scaler(list(columns), np.array([0]), np.array([len(columns[0])]), static=[])
+    return fit_scaler(
+        list(columns), np.array([0]), np.array([len(columns[0])]), static=[]
+    )
 
 
 def test_a_large_level_with_a_small_spread_keeps_its_digits():
@@ -41,7 +43,9 @@ def test_a_constant_column_becomes_zeros(level):
 @pytest.mark.parametrize("unit", [1e-300, 1e-8, 1.0, 1e8, 1e300])
 def test_a_change_after_a_constant_weighs_the_same_in_every_unit(unit):
     """A pressure of 1e5 Pa that moves by 1 % is no shock of a thousand deviations."""
-    values = one(np.full(50, 20 * unit)).transform([np.array([21 * unit])], np.zeros(1, dtype=int))
+    values = one(np.full(50, 20 * unit)).transform(
+        [np.array([21 * unit])], np.zeros(1, dtype=int)
+    )
     np.testing.assert_allclose(values, 0.05, rtol=1e-6)
 
 
@@ -51,7 +55,11 @@ def test_no_unit_is_too_large_or_too_small(exponent):
     rng = np.random.default_rng(0)
     columns = [rng.normal(50, 9, 60), np.repeat([1.0, 4.0, 2.0], 20)]
     large = [np.ldexp(column, exponent) for column in columns]
-    start, stop, series = np.array([0, 20, 40]), np.array([20, 40, 60]), np.repeat(range(3), 20)
+    start, stop, series = (
+        np.array([0, 20, 40]),
+        np.array([20, 40, 60]),
+        np.repeat(range(3), 20),
+    )
     plain = fit_scaler(columns, start, stop, static=[1]).with_unseen()
     scaler = fit_scaler(large, start, stop, static=[1]).with_unseen()
     np.testing.assert_array_equal(scaler.mean, np.ldexp(plain.mean, exponent))
@@ -62,7 +70,9 @@ def test_no_unit_is_too_large_or_too_small(exponent):
         scaler.inverse(values[:, :1], series),
         np.ldexp(plain.inverse(values[:, :1], series), exponent),
     )
-    assert affine_link(large[0], columns[0]) == pytest.approx((np.ldexp(1.0, -exponent), 0))
+    assert affine_link(large[0], columns[0]) == pytest.approx(
+        (np.ldexp(1.0, -exponent), 0)
+    )
 
 
 @pytest.mark.parametrize("value", [1e20, -1e40, 1e300])
@@ -76,7 +86,9 @@ def test_a_value_beyond_single_precision_is_refused(value):
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         scaler.transform([np.array([5.0, value])], np.zeros(2, dtype=int))
-    assert np.isfinite(scaler.transform([np.array([1e18])], np.zeros(1, dtype=int))).all()
+    assert np.isfinite(
+        scaler.transform([np.array([1e18])], np.zeros(1, dtype=int))
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +119,9 @@ def test_a_column_that_is_not_given_is_missing():
     assert np.isfinite(values[:, 1]).all()
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.float32, np.float64, bool])
+@pytest.mark.parametrize(
+    "dtype", [np.int64, np.int8, np.uint8, np.float32, np.float64, bool]
+)
 def test_columns_of_any_number_type_give_the_same(dtype):
     """Counts, flags and single precision are columns like any other."""
     column = np.array([0, 1, 1, 0, 1, 1, 1]).astype(dtype)
@@ -118,7 +132,9 @@ def test_columns_of_any_number_type_give_the_same(dtype):
     series = np.zeros(7, dtype=np.int64)
     values = scaler.transform([column], series)
     assert values.dtype == np.float32
-    np.testing.assert_allclose(values, (column[:, None] - scaler.mean) / scaler.scale, rtol=1e-6)
+    np.testing.assert_allclose(
+        values, (column[:, None] - scaler.mean) / scaler.scale, rtol=1e-6
+    )
 
 
 def test_a_long_float32_column_is_summed_in_float64():
@@ -184,7 +200,9 @@ def test_scaled_values_have_mean_0_and_deviation_1():
 
 def test_inverse_undoes_transform_for_the_targets():
     """Forecasts are returned in the units they came in, series by series."""
-    scaler = Scaler(mean=np.array([[5.0, 1], [-3, 2]]), scale=np.array([[2.0, 1], [7, 3]]))
+    scaler = Scaler(
+        mean=np.array([[5.0, 1], [-3, 2]]), scale=np.array([[2.0, 1], [7, 3]])
+    )
     series = np.array([0, 1, 1, 0])
     raw = np.array([4.0, 5, 6, 7])
     values = scaler.transform([raw, raw], series)
@@ -196,8 +214,12 @@ def test_inverse_undoes_transform_for_the_targets():
 def test_an_unseen_series_has_the_scale_of_all_rows_together():
     """Equally long series: the pooled mean and deviation are what one can know of another."""
     rng = np.random.default_rng(0)
-    column = rng.normal(size=300) * np.repeat([1, 5, 9], 100) + np.repeat([0, 50, -9], 100)
-    scaler = fit_scaler([column], np.array([0, 100, 200]), np.array([100, 200, 300]), static=[])
+    column = rng.normal(size=300) * np.repeat([1, 5, 9], 100) + np.repeat(
+        [0, 50, -9], 100
+    )
+    scaler = fit_scaler(
+        [column], np.array([0, 100, 200]), np.array([100, 200, 300]), static=[]
+    )
     more = scaler.with_unseen()
     np.testing.assert_array_equal(more.mean[:3], scaler.mean)
     np.testing.assert_array_equal(more.scale[:3], scaler.scale)
@@ -244,7 +266,9 @@ def test_a_link_maps_scaled_values_to_raw_ones(slope, intercept, source):
     truth = slope * source + intercept
     found = affine_link(source, truth)
     assert found is not None
-    np.testing.assert_allclose(found[0] * source + found[1], truth, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        found[0] * source + found[1], truth, rtol=1e-6, atol=1e-6
+    )
 
 
 def test_rows_where_either_is_missing_are_left_out():
@@ -274,7 +298,9 @@ def test_constants_are_shifted():
     assert affine_link(np.zeros(9), np.full(9, 7.0)) == (1.0, 7.0)
     # The mean of many .1 is not .1, which passed for a relation that is not affine.
     assert affine_link(np.zeros(999), np.full(999, 0.1)) == (1.0, 0.1)
-    assert affine_link(np.arange(9.0), np.full(9, 7.0)) is None  # would forecast 7 for ever
+    assert (
+        affine_link(np.arange(9.0), np.full(9, 7.0)) is None
+    )  # would forecast 7 for ever
 
 
 def test_booleans_have_a_link():
@@ -292,7 +318,10 @@ def test_without_any_truth_the_link_changes_nothing():
 @pytest.mark.parametrize("level", [0.0, 20.0])
 def test_what_others_teach_hardly_moves_a_series_that_never_moved(level, unit):
     """A promotion that lifts others by 3 lifted a constant 20 to 53, and 0 to a million units."""
-    rng, weeks = np.random.default_rng(0), pd.date_range("2020-01-06", periods=84, freq="W")
+    rng, weeks = (
+        np.random.default_rng(0),
+        pd.date_range("2020-01-06", periods=84, freq="W"),
+    )
     promo = (rng.random((6, 84)) < 0.2) * 1.0
     sold = 20 + 3 * promo + rng.normal(size=(6, 84))
     sold[5] = level

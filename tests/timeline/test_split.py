@@ -10,7 +10,11 @@ from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit
 
 from skinformer.timeline.clock import RowClock
-from skinformer.timeline.split import PanelTimeSeriesSplit, series_with_truth, split_rows
+from skinformer.timeline.split import (
+    PanelTimeSeriesSplit,
+    series_with_truth,
+    split_rows,
+)
 from skinformer.timeline.timeline import Table
 
 
@@ -22,24 +26,32 @@ def rows(series):
 
 
 @given(
-    series=st.lists(st.tuples(st.integers(0, 100), st.integers(1, 200)), min_size=1, max_size=5),
+    series=st.lists(
+        st.tuples(st.integers(0, 100), st.integers(1, 200)), min_size=1, max_size=5
+    ),
     seq_len=st.integers(1, 20),
     pred_len=st.integers(1, 20),
     fraction=st.floats(0.001, 0.999),
     n_forecasts=st.integers(1, 3),
 )
-def test_both_sides_of_the_split_hold_a_window(series, seq_len, pred_len, fraction, n_forecasts):
+def test_both_sides_of_the_split_hold_a_window(
+    series, seq_len, pred_len, fraction, n_forecasts
+):
     """A share too large or too small must leave something to train on and to validate with."""
     assume(max(length for _, length in series) >= seq_len + 2 * pred_len)
     options = {"seq_len": seq_len, "pred_len": pred_len, "fraction": fraction}
     table = rows(series)
     split = split_rows(table, **options, n_forecasts=n_forecasts)
-    for row, start, end in zip(split, table.first_row[:-1], table.first_row[1:], strict=True):
+    for row, start, end in zip(
+        split, table.first_row[:-1], table.first_row[1:], strict=True
+    ):
         if end - start >= seq_len + 2 * pred_len:
             assert start + seq_len + pred_len <= row <= end - pred_len
         else:
             assert row == end  # all of it is trained on
-    trained, watched = series_with_truth(table, split, seq_len=seq_len, pred_len=pred_len)
+    trained, watched = series_with_truth(
+        table, split, seq_len=seq_len, pred_len=pred_len
+    )
     assert trained.any()
     assert watched.any()
 
@@ -62,7 +74,9 @@ def test_the_share_is_of_all_rows_not_of_the_longest_series():
 
 def test_each_series_is_judged_by_its_own_last_rows():
     """Series that end apart, years or hours, all take part; those that end together, at a time."""
-    apart = split_rows(rows([(0, 50), (300, 170), (5, 55)]), seq_len=8, pred_len=4, fraction=0.2)
+    apart = split_rows(
+        rows([(0, 50), (300, 170), (5, 55)]), seq_len=8, pred_len=4, fraction=0.2
+    )
     together = split_rows(
         rows([(120, 50), (0, 170), (115, 55)]), seq_len=8, pred_len=4, fraction=0.2
     )
@@ -88,7 +102,9 @@ def test_rows_after_the_last_truth_are_no_tail():
 
 def test_series_too_short_to_be_parted_give_none():
     """There is nothing to judge by."""
-    assert split_rows(rows([(0, 15), (3, 9)]), seq_len=8, pred_len=4, fraction=0.2) is None
+    assert (
+        split_rows(rows([(0, 15), (3, 9)]), seq_len=8, pred_len=4, fraction=0.2) is None
+    )
 
 
 # --- PanelTimeSeriesSplit -----------------------------------------------------------------------
@@ -105,7 +121,10 @@ def panel():
     """Series of different length, which begin and end at different times."""
     index = pd.date_range("2024-01-01", periods=24, freq="h", tz="Europe/Berlin")
     parts = {"b": index[2:20], "a": index, "c": index[13:]}
-    frames = {name: pd.DataFrame({"load": np.arange(len(t))}, index=t) for name, t in parts.items()}
+    frames = {
+        name: pd.DataFrame({"load": np.arange(len(t))}, index=t)
+        for name, t in parts.items()
+    }
     return pd.concat(frames)
 
 
@@ -133,7 +152,10 @@ def test_without_series_it_splits_as_sklearn_does(options, kind):
     """One splitter for both, so that code need not ask which it has."""
     X = panel().loc["a"]
     X = X if kind == "frame" else X.to_numpy()
-    ours, theirs = PanelTimeSeriesSplit(**options).split(X), TimeSeriesSplit(**options).split(X)
+    ours, theirs = (
+        PanelTimeSeriesSplit(**options).split(X),
+        TimeSeriesSplit(**options).split(X),
+    )
     for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(mine[0], other[0])
         np.testing.assert_array_equal(mine[1], other[1])
@@ -144,7 +166,9 @@ def test_the_series_may_be_named_by_y(as_kind):
     """A scaler before has made an array, or a list, of X."""
     X = panel()
     splitter = PanelTimeSeriesSplit(3)
-    for mine, other in zip(splitter.split(as_kind(X), X["load"]), splitter.split(X), strict=True):
+    for mine, other in zip(
+        splitter.split(as_kind(X), X["load"]), splitter.split(X), strict=True
+    ):
         np.testing.assert_array_equal(mine[0], other[0])
         np.testing.assert_array_equal(mine[1], other[1])
 
@@ -162,7 +186,9 @@ def test_a_splitter_counts_its_splits_and_shows_its_parameters():
 def test_too_few_times_are_refused_by_sklearn():
     """Rows are not times: eight series of three hours are three moments."""
     X = pd.concat(dict.fromkeys("abcdefgh", panel().loc["a"].iloc[:3]))
-    with pytest.raises(ValueError, match=r"^Cannot have number of folds=6 greater than"):
+    with pytest.raises(
+        ValueError, match=r"^Cannot have number of folds=6 greater than"
+    ):
         next(PanelTimeSeriesSplit(5).split(X))
 
 
@@ -170,5 +196,7 @@ def test_too_few_times_are_refused_by_sklearn():
 def test_no_test_row_is_trained_on(panel):
     """A gap below zero let scikit-learn do so."""
     index = pd.MultiIndex.from_product([["a", "b"], range(20)]) if panel else range(40)
-    with pytest.raises(ValueError, match=r"^gap=-1 must be 0 or more: below it test rows would"):
+    with pytest.raises(
+        ValueError, match=r"^gap=-1 must be 0 or more: below it test rows would"
+    ):
         list(PanelTimeSeriesSplit(2, gap=-1).split(pd.DataFrame({"load": 0.0}, index)))

@@ -9,7 +9,9 @@ from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.scaling import Scaler, fit_scaler
 from skinformer.timeline.timeline import Table, Timeline, fill_forward, runs
 
-HOURS = clock_for(pd.date_range("2024-01-01", periods=3, freq="h", name="when"), pd.offsets.Hour())
+HOURS = clock_for(
+    pd.date_range("2024-01-01", periods=3, freq="h", name="when"), pd.offsets.Hour()
+)
 
 
 def table(lengths, first_steps, n_columns=2, weight=None, seed=0):
@@ -32,7 +34,9 @@ def build_timeline(rows, scaler, *, fill_covariates=True):
 
 
 def plain(n_series, n_columns):
-    return Scaler(mean=np.zeros((n_series, n_columns)), scale=np.ones((n_series, n_columns)))
+    return Scaler(
+        mean=np.zeros((n_series, n_columns)), scale=np.ones((n_series, n_columns))
+    )
 
 
 # --- fill_forward -------------------------------------------------------------------------------
@@ -83,7 +87,9 @@ def test_runs_are_where_each_series_lies(lengths):
 
 
 @pytest.mark.parametrize(
-    "rows", [slice(2, 5), np.array([4, 0, 4]), np.arange(6) % 2 == 0], ids=["slice", "int", "bool"]
+    "rows",
+    [slice(2, 5), np.array([4, 0, 4]), np.arange(6) % 2 == 0],
+    ids=["slice", "int", "bool"],
 )
 def test_taking_rows_takes_all_that_belongs_to_them(rows):
     """A weight that stays behind would weigh another row."""
@@ -111,7 +117,9 @@ def test_static_columns_are_the_covariates_that_never_change_within_a_series():
     rows = table([3, 2, 4], [0, 0, 0], n_columns=4)
     rows.columns[0] = np.repeat([1.0, 2.0, 3.0], [3, 2, 4])  # the target
     rows.columns[2] = np.repeat([5.0, 9.0, 5.0], [3, 2, 4])
-    rows.columns[3] = np.repeat([5.0, 9.0, 5.0], [3, 3, 3])  # changes in the second series
+    rows.columns[3] = np.repeat(
+        [5.0, 9.0, 5.0], [3, 3, 3]
+    )  # changes in the second series
     assert rows.static_columns() == [2]
     alone = table([5], [0], n_columns=2)
     alone.columns[1] = np.ones(5)
@@ -140,7 +148,9 @@ def test_a_timeline_is_standardised_and_without_holes():
     assert timeline.values.dtype == np.float32
     assert timeline.weight.dtype == np.float32
     assert np.isfinite(timeline.values).all()
-    assert timeline.values[0, 0] == timeline.values[30, 0] == 0  # nothing before: the mean
+    assert (
+        timeline.values[0, 0] == timeline.values[30, 0] == 0
+    )  # nothing before: the mean
     assert timeline.values[3, 0] == timeline.values[2, 0]
     standard = scaler.transform(rows.columns, rows.series)
     seen = ~np.isnan(standard)
@@ -195,26 +205,34 @@ def test_appended_rows_continue_their_own_series(old, new):
     both = first.appended(second)
     assert both.n_series == len(old)
     assert both.weight is None
-    assert both.end_step.tolist() == [s + x + y for s, x, y in zip([0, 3], old, new, strict=False)]
+    assert both.end_step.tolist() == [
+        s + x + y for s, x, y in zip([0, 3], old, new, strict=False)
+    ]
     frames = [
         pd.DataFrame(np.column_stack(t.columns)).assign(series=t.series, step=t.steps)
         for t in (a, b)
     ]
-    expected = pd.concat(frames).sort_values(["series", "step"])[[0, 1]].to_numpy(np.float32)
+    expected = (
+        pd.concat(frames).sort_values(["series", "step"])[[0, 1]].to_numpy(np.float32)
+    )
     np.testing.assert_array_equal(both.values, expected)
     assert first.values.shape == (sum(old), 2)
 
 
 def test_rows_without_an_index_have_their_numbers_as_labels():
     """So that forecasts of plain arrays are labelled too."""
-    rows = Table([np.arange(4.0)], 1, np.zeros(4, dtype=np.int64), np.arange(4), RowClock())
+    rows = Table(
+        [np.arange(4.0)], 1, np.zeros(4, dtype=np.int64), np.arange(4), RowClock()
+    )
     assert build_timeline(rows, plain(1, 1)).labels.tolist() == [0, 1, 2, 3]
 
 
 def test_rows_are_found_by_series_and_step():
     """Before, behind and of new series there are none, and series without rows hold none."""
     values = np.zeros((5, 1), dtype=np.float32)
-    timeline = Timeline(values, None, np.array([0, 2, 2, 5]), np.array([7, 0, -1]), RowClock())
+    timeline = Timeline(
+        values, None, np.array([0, 2, 2, 5]), np.array([7, 0, -1]), RowClock()
+    )
     series = np.array([0, 0, 0, 0, 1, 2, 2, 2, 3])
     steps = np.array([6, 7, 8, 9, 0, -1, 1, 2, 7])
     assert timeline.find(series, steps).tolist() == [-1, 0, 1, -1, -1, 2, 4, -1, -1]

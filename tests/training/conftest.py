@@ -104,7 +104,10 @@ def data():
         x = torch.randn(n, 5, generator=generator)
         y = (x @ torch.randn(5, 3, generator=generator)).unsqueeze(-1)
         y = y + 0.1 * torch.randn(y.shape, generator=generator)
-        batches = [Batch((a,), b, None) for a, b in zip(x.split(size), y.split(size), strict=True)]
+        batches = [
+            Batch((a,), b, None)
+            for a, b in zip(x.split(size), y.split(size), strict=True)
+        ]
         return Shuffled(batches[:-2], seed=3), batches[-2:]
 
     return make

@@ -21,7 +21,9 @@ def main(checkpoint):
     module = Toy()
 
     def on_epoch(so_far, module):
-        if so_far.n_iter > 1:  # a little less each time: header, first records, tensors, the end
+        if (
+            so_far.n_iter > 1
+        ):  # a little less each time: header, first records, tensors, the end
             room = (so_far.n_iter - 2) * os.path.getsize(checkpoint) // 40
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 
@@ -34,7 +36,9 @@ def main(checkpoint):
         )  # fmt: skip
     assert record.stopped == "max_iter", record.stopped
     (warning,) = caught
-    assert "could not be written: [Errno 27] File too large." in str(warning.message), warning
+    assert "could not be written: [Errno 27] File too large." in str(warning.message), (
+        warning
+    )
 
 
 if __name__ == "__main__":

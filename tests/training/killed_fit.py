@@ -16,7 +16,9 @@ def main(checkpoint, weights):
     torch.manual_seed(0)
     x = torch.randn(256, 5)
     y = torch.sin(x[:, :3]).unsqueeze(-1)
-    batches = [Batch((a,), b, None) for a, b in zip(x.split(16), y.split(16), strict=True)]
+    batches = [
+        Batch((a,), b, None) for a, b in zip(x.split(16), y.split(16), strict=True)
+    ]
     module = Toy()
     train(
         module,
@@ -24,7 +26,9 @@ def main(checkpoint, weights):
         validation=batches[-4:],
         settings=dataclasses.replace(SETTINGS, max_iter=40, n_iter_no_change=40),
         groups=toy_groups(module),
-        on_epoch=lambda so_far, module: bool(time.sleep(0.02)),  # long enough to be killed
+        on_epoch=lambda so_far, module: bool(
+            time.sleep(0.02)
+        ),  # long enough to be killed
         checkpoint=checkpoint,
         fingerprint={"data": "toy"},
     )

@@ -8,7 +8,9 @@ def test_a_batch_moves_with_inputs_that_are_absent():
     batch = Batch((torch.zeros(2, 5), None), torch.zeros(2, 3, 1), torch.ones(2, 3, 1))
     moved = to_device(batch, device=torch.device("meta"))
     assert moved.inputs[1] is None
-    assert {t.device.type for t in (moved.inputs[0], moved.target, moved.weight)} == {"meta"}
+    assert {t.device.type for t in (moved.inputs[0], moved.target, moved.weight)} == {
+        "meta"
+    }
 
 
 def test_a_batch_that_is_there_is_not_copied():

@@ -60,7 +60,9 @@ def without_seconds(record):
     ids=["adamw", "muon", "bf16", "accumulate", "converged"],
 )
 @pytest.mark.parametrize("break_after", [1, 5])
-def test_a_resumed_fit_ends_with_the_same_bits(toy, data, settings, tmp_path, changes, break_after):
+def test_a_resumed_fit_ends_with_the_same_bits(
+    toy, data, settings, tmp_path, changes, break_after
+):
     """Weights, moments, schedule, dropout, shuffling and early stopping all go on."""
     settings = settings(**changes)
     module, record = fit(toy, data, settings, checkpoint=None)
@@ -70,7 +72,10 @@ def test_a_resumed_fit_ends_with_the_same_bits(toy, data, settings, tmp_path, ch
     torch.randn(100)  # a new process has another generator state
     resumed, resumed_record = fit(toy, data, settings, checkpoint=path)
     assert without_seconds(resumed_record) == without_seconds(record)
-    assert (resumed_record.stopped, resumed_record.best_iter) == (record.stopped, record.best_iter)
+    assert (resumed_record.stopped, resumed_record.best_iter) == (
+        record.stopped,
+        record.best_iter,
+    )
     for a, b in zip(resumed.parameters(), module.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -91,11 +96,17 @@ def test_a_finished_fit_is_not_trained_again(toy, data, settings, tmp_path, max_
 def test_a_killed_fit_resumes_to_the_same_bits(tmp_path):
     """SIGKILL at a random instant, in the middle of a write perhaps, as a spot machine does."""
     paths = str(HERE), str(Path(skinformer.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+    }
 
     def start(name):
         command = [sys.executable, str(HERE / "killed_fit.py"), tmp_path / f"{name}.pt"]
-        return subprocess.Popen([*command, tmp_path / f"{name}.weights"], env=environment)
+        return subprocess.Popen(
+            [*command, tmp_path / f"{name}.weights"], env=environment
+        )
 
     whole, killed = start("whole"), start("killed")
     while not (tmp_path / "killed.pt").exists():

@@ -150,7 +150,9 @@ def test_other_formats_are_named(tmp_path):
         load(path, fingerprint={})
 
 
-@pytest.mark.parametrize("state", [3, [], {}, {"fingerprint": 3}, {"fingerprint": {3: "a"}}])
+@pytest.mark.parametrize(
+    "state", [3, [], {}, {"fingerprint": 3}, {"fingerprint": {3: "a"}}]
+)
 def test_a_state_without_a_fingerprint_is_refused(tmp_path, state):
     """Somebody else's archive of tensors."""
     save(tmp_path / "fit.pt", state)
@@ -213,7 +215,11 @@ def test_a_state_that_does_not_fit_changes_nothing(fit, toy, tmp_path, keys, val
     with refused(path, "its state does not fit this network"):
         fit(path, module=(module, groups))
     assert same(module.state_dict().values(), untouched.state_dict().values())
-    assert (module.training, module.out.training, module.dropout.training) == (True, True, False)
+    assert (module.training, module.out.training, module.dropout.training) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_a_refused_checkpoint_changes_nothing(toy, data, settings, tmp_path):
@@ -241,7 +247,9 @@ def test_a_refused_checkpoint_changes_nothing(toy, data, settings, tmp_path):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_a_failed_write_keeps_the_old_state_and_leaves_no_file(tmp_path, monkeypatch, error):
+def test_a_failed_write_keeps_the_old_state_and_leaves_no_file(
+    tmp_path, monkeypatch, error
+):
     """A full disk or Ctrl-C must not cost the hours before."""
     path = tmp_path / "fit.pt"
     save(path, {"step": 1, "fingerprint": {}})
@@ -257,9 +265,13 @@ def test_a_failed_write_keeps_the_old_state_and_leaves_no_file(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()]
+)
 @pytest.mark.parametrize("n_written", [1, 3, 6])
-def test_torch_does_not_hide_what_broke_a_write_off(monkeypatch, tmp_path, error, n_written):
+def test_torch_does_not_hide_what_broke_a_write_off(
+    monkeypatch, tmp_path, error, n_written
+):
     """Closing its archive, it raises a RuntimeError of its own; the fit would end by that."""
     torch_save = torch.save
 
@@ -276,7 +288,9 @@ def test_torch_does_not_hide_what_broke_a_write_off(monkeypatch, tmp_path, error
         def flush(self):
             self.file.flush()
 
-    monkeypatch.setattr(torch, "save", lambda state, file: torch_save(state, Breaking(file)))
+    monkeypatch.setattr(
+        torch, "save", lambda state, file: torch_save(state, Breaking(file))
+    )
     with pytest.raises(type(error)) as raised:
         save(tmp_path / "fit.pt", {"fingerprint": {}})
     assert raised.value is error
@@ -322,7 +336,8 @@ def full_disk(*_, **__):
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(Path, "open"), (torch, "save"), (os, "fsync"), (Path, "replace")]
+    ("owner", "name"),
+    [(Path, "open"), (torch, "save"), (os, "fsync"), (Path, "replace")],
 )
 def test_a_fit_outlives_a_full_disk(fit, tmp_path, monkeypatch, owner, name):
     """The file costs less than the epochs: one warning, the same model, the last file that was."""
@@ -375,7 +390,9 @@ def test_a_fit_outlives_its_folder(fit, tmp_path):
             (folder / "fit.pt").unlink()
             folder.rmdir()
 
-    with pytest.warns(UserWarning, match="could not be written: .*No such file or directory"):
+    with pytest.warns(
+        UserWarning, match="could not be written: .*No such file or directory"
+    ):
         _, record = fit(folder / "fit.pt", on_epoch=on_epoch)
     assert record.n_iter == 3
 
@@ -385,7 +402,11 @@ def test_a_fit_outlives_its_folder(fit, tmp_path):
 def test_a_fit_outlives_a_disk_that_is_really_full(tmp_path):
     """The kernel refuses bytes in the middle of torch's archive, at one place or another."""
     paths = str(HERE), str(Path(skinformer.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+    }
     command = [sys.executable, str(HERE / "full_disk_fit.py"), str(tmp_path / "fit.pt")]
     subprocess.run(command, env=environment, check=True)
     assert list(tmp_path.iterdir()) == [tmp_path / "fit.pt"]

@@ -89,7 +89,8 @@ def fit(toy, data, settings, request):
 
 def without_seconds(record):
     return [
-        row._replace(seconds=0, validation_loss=str(row.validation_loss)) for row in record.rows
+        row._replace(seconds=0, validation_loss=str(row.validation_loss))
+        for row in record.rows
     ]
 
 
@@ -98,7 +99,9 @@ def interrupt(fit, path, lines):
     raised, record = False, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", ResourceWarning)  # the tracer cuts `with` off before exit
+        warnings.simplefilter(
+            "ignore", ResourceWarning
+        )  # the tracer cuts `with` off before exit
         try:
             _, record = fit.run(path, lines)
         except KeyboardInterrupt:
@@ -141,7 +144,9 @@ def interrupt_at(fit, path, places, drawn):
 def first_and_later(n, n_all):
     """Give the lines that the quick tests interrupt, and others for the slow ones."""
     later = pytest.param(slice(n, n_all), marks=pytest.mark.slow)
-    return pytest.mark.parametrize("drawn", [slice(0, n), later], ids=["first", "later"])
+    return pytest.mark.parametrize(
+        "drawn", [slice(0, n), later], ids=["first", "later"]
+    )
 
 
 @pytest.mark.slow
@@ -160,7 +165,9 @@ def test_ctrl_c_between_two_epochs_finds_one_noted_or_not(fit, tmp_path):
 
 @pytest.mark.slow
 @first_and_later(6, 20)
-def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(fit, tmp_path, drawn):
+def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(
+    fit, tmp_path, drawn
+):
     """Most of a write's time is torch's."""
     interrupt_at(fit, tmp_path / "fit.pt", [TORCH_SAVE], drawn)
 
@@ -177,7 +184,9 @@ def test_ctrl_c_in_a_callback_keeps_its_epoch(fit, toy, tmp_path, epoch):
             raise KeyboardInterrupt
 
     torch.manual_seed(7)
-    with pytest.warns(UserWarning, match=f"training interrupted after {epoch} epochs; the") as got:
+    with pytest.warns(
+        UserWarning, match=f"training interrupted after {epoch} epochs; the"
+    ) as got:
         record = train(
             module, training=batches, settings=fit.settings, groups=groups, on_epoch=on_epoch,
             validation=validation if fit.validated else None, checkpoint=path, fingerprint={},

@@ -18,12 +18,18 @@ from skinformer.training.losses import (
 
 @pytest.mark.parametrize(
     ("loss", "oracle"),
-    [(squared_error, F.mse_loss), (absolute_error, F.l1_loss), (huber_error, F.huber_loss)],
+    [
+        (squared_error, F.mse_loss),
+        (absolute_error, F.l1_loss),
+        (huber_error, F.huber_loss),
+    ],
 )
 def test_pointwise_losses_equal_torchs(loss, oracle):
     """Torch is the oracle."""
     output, target = torch.randn(4, 6, 2), torch.randn(4, 6, 2)
-    torch.testing.assert_close(loss(output, target), oracle(output, target, reduction="none"))
+    torch.testing.assert_close(
+        loss(output, target), oracle(output, target, reduction="none")
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,9 @@ def test_each_quantile_lands_on_its_side():
         optimizer.zero_grad()
         quantile_error(levels=levels)(q.expand(len(y), 3), y).mean().backward()
         optimizer.step()
-    torch.testing.assert_close(q.detach(), torch.tensor([-1.2816, 0.0, 1.2816]), atol=0.04, rtol=0)
+    torch.testing.assert_close(
+        q.detach(), torch.tensor([-1.2816, 0.0, 1.2816]), atol=0.04, rtol=0
+    )
 
 
 def test_quantile_loss_equals_a_naive_loop():
@@ -63,7 +71,10 @@ def test_quantile_loss_equals_a_naive_loop():
     for i in range(3):
         for j in range(4):
             errors = [float(target[i, j] - output[i, j, k]) for k in range(2)]
-            parts = [t * e if e > 0 else (t - 1) * e for t, e in zip(levels, errors, strict=True)]
+            parts = [
+                t * e if e > 0 else (t - 1) * e
+                for t, e in zip(levels, errors, strict=True)
+            ]
             assert float(got[i, j]) == pytest.approx(sum(parts) / 2, abs=1e-6)
 
 
@@ -80,7 +91,9 @@ def test_label_smoothing_gives_the_other_classes_equal_shares():
     logits, target = torch.randn(7, 5), torch.randint(5, (7,))
     got = cross_entropy(label_smoothing=0.1, z_weight=0.0)(logits, target)
     probability = torch.full((7, 5), 0.1 / 4).scatter(1, target[:, None], 0.9)
-    torch.testing.assert_close(got, F.cross_entropy(logits, probability, reduction="none"))
+    torch.testing.assert_close(
+        got, F.cross_entropy(logits, probability, reduction="none")
+    )
 
 
 def test_z_loss_is_the_squared_log_normaliser():
@@ -89,7 +102,8 @@ def test_z_loss_is_the_squared_log_normaliser():
     plain = cross_entropy(label_smoothing=0.0, z_weight=0.0)(logits, target)
     got = cross_entropy(label_smoothing=0.0, z_weight=1e-4)(logits, target)
     naive = [
-        1e-4 * math.log(sum(math.exp(v) for v in row)) ** 2 for row in logits.double().tolist()
+        1e-4 * math.log(sum(math.exp(v) for v in row)) ** 2
+        for row in logits.double().tolist()
     ]
     torch.testing.assert_close(got - plain, torch.tensor(naive), atol=1e-5, rtol=1e-4)
 
@@ -99,7 +113,9 @@ def test_missing_values_do_not_count():
     target = torch.tensor([[1.0, 123.0, 3.0]])
     weight = torch.tensor([[1.0, 0.0, 2.0]])
     total = total_weight(target, weight=weight)
-    mean = weighted_mean(squared_error(torch.zeros(1, 3), target), weight=weight, total=total)
+    mean = weighted_mean(
+        squared_error(torch.zeros(1, 3), target), weight=weight, total=total
+    )
     assert float(mean) == pytest.approx((1 * 1 + 2 * 9) / 3)
 
 

@@ -43,7 +43,9 @@ def test_adamw_equals_its_formula_and_decays_matrices_only(make):
     for t in range(1, 8):
         set_gradients([matrix, decayed, plain], seed=t)
         optimizer.step()
-        for state, p, decay in zip(naive, (matrix, decayed, plain), (0.1, 0.1, 0.0), strict=True):
+        for state, p, decay in zip(
+            naive, (matrix, decayed, plain), (0.1, 0.1, 0.0), strict=True
+        ):
             theta, m, v = state
             g = p.grad.double()
             m, v = 0.9 * m + 0.1 * g, 0.95 * v + 0.05 * g**2
@@ -61,7 +63,9 @@ def test_adamw_equals_its_formula_and_decays_matrices_only(make):
 def test_without_the_compiler_steps_and_states_are_those_of_torch(bare, whole, atol):
     """Muon's are batched, equal but for bfloat16; states go from one to the other, half way."""
     starts = parameters((4, 3), (3, 4), (4, 3), (2, 2))
-    ours, theirs = ([nn.Parameter(p.detach().clone()) for p in starts] for _ in range(2))
+    ours, theirs = (
+        [nn.Parameter(p.detach().clone()) for p in starts] for _ in range(2)
+    )
     one, other = bare(ours, lr=0.1), whole(theirs, lr=0.1)
     for seed in range(6):
         if seed == 3:
@@ -150,7 +154,9 @@ def test_muon_takes_its_rate_from_a_tensor(make):
     updates = []
     for wrap in (float, torch.tensor):
         matrix = nn.Parameter(torch.eye(4, 3))
-        (muon,) = make({"matrix": [matrix], "decayed": [], "plain": []}, optimizer="muon")
+        (muon,) = make(
+            {"matrix": [matrix], "decayed": [], "plain": []}, optimizer="muon"
+        )
         muon.param_groups[0]["lr"] = wrap(0.02)
         set_gradients([matrix], seed=1)
         muon.step()
@@ -177,16 +183,22 @@ def test_frozen_parameters_need_no_group():
     check_partition(linear, groups={"matrix": [linear.weight]})
 
 
-@pytest.mark.parametrize(("max_norm", "clipped"), [(1.0, True), (1e6, False), (None, False)])
+@pytest.mark.parametrize(
+    ("max_norm", "clipped"), [(1.0, True), (1e6, False), (None, False)]
+)
 def test_clipping_is_by_the_norm_of_all_gradients_together(max_norm, clipped):
     """Clipping each alone would change the direction of the step."""
     params = parameters((3, 2), (4,))
     set_gradients(params, seed=0)
     before = [p.grad.clone() for p in params]
     norm = math.sqrt(sum(float(g.double().square().sum()) for g in before))
-    assert float(clip_gradients(params, max_norm=max_norm)) == pytest.approx(norm, rel=1e-6)
+    assert float(clip_gradients(params, max_norm=max_norm)) == pytest.approx(
+        norm, rel=1e-6
+    )
     for p, g in zip(params, before, strict=True):
-        torch.testing.assert_close(p.grad, g / norm if clipped else g, rtol=1e-5, atol=0)
+        torch.testing.assert_close(
+            p.grad, g / norm if clipped else g, rtol=1e-5, atol=0
+        )
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])

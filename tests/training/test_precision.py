@@ -75,7 +75,9 @@ def test_what_is_asked_for_is_what_one_gets():
 
 
 @pytest.mark.parametrize(("supported", "expected"), [(True, "bf16"), (False, "fp32")])
-def test_auto_on_cuda_is_bf16_where_the_device_computes_in_it(monkeypatch, supported, expected):
+def test_auto_on_cuda_is_bf16_where_the_device_computes_in_it(
+    monkeypatch, supported, expected
+):
     """Emulated bfloat16 is slower than float32."""
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: supported)
     monkeypatch.setattr(torch.cuda, "device", lambda _: torch.no_grad())

@@ -43,14 +43,22 @@ class Noisy(nn.Module):
     def __init__(self, seed):
         super().__init__()
         torch.manual_seed(seed)
-        self.hidden, self.out, self.dropout = nn.Linear(4, 8), nn.Linear(8, 4), Dropout(0.3)
+        self.hidden, self.out, self.dropout = (
+            nn.Linear(4, 8),
+            nn.Linear(8, 4),
+            Dropout(0.3),
+        )
 
     def forward(self, past):
         return self.out(self.dropout(self.hidden(past).relu()))
 
     def groups(self):
         plain = [self.hidden.bias, self.out.bias]
-        return {"matrix": [self.hidden.weight, self.out.weight], "decayed": [], "plain": plain}
+        return {
+            "matrix": [self.hidden.weight, self.out.weight],
+            "decayed": [],
+            "plain": plain,
+        }
 
 
 def recorded_on_cpu(monkeypatch, steps, **how):
@@ -60,7 +68,9 @@ def recorded_on_cpu(monkeypatch, steps, **how):
         assert device.type == "cpu"
         generator = torch.Generator(device)
         recorder = Repeated(network, generator, **how)
-        steps.append(RecordedStep(take_step, network, generator=generator, recorder=recorder))
+        steps.append(
+            RecordedStep(take_step, network, generator=generator, recorder=recorder)
+        )
         return steps[-1]
 
     monkeypatch.setattr(trainer, "can_record", lambda network, *, device: True)
@@ -90,12 +100,16 @@ def trained(settings, n_batches=7, *, dropout=0.0, **changes):
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_replayed_steps_train_as_steps_that_are_taken_one_by_one(monkeypatch, settings, optimizer):
+def test_replayed_steps_train_as_steps_that_are_taken_one_by_one(
+    monkeypatch, settings, optimizer
+):
     """On new batches each, at the rates of the schedule; the short last ones are not replayed."""
     steps = []
     plain = trained(settings, optimizer=optimizer)
     recorded_on_cpu(monkeypatch, steps)
-    torch.testing.assert_close(trained(settings, optimizer=optimizer), plain, rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(
+        trained(settings, optimizer=optimizer), plain, rtol=1e-6, atol=1e-7
+    )
     [step] = steps
     n_full = 3 * 6
     assert step.recorder.n_recorded == 1
@@ -115,7 +129,9 @@ def test_the_short_batch_of_an_epoch_is_never_the_one_that_is_recorded(
     assert steps[0].n_replayed == 9 * (n_batches - 1) - N_EAGER
 
 
-def test_where_a_step_cannot_be_recorded_steps_are_taken_one_by_one(monkeypatch, settings):
+def test_where_a_step_cannot_be_recorded_steps_are_taken_one_by_one(
+    monkeypatch, settings
+):
     """The memory may suffice for one step, and not for the copy that is recorded."""
     steps = []
     plain = trained(settings)
@@ -167,7 +183,8 @@ def test_one_generator_draws_all_masks_and_keys_while_a_step_is_recorded():
         assert not torch.equal(drawn[0], drawn[2])
     assert len(set(keys[0].tolist())) == 20
     assert all(
-        torch.equal(m.generator.get_state(), b) for m, b in zip(network, before, strict=True)
+        torch.equal(m.generator.get_state(), b)
+        for m, b in zip(network, before, strict=True)
     )
     assert all(module.device_generator is None for module in network)
     network[1](length=50, n_keys=20, device=torch.device("cpu"))

@@ -3,16 +3,23 @@ import math
 
 import pytest
 
-from skinformer.training.schedule import WARMUP_CAP, learning_rate_multiplier, warmup_steps
+from skinformer.training.schedule import (
+    WARMUP_CAP,
+    learning_rate_multiplier,
+    warmup_steps,
+)
 
 
 def curve(total, warmup, n=None):
     return [
-        learning_rate_multiplier(s, total_steps=total, warmup=warmup) for s in range(n or total)
+        learning_rate_multiplier(s, total_steps=total, warmup=warmup)
+        for s in range(n or total)
     ]
 
 
-@pytest.mark.parametrize(("total", "warmup"), [(1, 0), (1, 1), (10, 0), (10, 10), (500, 25)])
+@pytest.mark.parametrize(
+    ("total", "warmup"), [(1, 0), (1, 1), (10, 0), (10, 10), (500, 25)]
+)
 def test_multipliers_lie_in_0_1_and_no_step_is_wasted(total, warmup):
     """A first step of zero length is a batch for nothing; S = S_w must not divide by zero."""
     assert all(0 < m <= 1 for m in curve(total, warmup, n=2 * total))

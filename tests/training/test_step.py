@@ -31,7 +31,8 @@ def full_and_quarters(weighted):
     quarters = weight.split(8) if weighted else [None] * 4
     full = [Batch((x,), y, weights[0])]
     return full, [
-        Batch((a,), b, w) for a, b, w in zip(x.split(8), y.split(8), quarters, strict=True)
+        Batch((a,), b, w)
+        for a, b, w in zip(x.split(8), y.split(8), quarters, strict=True)
     ]
 
 
@@ -154,7 +155,9 @@ class Fp16:
 
     def state(self):
         """Give copies of weights, moments and step counts."""
-        moments = [x for o in self.optimizers for s in o.state.values() for x in s.values()]
+        moments = [
+            x for o in self.optimizers for s in o.state.values() for x in s.values()
+        ]
         return [x.detach().clone() for x in [*self.module.parameters(), *moments]]
 
 
@@ -164,7 +167,9 @@ def test_an_overflow_of_one_gradient_holds_back_every_optimiser(toy, make, overf
     fit = Fp16(toy, make)
     assert math.isfinite(float(fit.step()))  # so that there are moments
     before, scale = fit.state(), fit.scaler.get_scale()
-    assert not math.isfinite(float(fit.step(overflow=fit.module.get_parameter(overflow))))
+    assert not math.isfinite(
+        float(fit.step(overflow=fit.module.get_parameter(overflow)))
+    )
     assert all(torch.equal(a, b) for a, b in zip(fit.state(), before, strict=True))
     assert fit.scaler.get_scale() == scale / 2  # whichever overflowed
     fit.step()
@@ -188,7 +193,9 @@ def test_the_mean_loss_weighs_values_not_batches():
         Batch((zeros,), zeros + 1, None),
         Batch((zeros[:1],), zeros[:1] + 3, torch.full((1, 1, 1), 2.0)),
     ]
-    assert mean_loss(nn.Identity(), batches, **HOW) == pytest.approx((3 * 1 + 2 * 9) / 5)
+    assert mean_loss(nn.Identity(), batches, **HOW) == pytest.approx(
+        (3 * 1 + 2 * 9) / 5
+    )
 
 
 def test_the_mean_loss_of_nothing_is_an_error():
@@ -207,6 +214,10 @@ def test_the_norm_of_non_finite_gradients_is_not_finite(make, toy):
     for p in module.parameters():
         p.grad = torch.ones_like(p)
     module.out.bias.grad[1] = math.inf
-    norm = clip_and_step(optimizers, parameters=module.parameters(), max_norm=1.0, scaler=None)
+    norm = clip_and_step(
+        optimizers, parameters=module.parameters(), max_norm=1.0, scaler=None
+    )
     assert not math.isfinite(float(norm))
-    assert all(torch.equal(p, b) for p, b in zip(module.parameters(), before, strict=True))
+    assert all(
+        torch.equal(p, b) for p, b in zip(module.parameters(), before, strict=True)
+    )

@@ -111,7 +111,10 @@ def test_the_fit_stops_when_validation_no_longer_improves(fit, data):
     losses = validation_losses(record)
     assert record.stopped == "converged"
     assert record.n_iter < 500
-    assert (record.best_loss, record.best_iter) == (min(losses), losses.index(min(losses)) + 1)
+    assert (record.best_loss, record.best_iter) == (
+        min(losses),
+        losses.index(min(losses)) + 1,
+    )
     assert loss_of(module, data()[1]) == pytest.approx(record.best_loss, rel=1e-5)
 
 
@@ -147,7 +150,11 @@ def test_without_validation_the_last_weights_stay(fit):
 def test_the_module_evaluates_where_callbacks_see_it(fit, validation):
     """A callback that forecasts in training mode would draw masks."""
     modes = []
-    fit(max_iter=2, validation=validation, on_epoch=lambda _, module: modes.append(module.training))
+    fit(
+        max_iter=2,
+        validation=validation,
+        on_epoch=lambda _, module: modes.append(module.training),
+    )
     assert modes == [False, False]
 
 
@@ -155,7 +162,9 @@ def test_the_rows_tell_the_course_of_the_fit(fit, settings):
     """One row an epoch; the last step has 10 % of the peak."""
     _, record = fit(max_iter=5)
     assert [row.epoch for row in record.rows] == [1, 2, 3, 4, 5]
-    assert record.rows[-1].learning_rate == pytest.approx(0.1 * settings().learning_rate)
+    assert record.rows[-1].learning_rate == pytest.approx(
+        0.1 * settings().learning_rate
+    )
     assert all(row.gradient_norm > 0 and row.seconds > 0 for row in record.rows)
 
 
@@ -219,7 +228,10 @@ class Interrupting:
 @pytest.mark.parametrize(
     ("validated", "message"),
     [
-        (True, "training interrupted after 3 epochs; the best weights so far are kept."),
+        (
+            True,
+            "training interrupted after 3 epochs; the best weights so far are kept.",
+        ),
         (False, "training interrupted after 3 epochs; the current weights are kept."),
     ],
 )
@@ -235,7 +247,9 @@ def test_ctrl_c_warns_and_keeps_the_model(fit, data, validated, message):
     assert (record.stopped, record.n_iter) == ("interrupted", 3)
     assert not module.training
     if validated:
-        assert loss_of(module, validation) == pytest.approx(min(validation_losses(record)))
+        assert loss_of(module, validation) == pytest.approx(
+            min(validation_losses(record))
+        )
 
 
 @pytest.mark.parametrize("validation", [True, None])
@@ -244,7 +258,11 @@ def test_ctrl_c_in_the_first_epoch_ends_the_fit(fit, toy, data, validation):
     module, groups = toy()
     training, _ = data()
     with pytest.raises(KeyboardInterrupt):
-        fit(training=Interrupting(training, 1), validation=validation, module=(module, groups))
+        fit(
+            training=Interrupting(training, 1),
+            validation=validation,
+            module=(module, groups),
+        )
     assert not module.training
     assert same(module.parameters(), toy()[0].parameters())
 
@@ -306,7 +324,9 @@ class Overflowing(nn.Module):
     def forward(self, x):
         self.n += self.training
         zero = (self.weight * 0).abs()
-        return x * self.weight + (zero.sqrt() if self.training and self.n in self.at else 0)
+        return x * self.weight + (
+            zero.sqrt() if self.training and self.n in self.at else 0
+        )
 
 
 def overflowing_fit(settings, at, n_batches):
@@ -332,7 +352,9 @@ def test_steps_with_a_non_finite_gradient_are_skipped(settings):
     assert record.n_iter == 3
     assert all(math.isfinite(row.gradient_norm) for row in record.rows)
     # Ten steps instead of fifteen; Adam's steps towards 2 are of about the learning rate.
-    rates = [0.01 * learning_rate_multiplier(i, total_steps=15, warmup=0) for i in range(15)]
+    rates = [
+        0.01 * learning_rate_multiplier(i, total_steps=15, warmup=0) for i in range(15)
+    ]
     left = sum(rate for i, rate in enumerate(rates) if i not in (1, 2, 3, 4, 6))
     assert float(spoilt.weight.detach()) == pytest.approx(1 + left, abs=5e-3)
     assert float(whole.weight.detach()) == pytest.approx(1 + sum(rates), abs=5e-3)
@@ -341,7 +363,9 @@ def test_steps_with_a_non_finite_gradient_are_skipped(settings):
 @pytest.mark.parametrize("n_batches", [3, 8])
 def test_five_skipped_steps_in_a_row_stop_the_fit(settings, n_batches):
     """Nothing more will come; the row is counted across epochs."""
-    message = r"^training diverged at step 6 of \d+: loss=0.9\d+, gradient norm=(nan|inf), "
+    message = (
+        r"^training diverged at step 6 of \d+: loss=0.9\d+, gradient norm=(nan|inf), "
+    )
     with pytest.raises(FloatingPointError, match=message):
         overflowing_fit(settings, {1, 2, 3, 4, 5}, n_batches=n_batches)
 

@@ -33,7 +33,10 @@ class Cut(NamedTuple):
     period: int
 
 
-_LOAD, _ALL = ("ett1", "ett2", "vic", "bike"), ("counts", "ett1", "ett2", "vic", "bike", "weather")
+_LOAD, _ALL = (
+    ("ett1", "ett2", "vic", "bike"),
+    ("counts", "ett1", "ett2", "vic", "bike", "weather"),
+)
 CUTS = {
     "cut_hourly_counts": Cut(("counts",), "h", 48, (700, 1000), 48, 24),
     "cut_hourly_load": Cut(_LOAD, "h", 48, (700, 1000), 48, 24),
@@ -75,13 +78,17 @@ def _summed(table: pd.DataFrame, step: str) -> pd.DataFrame:
 
 def _read(path: Path, time: str) -> pd.DataFrame:
     table = pd.read_csv(path)
-    table.index = pd.DatetimeIndex(pd.to_datetime(table.pop(time), utc=True)).tz_localize(None)
+    table.index = pd.DatetimeIndex(
+        pd.to_datetime(table.pop(time), utc=True)
+    ).tz_localize(None)
     numbers: pd.DataFrame = table.select_dtypes("number").resample("h").mean()
     return numbers
 
 
 def _counts(_: Path) -> pd.DataFrame:
-    counts: pd.DataFrame = load_auckland_pedestrians().tz_convert("UTC").tz_localize(None)
+    counts: pd.DataFrame = (
+        load_auckland_pedestrians().tz_convert("UTC").tz_localize(None)
+    )
     return counts
 
 
@@ -103,6 +110,8 @@ _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
     "bike": lambda folder: _read(folder / "drivers/bike_sharing.csv.gz", "date_time")[
         ["users", "temp", "hum", "windspeed"]
     ],
-    "weather": lambda folder: _read(folder / "WTH.csv", "date").filter(regex="^(?!.*Farenheit)"),
+    "weather": lambda folder: _read(folder / "WTH.csv", "date").filter(
+        regex="^(?!.*Farenheit)"
+    ),
     "air": _air,
 }

@@ -39,7 +39,9 @@ def forecast_weekly_naive(driven: Driven) -> Float64Array:
 
 def forecast_boosting(driven: Driven) -> Float64Array:
     """Forecast by 300 boosted trees on lags, the calendar and the drivers of each hour."""
-    return _forecast_by(driven, HistGradientBoostingRegressor(max_iter=300, random_state=0))
+    return _forecast_by(
+        driven, HistGradientBoostingRegressor(max_iter=300, random_state=0)
+    )
 
 
 def forecast_ridge(driven: Driven) -> Float64Array:
@@ -50,7 +52,9 @@ def forecast_ridge(driven: Driven) -> Float64Array:
         verbose_feature_names_out=False,
         sparse_threshold=0,
     )
-    return _forecast_by(driven, make_pipeline(classes, RidgeCV(_STRENGTHS)), hour_of_week=True)
+    return _forecast_by(
+        driven, make_pipeline(classes, RidgeCV(_STRENGTHS)), hour_of_week=True
+    )
 
 
 def forecast_tabular(driven: Driven) -> Float64Array:
@@ -73,7 +77,9 @@ def forecast_tabular(driven: Driven) -> Float64Array:
     begin = np.zeros_like(origins)
     forecast = fit.forecast(timeline.values, begin, origins, origins, clock)
     rows = forecast.reshape(-1, 1)
-    return scaler.inverse(rows, np.zeros(len(rows), dtype=np.int64)).reshape(-1, HORIZON)
+    return scaler.inverse(rows, np.zeros(len(rows), dtype=np.int64)).reshape(
+        -1, HORIZON
+    )
 
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
@@ -89,17 +95,23 @@ METHODS: dict[str, Forecaster] = {
 }
 
 
-def _forecast_by_estimator(driven: Driven, *, parameters: dict[str, Any]) -> Float64Array:
+def _forecast_by_estimator(
+    driven: Driven, *, parameters: dict[str, Any]
+) -> Float64Array:
     frame, n_train = driven.frame, driven.n_train
     target, *known = frame.columns
-    model = InformerRegressor(target, pred_len=HORIZON, known_future=known or None, **parameters)
+    model = InformerRegressor(
+        target, pred_len=HORIZON, known_future=known or None, **parameters
+    )
     model.fit(frame.iloc[:n_train])
     table = backtest(model, frame.iloc[n_train:], horizon=HORIZON, step=DAY)
     table = table[table["origin"].isin(frame.index[driven.origins])]
     return table["forecast"].to_numpy().reshape(-1, HORIZON)
 
 
-def _forecast_by(driven: Driven, regressor: Any, *, hour_of_week: bool = False) -> Float64Array:
+def _forecast_by(
+    driven: Driven, regressor: Any, *, hour_of_week: bool = False
+) -> Float64Array:
     """Fit a regressor to the rows before the first origin, one forecast a row."""
     features = _features(driven.frame)
     if hour_of_week:
@@ -118,7 +130,9 @@ def _features(frame: pd.DataFrame) -> pd.DataFrame:
     """Put lags, the mean of a week, the calendar and the drivers beside each hour."""
     target, hours = frame.iloc[:, 0], pd.to_datetime(frame.index)
     features = {f"lag {lag}": target.shift(lag) for lag in _LAGS}
-    features["mean of a week"] = target.shift(HORIZON).rolling(_WEEK, min_periods=1).mean()
+    features["mean of a week"] = (
+        target.shift(HORIZON).rolling(_WEEK, min_periods=1).mean()
+    )
     calendar = (hours.hour, hours.day_of_week, hours.day_of_year, hours.year)
     features |= {
         name: pd.Series(values, frame.index)

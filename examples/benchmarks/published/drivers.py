@@ -85,7 +85,10 @@ def load_driven(
     rows = rows[[target, *(known if drivers else ())]].astype(np.float64)
     rows.index = read_times(rows.index.astype(str), rows.index.name)
     hours = rows.resample("h").mean()
-    first, last = hours.index[0].ceil("D"), (hours.index[-1] + pd.Timedelta(hours=1)).floor("D")
+    first, last = (
+        hours.index[0].ceil("D"),
+        (hours.index[-1] + pd.Timedelta(hours=1)).floor("D"),
+    )
     hours = hours[(hours.index >= first) & (hours.index < last)]
     n_test = _TEST_DAYS * DAY
     n_train = len(hours) - n_test * (1 + development)
@@ -97,7 +100,9 @@ def load_driven(
     return Driven(name, hours.iloc[: n_train + n_test], n_train)
 
 
-def measure_driven(driven: Driven, forecasters: Mapping[str, Forecaster]) -> pd.DataFrame:
+def measure_driven(
+    driven: Driven, forecasters: Mapping[str, Forecaster]
+) -> pd.DataFrame:
     """Measure forecasters, which give (n_origins, 48), beside the first of them.
 
     One row each: MAE and RMSE in the target's units, MAE over the first one's, seconds, and the

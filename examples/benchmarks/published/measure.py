@@ -42,11 +42,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _parser(module: ModuleType, *, epilog: str | None = None) -> argparse.ArgumentParser:
+def _parser(
+    module: ModuleType, *, epilog: str | None = None
+) -> argparse.ArgumentParser:
     """Make a parser of the options that all protocols have."""
     about = (module.__doc__ or "").split("\n", maxsplit=1)[0]
     parser = argparse.ArgumentParser(description=about, epilog=epilog)
-    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
+    parser.add_argument(
+        "--parameters", type=_parameters, default={}, help="of the model, as JSON"
+    )
     parser.add_argument("--output", type=_new_file, help="JSON file for the results")
     return parser
 
@@ -56,13 +60,21 @@ def _files_parser(
 ) -> argparse.ArgumentParser:
     """Make a parser of the options of protocols that read files of a folder."""
     parser = _parser(protocol)
-    parser.add_argument(f"--{kind}", required=True, nargs="+", help="NAME of NAME.csv.gz")
-    parser.add_argument(f"--{folder}", type=Path, default=Path(), help="where the files are")
     parser.add_argument(
-        "--development", action="store_true", help="cut the test rows off every series first"
+        f"--{kind}", required=True, nargs="+", help="NAME of NAME.csv.gz"
+    )
+    parser.add_argument(
+        f"--{folder}", type=Path, default=Path(), help="where the files are"
+    )
+    parser.add_argument(
+        "--development",
+        action="store_true",
+        help="cut the test rows off every series first",
     )
     about = "the estimator, a yardstick, or a part of the estimator alone"
-    parser.add_argument("--method", choices=methods, nargs="+", default=default, help=about)
+    parser.add_argument(
+        "--method", choices=methods, nargs="+", default=default, help=about
+    )
     return parser
 
 
@@ -70,7 +82,9 @@ def _make_driver_parser() -> argparse.ArgumentParser:
     methods = ["default", *driver_methods.METHODS]
     parser = _files_parser(drivers, "drivers", "drivers-folder", methods, methods)
     parser.add_argument(
-        "--target-only", action="store_true", help="forecast without anything known ahead"
+        "--target-only",
+        action="store_true",
+        help="forecast without anything known ahead",
     )
     return parser
 
@@ -79,7 +93,9 @@ def _make_panel_parser() -> argparse.ArgumentParser:
     methods = ["default", *panel_methods.METHODS]
     parser = _files_parser(panels, "panel", "panels-folder", methods, ["default"])
     parser.add_argument(
-        "--levels", action="store_true", help="measure quantiles, of the estimator alone"
+        "--levels",
+        action="store_true",
+        help="measure quantiles, of the estimator alone",
     )
     return parser
 
@@ -90,18 +106,32 @@ def _make_parser() -> argparse.ArgumentParser:
         epilog="With --panel NAME it measures panels of many series, with --drivers NAME a series "
         "whose drivers are known ahead: --panel x --help and --drivers x --help tell how.",
     )
-    parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
-    parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
-    parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
-    parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
+    parser.add_argument(
+        "--data", required=True, help='CSV file, time first; or "bundled"'
+    )
+    parser.add_argument(
+        "--horizon", required=True, type=_count, nargs="+", help="steps forecast"
+    )
+    parser.add_argument(
+        "--columns", choices="SM", default="M", help="S: the last alone; M: all"
+    )
+    parser.add_argument(
+        "--recipe", choices=["NOTE", "BF16"], help="parameters of a source"
+    )
     parser.add_argument(
         "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
     )
     parser.add_argument(
-        "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
+        "--shares",
+        type=float,
+        nargs=2,
+        default=(0.7, 0.2),
+        help="of training and test rows",
     )
     parser.add_argument(
-        "--parts", action="store_true", help="measure ridges, trees and network by themselves"
+        "--parts",
+        action="store_true",
+        help="measure ridges, trees and network by themselves",
     )
     return parser
 
@@ -129,7 +159,9 @@ def _parameters(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text} is no JSON: {error}") from None
     if not isinstance(given, dict):
-        raise argparse.ArgumentTypeError(f'{text} must name its values, as {{"seq_len": 720}}')
+        raise argparse.ArgumentTypeError(
+            f'{text} must name its values, as {{"seq_len": 720}}'
+        )
     known = InformerRegressor().get_params()
     for name in given:
         if name.partition("__")[0] not in known:
@@ -144,7 +176,9 @@ def _parameters(text: str) -> dict[str, Any]:
 def _new_file(text: str) -> Path:
     path = Path(text)
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} must be a file in a folder that exists")
+        raise argparse.ArgumentTypeError(
+            f"{text} must be a file in a folder that exists"
+        )
     return path
 
 
@@ -192,13 +226,18 @@ def _run_panels(options: argparse.Namespace) -> None:
     parameters = {"random_state": 0} | options.parameters
     facts = {"development": options.development, "parameters": options.parameters}
     results = _Results(options.output, levels=levels, **facts)
-    known = {"default": panel_methods.make_forecaster(parameters), **panel_methods.METHODS}
+    known = {
+        "default": panel_methods.make_forecaster(parameters),
+        **panel_methods.METHODS,
+    }
     chosen = {"seasonal naive": panel_methods.forecast_seasonal_naive}
     chosen |= {name: known[name] for name in options.method}
     measured: dict[str, Any] = {}
     errors = {}
     for name in options.panel:
-        panel = panels.load_panel(name, folder, development=options.development, one_horizon=levels)
+        panel = panels.load_panel(
+            name, folder, development=options.development, one_horizon=levels
+        )
         if levels:
             table = panel_ranges.measure_panel_ranges(
                 panel,
@@ -209,11 +248,15 @@ def _run_panels(options: argparse.Namespace) -> None:
             )
             published = panel_ranges.published_losses(name, folder)
         else:
-            table = panels.measure_panel(panel, chosen, naive2=panel_methods.forecast_naive2)
+            table = panels.measure_panel(
+                panel, chosen, naive2=panel_methods.forecast_naive2
+            )
             published = panels.published_errors(name, folder)
         measured[name] = table.to_dict(orient="index")
         if not options.development:  # others were measured on the test part alone
-            table = pd.concat([table, published.drop(index=table.index, errors="ignore")])
+            table = pd.concat(
+                [table, published.drop(index=table.index, errors="ignore")]
+            )
         errors[name] = table["WQL" if levels else "relative"]
         results.add(f"{name}, {len(panel.series)} series", table, panels=measured)
     mean = np.exp(np.log(pd.DataFrame(errors).dropna()).mean(axis=1))

@@ -15,7 +15,10 @@ def forecast_seasonal_naive(panel: Panel) -> Float64Array:
     """Repeat the last season, (n_series, horizon)."""
     steps = np.arange(panel.horizon)
     return np.stack(
-        [_last_season(rows, panel.period)[steps % panel.period] for rows in panel.filled]
+        [
+            _last_season(rows, panel.period)[steps % panel.period]
+            for rows in panel.filled
+        ]
     )
 
 
@@ -36,7 +39,9 @@ def forecast_naive2(panel: Panel) -> Float64Array:
 
 def forecast_classical(panel: Panel) -> Float64Array:
     """Forecast by the classical blend alone, as errors of panels are absolute ones."""
-    return forecast_by_estimator(panel, {"members": ["classical"], "loss": "mae"})[..., 0]
+    return forecast_by_estimator(panel, {"members": ["classical"], "loss": "mae"})[
+        ..., 0
+    ]
 
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
@@ -44,14 +49,18 @@ def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
     return lambda panel: forecast_by_estimator(panel, parameters)[..., 0]
 
 
-def repeat_medians(history: Sequence[Float64Array], horizon: int, *, period: int) -> Float64Array:
+def repeat_medians(
+    history: Sequence[Float64Array], horizon: int, *, period: int
+) -> Float64Array:
     """Forecast by medians of the last seven same phases of a season, for each history."""
     found = np.empty((len(history), horizon))
     for i, rows in enumerate(history):
         for step in range(horizon):
             same_phase = rows[len(rows) - period + step % period :: -period][:7]
             same_phase = same_phase[~np.isnan(same_phase)]
-            found[i, step] = np.median(same_phase) if len(same_phase) else np.nanmedian(rows)
+            found[i, step] = (
+                np.median(same_phase) if len(same_phase) else np.nanmedian(rows)
+            )
     return found
 
 
@@ -135,6 +144,8 @@ def _is_seasonal(rows: Float64Array, period: int) -> bool:
     if len(rows) < 3 * period or rows.min() <= 0 or np.ptp(rows) == 0:
         return False
     away = rows - rows.mean()
-    lags = np.array([away[k:] @ away[:-k] for k in range(1, period + 1)]) / (away @ away)
+    lags = np.array([away[k:] @ away[:-k] for k in range(1, period + 1)]) / (
+        away @ away
+    )
     limit = 1.645 * np.sqrt((1 + 2 * (lags[:-1] ** 2).sum()) / len(rows))
     return bool(abs(lags[-1]) > limit)

@@ -31,7 +31,9 @@ QuantileForecaster: TypeAlias = Callable[[Panel, tuple[float, ...]], Float64Arra
 
 def make_quantile_forecaster(parameters: dict[str, Any]) -> QuantileForecaster:
     """Make a function that fits the estimator and forecasts (n_series, horizon, n_levels)."""
-    return lambda panel, levels: forecast_by_estimator(panel, parameters, levels)[..., 1:]
+    return lambda panel, levels: forecast_by_estimator(panel, parameters, levels)[
+        ..., 1:
+    ]
 
 
 def repeat_last_season(panel: Panel, levels: tuple[float, ...]) -> Float64Array:
@@ -75,7 +77,10 @@ def _losses(truth: Float64Array, quantiles: Float64Array) -> dict[str, float]:
     found = {"WQL": weighted_quantile_loss(flat, each[:, :n], levels=LEVELS)}
     for name, bounds in _BOUNDS.items():
         interval = quantiles[..., [_ASKED.index(level) for level in bounds]]
-        steps = [interval_coverage(truth[:, i], interval[:, i]) for i in range(truth.shape[1])]
+        steps = [
+            interval_coverage(truth[:, i], interval[:, i])
+            for i in range(truth.shape[1])
+        ]
         found[name] = interval_coverage(flat, interval.reshape(-1, 2))
         found[f"{name} least"], found[f"{name} most"] = min(steps), max(steps)
     return found

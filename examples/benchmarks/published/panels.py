@@ -63,7 +63,11 @@ Forecaster: TypeAlias = Callable[[Panel], Float64Array]
 
 
 def load_panel(
-    name: str, folder: str | Path, *, development: bool = False, one_horizon: bool = False
+    name: str,
+    folder: str | Path,
+    *,
+    development: bool = False,
+    one_horizon: bool = False,
 ) -> Panel:
     """Read a panel, without series that have fewer than two training rows, or none that is known.
 
@@ -72,11 +76,17 @@ def load_panel(
     """
     if name in CUTS:
         parts = cut_pieces(name, Path(folder))
-        horizons, period = pd.Series(CUTS[name].horizon, index=[*parts]), CUTS[name].period
+        horizons, period = (
+            pd.Series(CUTS[name].horizon, index=[*parts]),
+            CUTS[name].period,
+        )
     else:
         rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", dtype={"series": str})
         facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
-        horizons, period = facts.set_index("series")["horizon"].astype(int), int(facts["m"].iloc[0])
+        horizons, period = (
+            facts.set_index("series")["horizon"].astype(int),
+            int(facts["m"].iloc[0]),
+        )
         groups = rows.groupby("series", sort=False)
         parts = {str(key): part.set_index("t")["y"] for key, part in groups}
     longest = int(horizons.max())
@@ -90,7 +100,9 @@ def load_panel(
             truth[:horizon] = values[end : end + horizon]
             kept[key] = values[:end], truth, _times(part.index[:end], period)
     if not kept:
-        raise ValueError(f"no series of {name} has {_LEAST_ROWS} rows before its last rows.")
+        raise ValueError(
+            f"no series of {name} has {_LEAST_ROWS} rows before its last rows."
+        )
     train, truths, times = zip(*kept.values(), strict=True)
     return Panel(name, list(kept), list(train), np.stack(truths), period, list(times))
 
@@ -113,7 +125,9 @@ def forecast_by_estimator(
     """Fit the estimator and forecast: points, and behind them quantiles, in the last axis."""
     model = InformerRegressor("y", pred_len=panel.horizon, **parameters)
     frame = model.fit(panel_frame(panel)).forecast(levels=levels)
-    ahead = {str(key): part.to_numpy() for key, part in frame.groupby(level=0, sort=False)}
+    ahead = {
+        str(key): part.to_numpy() for key, part in frame.groupby(level=0, sort=False)
+    }
     return np.stack([ahead[name][: panel.horizon] for name in panel.series])
 
 

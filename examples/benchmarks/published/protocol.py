@@ -27,7 +27,14 @@ from skinformer.estimators.regressor import InformerRegressor
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated
 
-__all__ = ["Split", "load_series", "measure", "peak_memory", "rows_of_a_day", "split_rows"]
+__all__ = [
+    "Split",
+    "load_series",
+    "measure",
+    "peak_memory",
+    "rows_of_a_day",
+    "split_rows",
+]
 
 
 _MONTH = 30 * 24  # rows of an hourly month, as the ETT papers count them
@@ -41,7 +48,9 @@ class Split(NamedTuple):
     test: int
 
 
-def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)) -> Split:
+def split_rows(
+    name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)
+) -> Split:
     """Give the borders that published tables use, or raise if a part has no rows.
 
     ETTh* and ETTm* have 12, 4 and 4 months of 30 days; all others ``shares`` of training and of
@@ -113,12 +122,18 @@ def measure(
     rows = {name: row | facts for name, row in rows.items()}
     if parts:
         rows |= _errors_of_parts(model, rows[type(model).__name__], errors_of)
-        alone = clone(model).set_params(members=["network"]).fit(scaled.iloc[: split.validation])
+        alone = (
+            clone(model)
+            .set_params(members=["network"])
+            .fit(scaled.iloc[: split.validation])
+        )
         rows["network alone"] = errors_of(alone)
     if not references:
         return pd.DataFrame.from_dict(rows, orient="index")
     values = scaled.ffill().fillna(0).to_numpy()  # 0 is the training mean
-    rows["last value"] = _errors(np.repeat(values[origins - 1][:, None], horizon, axis=1), truth)
+    rows["last value"] = _errors(
+        np.repeat(values[origins - 1][:, None], horizon, axis=1), truth
+    )
     places = origins[:, None] - day + np.arange(horizon) % day
     rows[f"last {day} rows"] = _errors(values[places], truth)
     started = time.perf_counter()
@@ -155,7 +170,9 @@ def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
     ):
         kept = ensemble.without(*left_out)
         part = copy.copy(model)
-        part.ensemble_ = (kept if network else kept.trusting(0.0)).on_device(model.device_)
+        part.ensemble_ = (kept if network else kept.trusting(0.0)).on_device(
+            model.device_
+        )
         path = getattr(part.module_, "path", None)
         if path is not None and not phases:
             path.phases = None
@@ -197,9 +214,14 @@ _LOOK_BACKS = (24, 96, 336, 512, 720)
 _STRENGTHS = (1.0, 1e2, 1e3, 1e4, 3e4, 1e5)
 
 
-def _check_parts(frame: pd.DataFrame, split: Split, horizon: int, day: int | None) -> None:
+def _check_parts(
+    frame: pd.DataFrame, split: Split, horizon: int, day: int | None
+) -> None:
     """Raise if a part is too short for its windows, or for a day of the references, or is empty."""
-    for part, n_rows in (("validation", split.validation - split.train), ("test", split.test)):
+    for part, n_rows in (
+        ("validation", split.validation - split.train),
+        ("test", split.test),
+    ):
         n_rows -= split.validation if part == "test" else 0
         if n_rows < horizon:
             raise ValueError(
@@ -214,7 +236,9 @@ def _check_parts(frame: pd.DataFrame, split: Split, horizon: int, day: int | Non
         )
     empty = frame.columns[frame.iloc[: split.train].isna().all()]
     if len(empty):
-        raise ValueError(f"column {empty[0]!r} has no value in the {split.train} training rows.")
+        raise ValueError(
+            f"column {empty[0]!r} has no value in the {split.train} training rows."
+        )
     for part, rows in (("validation", slice(*split[:2])), ("test", slice(*split[1:]))):
         if frame.iloc[rows].isna().all(axis=None):
             raise ValueError(f"the {part} rows hold no value to measure by.")
@@ -234,7 +258,9 @@ def _best_ridge(
     for seq_len in (n for n in _LOOK_BACKS if n + horizon <= split.train // 4):
         train = np.arange(seq_len, split.train - horizon + 1)
         for shared in (True, False):
-            sums = normal_equations(values, train, seq_len=seq_len, pred_len=horizon, shared=shared)
+            sums = normal_equations(
+                values, train, seq_len=seq_len, pred_len=horizon, shared=shared
+            )
             for alpha in _STRENGTHS:
                 maps = solve_ridge(sums, alpha=alpha)
                 error = _errors(forecast_ridge(maps, values, held_out), truth)["mse"]

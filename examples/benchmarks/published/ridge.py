@@ -29,7 +29,12 @@ class NormalEquations(NamedTuple):
 
 
 def normal_equations(
-    values: Float64Array, origins: IntArray, *, seq_len: int, pred_len: int, shared: bool
+    values: Float64Array,
+    origins: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    shared: bool,
 ) -> NormalEquations:
     """Add up what the ridge needs of windows, which have their first forecast step at ``origins``.
 
@@ -41,7 +46,9 @@ def normal_equations(
     gram = np.zeros((n_groups, seq_len, seq_len))
     cross = np.zeros((n_groups, seq_len, pred_len))
     for start in range(0, len(origins), _CHUNK):
-        rows = window_rows(origins[start : start + _CHUNK] - seq_len, seq_len + pred_len)
+        rows = window_rows(
+            origins[start : start + _CHUNK] - seq_len, seq_len + pred_len
+        )
         for j in range(n_columns):
             window = values[:, j][rows].astype(np.float64)
             window -= window[:, seq_len - 1 : seq_len]
@@ -62,7 +69,9 @@ def solve_ridge(equations: NormalEquations, *, alpha: float) -> Float64Array:
     return maps.astype(np.float64, copy=False)
 
 
-def forecast_ridge(maps: Float64Array, values: Float64Array, origins: IntArray) -> Float64Array:
+def forecast_ridge(
+    maps: Float64Array, values: Float64Array, origins: IntArray
+) -> Float64Array:
     """Forecast windows, (n_windows, pred_len, n_columns): last values plus the mapped distances."""
     seq_len = maps.shape[1]
     out = np.empty((len(origins), maps.shape[2], values.shape[1]))

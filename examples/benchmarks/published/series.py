@@ -19,9 +19,13 @@ def load_series(path: str | Path) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         frame = pd.DataFrame()
     except UnicodeDecodeError as error:
-        raise ValueError("the file is not in UTF-8: save it so, or unpack it.") from error
+        raise ValueError(
+            "the file is not in UTF-8: save it so, or unpack it."
+        ) from error
     if frame.empty:
-        raise ValueError("there are no values: the first column is time, the others are numbers.")
+        raise ValueError(
+            "there are no values: the first column is time, the others are numbers."
+        )
     for name, column in frame.items():
         if not pd.api.types.is_numeric_dtype(column):
             numbers = pd.to_numeric(column, errors="coerce")
@@ -40,15 +44,21 @@ def read_times(labels: pd.Index, name: Any) -> pd.Index:
     except ValueError:  # offsets that change with daylight saving
         times = pd.to_datetime(labels, errors="coerce", utc=True)
     if times.hasnans:
-        raise ValueError(f"the first column must be time, {labels[times.isna()][0]!r} is no date.")
+        raise ValueError(
+            f"the first column must be time, {labels[times.isna()][0]!r} is no date."
+        )
     back = np.flatnonzero(times[1:] <= times[:-1])
     if len(back):
         early, late = times[back[0]], times[back[0] + 1]
-        raise ValueError(f"{late} stands after {early}: sort the rows, each time must come once.")
+        raise ValueError(
+            f"{late} stands after {early}: sort the rows, each time must come once."
+        )
     step = infer_step(times, None)
     if step is None:
         gaps = times[1:] - times[:-1]
-        raise ValueError(f"the steps between rows differ, from {gaps.min()} to {gaps.max()}.")
+        raise ValueError(
+            f"the steps between rows differ, from {gaps.min()} to {gaps.max()}."
+        )
     clock = clock_for(times, step)
     runs = np.flatnonzero(np.diff(clock.steps(times)) != 1)
     if len(runs):

@@ -22,14 +22,21 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     is the context: nothing is fed back. All forecasters take part that have a share. Forecasts,
     (n_windows, pred_len, n_targets), are in the targets' units.
     """
-    forecaster, table = estimator._forecaster, estimator._read_prediction(X).without_outliers()
+    forecaster, table = (
+        estimator._forecaster,
+        estimator._read_prediction(X).without_outliers(),
+    )
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     nothing = np.zeros(1, dtype=np.int64)
     rows = Rows(values, np.zeros(len(values), dtype=np.int64), table.steps, nothing)
     with forecaster._threads():
-        forecasts = forecaster.ensemble_forecaster(table.series[:1], table.clock)(rows, origins)
-    outputs = forecasts.reshape(-1, *forecasts.shape[2:])  # (n_windows * pred_len, n_targets, …)
+        forecasts = forecaster.ensemble_forecaster(table.series[:1], table.clock)(
+            rows, origins
+        )
+    outputs = forecasts.reshape(
+        -1, *forecasts.shape[2:]
+    )  # (n_windows * pred_len, n_targets, …)
     series = np.zeros(len(outputs), dtype=np.int64)
     head = estimator.head_
     points: Float64Array = head.point(head.to_units(outputs, estimator.scaler_, series))

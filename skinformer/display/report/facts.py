@@ -107,7 +107,9 @@ def split_targets(
     needed = [first["actual"], *(table["forecast"] for table in results.values())]
     known = pd.concat(needed, axis=1).notna().all(axis=1)
     targets = []
-    for target, rows in known[known].groupby(first["target"], sort=False, observed=True):
+    for target, rows in known[known].groupby(
+        first["target"], sort=False, observed=True
+    ):
         tables = {}
         for name, table in results.items():
             series = table.get("series", "")

@@ -12,7 +12,12 @@ import pandas as pd
 
 from skinformer.display.axes import as_number
 from skinformer.display.forecast import ForecastDisplay
-from skinformer.display.groups import GROUPS, CoverageDisplay, ErrorDisplay, central_pairs
+from skinformer.display.groups import (
+    GROUPS,
+    CoverageDisplay,
+    ErrorDisplay,
+    central_pairs,
+)
 from skinformer.display.report.facts import TargetFacts
 from skinformer.display.residuals import ResidualDisplay
 from skinformer.timeline.clock import short_label
@@ -34,7 +39,10 @@ def write_pictures(facts: TargetFacts) -> list[str]:
 
 
 def _embed(
-    title: str, text: str, draw: Callable[[Figure], Any], size: tuple[float, float] = (5.4, 3.4)
+    title: str,
+    text: str,
+    draw: Callable[[Figure], Any],
+    size: tuple[float, float] = (5.4, 3.4),
 ) -> str:
     """Write what is drawn on an empty figure, and what describes it, as an element.
 
@@ -112,7 +120,9 @@ def _calibration(facts: TargetFacts) -> str:
         "Calibration",
         "Share of the truth in ranges, against what was requested; below the dashed line ranges "
         "are too narrow.",
-        lambda figure: CoverageDisplay.from_predictions(facts.main, ax=figure.subplots()),
+        lambda figure: CoverageDisplay.from_predictions(
+            facts.main, ax=figure.subplots()
+        ),
         (5.4, 4.2),
     )
 

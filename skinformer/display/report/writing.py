@@ -94,7 +94,9 @@ def write_report(
     True
     """
     load_pyplot("write_report")
-    tables = named_results(results, "origin", "time", "ahead", "target", "actual", "forecast")
+    tables = named_results(
+        results, "origin", "time", "ahead", "target", "actual", "forecast"
+    )
     tables = {name or "The model": table for name, table in tables.items()}
     first, *others = tables
     estimators = {} if estimator is None else estimator
@@ -120,7 +122,11 @@ def write_report(
 
 def _page(title: str, body: str) -> str:
     """Write a page around a body."""
-    frame = files("skinformer.display.report").joinpath("page.html").read_text(encoding="utf-8")
+    frame = (
+        files("skinformer.display.report")
+        .joinpath("page.html")
+        .read_text(encoding="utf-8")
+    )
     return Template(frame).substitute(title=escape(title), body=body)
 
 
@@ -142,7 +148,9 @@ def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
         items = [_element("li", sentence) for sentence in summary_sentences(facts)]
         parts.append(f"<ul>{''.join(items)}</ul>")
     if len(targets) > _DETAILED:
-        parts.append(f"<p>Tables and pictures are of the first {_DETAILED} targets.</p>")
+        parts.append(
+            f"<p>Tables and pictures are of the first {_DETAILED} targets.</p>"
+        )
     return "\n".join(parts)
 
 
@@ -164,7 +172,9 @@ def _settings(estimators: Mapping[Any, Any]) -> str:
     """Write a table of versions and of what the estimators were set to."""
     packages = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
     versions = [f"{name} {version(name)}" for name in packages]
-    settings = {"versions": ", ".join([f"Python {platform.python_version()}", *versions])}
+    settings = {
+        "versions": ", ".join([f"Python {platform.python_version()}", *versions])
+    }
     rows = ""
     for name, value in {**settings, **estimators}.items():
         rows += f"<tr>{_element('th', name)}{_element('td', value)}</tr>"
