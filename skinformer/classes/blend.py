@@ -12,7 +12,7 @@ def _temperatures() -> Float64Array:
     exponents = [0.0]
     for k in range(1, 21):
         exponents += [k / 20, -k / 20]
-    return np.asarray(np.exp(np.log(2) * np.array(exponents)))
+    return np.exp2(exponents)
 
 
 #: Temperatures that compete, from none on.
@@ -38,14 +38,17 @@ def mixture_weights(
     n_prior = 200.0  # truths
     pred_len = likelihood.shape[2]
     nearby = nearby_steps(pred_len)
-    total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)[:, None]
-    trust = shrinkage(n_truths, n_prior)
+    total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)
+    evidence = shrinkage(n_truths, n_prior)
     share = np.tile(prior_weights, (pred_len, 1))
     for _ in range(n_rounds):
+        # 1. Which forecaster each truth came from.
         responsibility = likelihood * share.T[:, None]
         responsibility /= responsibility.sum(axis=0)
-        proved = nearby @ (responsibility * weight).sum(axis=1).T / total
-        share = prior_weights + trust * (proved - prior_weights)
+        # 2. The share of truths of each forecaster, shrunk to the prior weights.
+        counts = (responsibility * weight).sum(axis=1)
+        found = nearby @ counts.T / total[:, None]
+        share = prior_weights + evidence * (found - prior_weights)
         share /= share.sum(axis=1, keepdims=True)
     return share
 
@@ -60,6 +63,7 @@ def log_losses(
     """
     losses = np.zeros(len(logits))
     for group in groups:
-        log_proba = (log_softmax(logits[..., group]) * y[..., group]).sum(axis=-1)
-        losses -= (weight[..., group.start] * log_proba).sum(axis=1)
+        log_proba = log_softmax(logits[..., group])
+        log_likelihood = (log_proba * y[..., group]).sum(axis=-1)
+        losses -= (weight[..., group.start] * log_likelihood).sum(axis=1)
     return losses

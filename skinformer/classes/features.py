@@ -37,37 +37,44 @@ class ClassFeatures:
 
     def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
-        # The first rich column with all else, then the other rich ones.
-        with_first = [self.rich[0], *self.other, *self.known]
+        first, *rest = self.rich
+        with_first = [first, *self.other, *self.known]
         features = [self.maker.make(values[:, with_first], pairs, clock)]
-        columns = Columns(1, 0, 0, 0, self.maker.columns.pred_len)
-        unbounded = np.array([np.inf])
-        maker = FeatureMaker(columns, self.maker.seasons, -unbounded, unbounded)
-        for column in self.rich[1:]:
-            own = maker.make(values[:, [column]], pairs, clock)
-            features.append(own[:, : maker.n_own])
+        own_maker = FeatureMaker(
+            columns=Columns(1, 0, 0, 0, self.maker.columns.pred_len),
+            seasons=self.maker.seasons,
+            low=np.array([-np.inf]),
+            high=np.array([np.inf]),
+        )
+        for column in rest:
+            made = own_maker.make(values[:, [column]], pairs, clock)
+            features.append(made[:, : own_maker.n_own])
         return np.hstack(features)
 
 
 def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:
     """Choose what is seen of each column for the target whose classes are in ``group``."""
-    n_rich = 8  # of others, the last values alone are seen
+    # 1. Columns: of those beyond the first eight the last values alone are seen.
+    n_rich = 8
+    not_known = _order_columns(columns, group)
+    rich = not_known[:n_rich]
+    other = not_known[n_rich:]
     n_past = columns.n_targets + columns.n_past
-    own = range(group.start, group.stop)
-    if len(own) == 2:
-        own = own[1:]  # the other one says the same
-    past = range(columns.n_targets, n_past)
-    other_targets = [*range(group.start), *range(group.stop, columns.n_targets)]
-    ordered = (*own, *past, *other_targets)
-    rich = ordered[:n_rich]
-    other = ordered[n_rich:]
     known = tuple(range(n_past, n_past + columns.n_known))
+    # 2. Seasons and bounds.
+    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     low, high = find_bounds(timeline.values, columns.n_targets)
     with_first = [rich[0], *other, *known]
-    maker = FeatureMaker(
-        columns=columns._replace(n_targets=1, n_past=len(other)),
-        seasons=find_seasons(timeline.clock, np.diff(timeline.first_row)),
-        low=low[with_first],
-        high=high[with_first],
-    )
+    one_target = columns._replace(n_targets=1, n_past=len(other))
+    maker = FeatureMaker(one_target, seasons, low[with_first], high[with_first])
     return ClassFeatures(rich, other, known, maker)
+
+
+def _order_columns(columns: Columns, group: slice) -> tuple[int, ...]:
+    """List columns that are not known ahead: the target's classes, past ones, other targets."""
+    targets = list(range(columns.n_targets))
+    past = range(columns.n_targets, columns.n_targets + columns.n_past)
+    own = targets[group]
+    if len(own) == 2:
+        own = own[1:]  # the other one is 1 less it
+    return (*own, *past, *targets[: group.start], *targets[group.stop :])

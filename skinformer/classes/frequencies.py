@@ -4,14 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skinformer.classes.truths import N_BLOCKS, Truths
 from skinformer.tabular.features import Pairs
-from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock, wall_times
 
-#: Blocks of time, each of which is forecast by the others.
-_N_BLOCKS = 6
-#: Mean log loss by which a phase has to be better than one that is named before it.
-_LEAST_GAIN = 0.002
 _DAY = 1440  # minutes
 
 
@@ -46,82 +43,67 @@ class Frequencies:
         return _normalise(self.table[block, cells] * level)
 
 
-def time_blocks(steps: IntArray) -> IntArray:
-    """Cut time into blocks of equal length, and number the block of each step from 0."""
-    first = int(steps.min())
-    span = int(np.ptp(steps)) + 1
-    return np.asarray((steps - first) * _N_BLOCKS // span)
-
-
-def fit_frequencies(
-    truth: IntArray,
-    weight: Float64Array,
-    steps: IntArray,
-    series: IntArray,
-    clock: Clock,
-    seasons: tuple[int, ...],
-    *,
-    n_classes: int,
-    n_series: int,
-) -> Frequencies:
+def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
     """Count classes by the phase whose counts forecast best what they do not hold.
 
     Each block of time is forecast by the others: one truth left out would leave its neighbours in,
-    which tell it. ``weight`` is above 0; ``seasons`` are the rows of those that may matter.
+    which are much like it. ``seasons`` are the rows of those that may matter.
     """
-    block = time_blocks(steps)
-    counts = _count_without_blocks((_N_BLOCKS, n_classes), (block, truth), weight)
+    clock = truths.timeline.clock
+    steps = truths.steps
+    # 1. Probabilities without phases.
+    counts = _count_without_blocks(truths, np.zeros_like(steps))
     overall = _normalise(counts + 1.0)
-    best = ""
-    best_gain = -np.inf
-    tables: dict[str, Float64Array] = {}
-    for name, parent in _candidates(seasons, clock):
+    # 2. Probabilities of each kind of phase, from the widest on.
+    tables = {"": overall}
+    gains = {}
+    for name, wider in _candidates(seasons, clock):
         cells = phases(name, steps, clock)
-        n_cells = int(cells.max()) + 1
-        places = (block, cells, truth)
-        counts = _count_without_blocks((_N_BLOCKS, n_cells, n_classes), places, weight)
-        around = np.repeat(overall[:, None], n_cells, axis=1)
-        if parent in tables:  # a cell of the week lies within one of the day
-            wider_cells = phases(parent, steps, clock)
-            around[:, cells] = tables[parent][:, wider_cells]
-        gain, tables[name] = _smooth(counts, around, places, weight)
-        if gain > best_gain + _LEAST_GAIN * weight.sum():
+        prior = np.repeat(overall, cells.max() + 1, axis=1)
+        prior[:, cells] = tables[wider][:, phases(wider, steps, clock)]
+        gains[name], tables[name] = _fit_cells(truths, cells, prior)
+    # 3. The best of them.
+    name = _first_best(gains, least_gain=0.002 * float(truths.weight.sum()))
+    table = np.concatenate([tables[name], overall], axis=1)
+    return Frequencies(name, table, _fit_levels(truths, overall[-1]))
+
+
+def _first_best(gains: dict[str, float], least_gain: float) -> str:
+    """Return the name of the highest gain; a later one has to be higher by ``least_gain``."""
+    best = next(iter(gains))
+    for name, gain in gains.items():
+        if gain > gains[best] + least_gain:
             best = name
-            best_gain = gain
-    table = np.concatenate([tables[best], overall[:, None]], axis=1)
-    level = _levels(truth, weight, series, overall[-1], n_series)
-    return Frequencies(best, table, level)
+    return best
 
 
-def _smooth(
-    counts: Float64Array,
-    around: Float64Array,
-    places: tuple[IntArray, ...],
-    weight: Float64Array,
+def _fit_cells(
+    truths: Truths, cells: IntArray, prior: Float64Array
 ) -> tuple[float, Float64Array]:
-    """Return the log likelihood and the probabilities of cells, by the prior that forecasts best.
+    """Fit probabilities of cells, and return their log likelihood as well.
 
-    counts, around: of cells, without each block of time, and probabilities of the cells around.
-    places: block, cell and class of each truth.
+    prior: probabilities of the wider cell around each, (n_blocks + 1, n_cells, n_classes), which
+    count for as many truths as forecast best.
     """
-    priors = (
-        2.0,
-        8.0,
-        32.0,
-        128.0,
-    )  # truths that the wider cell around a cell may count for
-    tables = [_normalise(counts + prior * around) for prior in priors]
-    gains = [float(weight @ np.log(table[places])) for table in tables]
+    places = truths.blocks, cells, truths.number
+    counts = _count_without_blocks(truths, cells)
+    tables = []
+    gains = []
+    for n_truths in (2.0, 8.0, 32.0, 128.0):
+        table = _normalise(counts + n_truths * prior)
+        tables.append(table)
+        gains.append(float(truths.weight @ np.log(table[places])))
     best = int(np.argmax(gains))
     return gains[best], tables[best]
 
 
-def _count_without_blocks(
-    shape: tuple[int, ...], places: tuple[IntArray, ...], weight: Float64Array
-) -> Float64Array:
-    """Add up weights at places, (n_blocks + 1, …): without each block, and last of all of them."""
-    counts = np.zeros(shape)
-    np.add.at(counts, places, weight)
+def _count_without_blocks(truths: Truths, cells: IntArray) -> Float64Array:
+    """Add up weights of cells and classes, (n_blocks + 1, n_cells, n_classes).
+
+    Without each block, and last of all of them.
+    """
+    counts = np.zeros((N_BLOCKS, cells.max() + 1, truths.n_classes))
+    np.add.at(counts, (truths.blocks, cells, truths.number), truths.weight)
     whole = counts.sum(axis=0, keepdims=True)
     return np.concatenate([whole - counts, whole])
 
@@ -131,49 +113,45 @@ def _normalise(table: Float64Array) -> Float64Array:
     return np.asarray(table / table.sum(axis=-1, keepdims=True))
 
 
-def _levels(
-    truth: IntArray,
-    weight: Float64Array,
-    series: IntArray,
-    start: Float64Array,
-    n_series: int,
-) -> Float64Array:
+def _fit_levels(truths: Truths, overall: Float64Array) -> Float64Array:
     """Return how much likelier each class is in each series than in all."""
-    level = np.ones((n_series + 1, len(start)))
-    if n_series == 1:
-        return level
-    counts = np.zeros((n_series, len(start)))
-    np.add.at(counts, (series, truth), weight)
-    prior = 8.0  # truths
-    level[:-1] = _normalise(counts + prior * start) / start
+    n_series = truths.timeline.n_series
+    level = np.ones((n_series + 1, truths.n_classes))
+    if n_series > 1:
+        counts = np.zeros((n_series, truths.n_classes))
+        np.add.at(counts, (truths.series, truths.number), truths.weight)
+        n_prior = 8.0  # truths
+        level[:-1] = _normalise(counts + n_prior * overall) / overall
     return level
 
 
 def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[tuple[str, str]]:
-    """Name the phases that are tried, each with the wider one around it."""
+    """Name the phases that are tried, each with the wider one whose cells hold its own."""
     candidates = [("all rows", "")]
     if not clock.dated:
         return candidates + [(str(season), "") for season in seasons]
-    span = np.ptp(clock.elapsed(np.array([0, 48])))
-    step = float(span) / 48 / 60e6  # minutes
+    n_steps = 48
+    elapsed = clock.elapsed(np.array([0, n_steps]))
+    step = float(np.ptp(elapsed)) / n_steps / 60e6  # minutes
     if step < _DAY:
         candidates += [
             ("hour", ""),
             ("hour and weekday", "hour"),
             ("hour and weekend", "hour"),
+            ("month", ""),
+            ("hour and month", "hour"),
         ]
     elif step < 7 * _DAY:
-        candidates.append(("weekday", ""))
-    candidates.append(("month", ""))
-    if step < _DAY:
-        candidates.append(("hour and month", "hour"))
+        candidates += [("weekday", ""), ("month", "")]
+    else:
+        candidates.append(("month", ""))
     return candidates
 
 
 def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
     """Count phases of steps from 0: cells of fields of the wall clock, or rows of a season.
 
-    ``name`` says which; its "hour" is the minute of the day.
+    ``name`` says which; its "hour" is the minute of the day, and "" is all rows.
     """
     if name in ("", "all rows"):
         return np.zeros(len(steps), dtype=np.int64)
@@ -187,10 +165,11 @@ def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
         "weekend": wall.day_of_week > 4,
         "month": wall.month - 1,
     }
-    first, *others = name.split(" and ")
-    cells = np.asarray(fields[first], dtype=np.int64)
-    for other in others:
-        cells = cells + _DAY * np.asarray(fields[other], dtype=np.int64)
+    cells = np.zeros(len(distinct), dtype=np.int64)
+    n_before = 1  # cells of the fields before: the hour comes first
+    for field in name.split(" and "):
+        cells += n_before * np.asarray(fields[field], dtype=np.int64)
+        n_before = _DAY
     return cells[place]
 
 
@@ -210,39 +189,29 @@ class Transitions:
         for none known.
         """
         last = np.nan_to_num(last)
-        rest = np.maximum(1.0 - last.sum(axis=1, keepdims=True), 0.0)
-        weights = np.hstack([last, rest])
+        unknown = np.maximum(1.0 - last.sum(axis=1, keepdims=True), 0.0)
+        weights = np.hstack([last, unknown])
         mixture = (self.table[ahead] * weights[:, :, None]).sum(axis=1)
         return _normalise(mixture)
 
 
-def fit_transitions(
-    columns: Float64Array,
-    weight: Float64Array,
-    known: BoolArray,
-    begin: IntArray,
-    pred_len: int,
-) -> Transitions:
-    """Count classes by the class so many rows before, smoothed toward the frequency of all rows.
-
-    That frequency counts as four truths. ``columns`` are 1 for the class that came, (n_rows,
-    n_classes); ``weight`` is 0 where a truth is not to be learnt; ``begin`` is the first row of
-    each row's series.
-    """
-    prior = 4.0  # truths
-    n_classes = columns.shape[1]
-    overall = _normalise((columns * weight[:, None]).sum(axis=0) + 1.0)
-    table = np.empty((pred_len, n_classes + 1, n_classes))
-    table[:, -1] = overall
-    seen = columns * known[:, None]
-    for lag in range(1, pred_len + 1):
-        n_before = max(len(columns) - lag, 0)
-        is_same_series = np.arange(n_before) >= begin[lag:]
-        later = columns[lag:] * (weight[lag:] * is_same_series)[:, None]
-        counts = (
-            seen[:n_before].T @ later
-        )  # by the class that was seen so many rows before
-        table[lag - 1, :-1] = _normalise(counts + prior * overall)
+def fit_transitions(truths: Truths, pred_len: int) -> Transitions:
+    """Count classes by the class so many rows before, smoothed toward the frequency of all rows."""
+    n_prior = 4.0  # truths that the frequency of all rows counts for
+    shape = (truths.n_classes + 1, truths.n_classes)  # last after no known class
+    number = truths.number
+    begin = truths.begin[truths.series]
+    overall = np.ones(truths.n_classes)
+    np.add.at(overall, number, truths.weight)
+    overall = _normalise(overall)
+    table = np.empty((pred_len, *shape))
+    for ahead in range(pred_len):
+        before = truths.rows - ahead - 1
+        class_before = np.where(before >= begin, truths.classes[before], -1)
+        counts = np.zeros(shape)
+        np.add.at(counts, (class_before, number), truths.weight)
+        counts[-1] = 0.0
+        table[ahead] = _normalise(counts + n_prior * overall)
     return Transitions(table)
 
 

@@ -28,9 +28,11 @@ class Logistic:
     def probabilities(self, features: Float64Array) -> Float64Array:
         """Forecast, (n, n_classes); a NaN counts as the mean, and no row depends on others."""
         standardised = _standardise(features, self.mean, self.scale)
+        logits = np.empty((len(features), len(self.slope)))
         # Not by a matrix product, which rounds by its shape.
-        logits = [(standardised * slope).sum(axis=1) for slope in self.slope]
-        return np.exp(log_softmax(np.stack(logits, axis=1) + self.intercept))
+        for k, slope in enumerate(self.slope):
+            logits[:, k] = (standardised * slope).sum(axis=1)
+        return np.exp(log_softmax(logits + self.intercept))
 
 
 def fit_logistic(
@@ -49,16 +51,13 @@ def fit_logistic(
     """
     mean, scale = _mean_and_scale(features)
     standardised = _standardise(features, mean, scale)
-    problem = _Problem(
-        np.column_stack([standardised, np.ones(len(features))]), truth, weight
-    )
+    ones = np.ones(len(features))
+    problem = _Problem(np.column_stack([standardised, ones]), truth, weight)
     # Of half the squared slopes, against the sum of log losses.
     of_slopes = np.ones(problem.features.shape[1])
     of_slopes[-1 - n_free :] = 0.01
     of_slopes[-1] = 0.0  # the intercept
-    penalties = [
-        penalty * of_slopes for penalty in (30_000.0, 3000.0, 300.0, 30.0, 3.0)
-    ]
+    penalties = np.outer([30_000.0, 3000.0, 300.0, 30.0, 3.0], of_slopes)
     best = penalties[-1]
     if late.any() and not late.all():
         best = _best_penalty(problem, penalties, late)
@@ -69,10 +68,10 @@ def fit_logistic(
 def _mean_and_scale(features: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Return mean and deviation of what is known of each feature; infinity for constant ones."""
     known = ~np.isnan(features)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, features, 0.0).sum(axis=0) / count
-    residuals = np.where(known, features - mean, 0.0)
-    scale = np.sqrt((residuals**2).sum(axis=0) / count)
+    n_known = np.maximum(known.sum(axis=0), 1)
+    mean = np.nansum(features, axis=0) / n_known
+    squares = np.nansum((features - mean) ** 2, axis=0)
+    scale = np.sqrt(squares / n_known)
     rounding = 1e-9 * np.maximum(np.abs(mean), 1e-9)
     scale[scale <= rounding] = np.inf
     return mean, scale
@@ -91,17 +90,20 @@ class _Problem(NamedTuple):
 
     def loss(self, slopes: Float64Array) -> tuple[float, Float64Array]:
         """Return the sum of log losses and its gradient by slopes, (n_features, n_classes)."""
-        logs = log_softmax(product(self.features, slopes))
-        errors = np.exp(logs) - self.truth
-        gradient = product(self.features.T, self.weight[:, None] * errors)
-        return -float(self.weight @ (logs * self.truth).sum(axis=1)), gradient
+        log_proba = log_softmax(product(self.features, slopes))
+        log_likelihood = (log_proba * self.truth).sum(axis=1)
+        errors = np.exp(log_proba) - self.truth
+        weighted = self.weight[:, None] * errors
+        gradient = product(self.features.T, weighted)
+        return -float(self.weight @ log_likelihood), gradient
 
     def solve(
         self, penalty: Float64Array, start: Float64Array | None = None
     ) -> Float64Array:
         """Find the slopes of least loss and penalty, (n_features, n_classes)."""
         shape = self.features.shape[1], self.truth.shape[1]
-        start = np.zeros(shape) if start is None else start
+        if start is None:
+            start = np.zeros(shape)
         total = max(float(self.weight.sum()), 1e-300)
 
         def objective(flat: Float64Array) -> tuple[float, Float64Array]:
@@ -109,7 +111,8 @@ class _Problem(NamedTuple):
             loss, gradient = self.loss(slopes)
             penalised = penalty[:, None] * slopes
             loss += 0.5 * float((penalised * slopes).sum())
-            return loss / total, (gradient + penalised).ravel() / total
+            gradient += penalised
+            return loss / total, gradient.ravel() / total
 
         options = {"maxiter": 200, "ftol": 1e-8}
         found = minimize(
@@ -119,17 +122,19 @@ class _Problem(NamedTuple):
 
 
 def _best_penalty(
-    problem: _Problem, penalties: list[Float64Array], late: BoolArray
+    problem: _Problem, penalties: Float64Array, late: BoolArray
 ) -> Float64Array:
     """Find the penalty under which early truths forecast late ones best."""
-    early_problem, late_problem = problem.part(~late), problem.part(late)
-    slopes, losses = None, []
-    for (
-        penalty
-    ) in penalties:  # the strongest first: each solution is near the one before
+    early_problem = problem.part(~late)
+    late_problem = problem.part(late)
+    slopes = None
+    losses = []
+    # The strongest first: each solution is near the one before.
+    for penalty in penalties:
         slopes = early_problem.solve(penalty, slopes)
-        losses.append(late_problem.loss(slopes)[0])
-    return penalties[int(np.argmin(losses))]
+        loss, _ = late_problem.loss(slopes)
+        losses.append(loss)
+    return np.asarray(penalties[np.argmin(losses)])
 
 
 def log_softmax(logits: Float64Array) -> Float64Array:

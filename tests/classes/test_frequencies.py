@@ -3,23 +3,29 @@
 import numpy as np
 import pandas as pd
 
-from skinformer.classes.frequencies import (
-    fit_frequencies,
-    fit_transitions,
-    last_rows,
-    time_blocks,
-)
+from skinformer.classes.frequencies import fit_frequencies, fit_transitions, last_rows
+from skinformer.classes.truths import read_truths
 from skinformer.tabular.features import Pairs
 from skinformer.timeline.clock import RowClock, clock_for
+from skinformer.timeline.timeline import Timeline
 
 
-def fit(truth, clock, seasons=(), series=None, n_series=1):
-    rows = np.arange(len(truth))
-    series = np.zeros(len(truth), dtype=int) if series is None else series
-    kinds = {"n_classes": int(truth.max()) + 1, "n_series": n_series}
-    return fit_frequencies(
-        truth, np.ones(len(truth)), rows, series, clock, seasons, **kinds
+def read(number, clock, lengths=None, weight=None, known=None):
+    """Read the truths of series one after the other, each from step 0 on."""
+    lengths = [len(number)] if lengths is None else lengths
+    timeline = Timeline(
+        values=np.eye(int(number.max()) + 1, dtype=np.float32)[number],
+        weight=None if weight is None else weight[:, None],
+        first_row=np.cumsum([0, *lengths]),
+        first_step=np.zeros(len(lengths), dtype=int),
+        clock=clock,
     )
+    missing = None if known is None else ~known[:, None]
+    return read_truths(timeline, slice(0, int(number.max()) + 1), missing, None)
+
+
+def fit(number, clock, seasons=(), lengths=None):
+    return fit_frequencies(read(number, clock, lengths), seasons)
 
 
 def hours(n):
@@ -53,7 +59,7 @@ def test_probabilities_without_a_block_do_not_know_it():
     """The map that learns from them would believe them too much."""
     truth = np.arange(60) % 4 // 2
     changed = truth.copy()
-    changed[time_blocks(np.arange(60)) == 2] = 0
+    changed[read(truth, RowClock()).blocks == 2] = 0
     for own in (fit(truth, RowClock(), (4,)), fit(changed, RowClock(), (4,))):
         without = own.probabilities(np.arange(4), np.zeros(4, dtype=int), RowClock(), 2)
         np.testing.assert_allclose(without, without_third_block(truth), rtol=1e-12)
@@ -69,7 +75,7 @@ def without_third_block(truth):
 def test_a_series_has_a_level_of_its_own():
     """A new one has that of all."""
     truth = np.concatenate([np.zeros(100, dtype=int), np.ones(100, dtype=int)])
-    found = fit(truth, RowClock(), series=np.repeat([0, 1], 100), n_series=2)
+    found = fit(truth, RowClock(), lengths=[100, 100])
     called = found.probabilities(np.zeros(3, dtype=int), np.arange(3), RowClock())[:, 1]
     assert called[0] < 0.1 < 0.4 < called[2] < 0.6 < 0.9 < called[1]
 
@@ -79,8 +85,9 @@ def test_transitions_are_those_of_a_loop():
     rng = np.random.default_rng(0)
     number, weight = rng.integers(3, size=40), rng.random(40)
     known, begin = rng.random(40) < 0.8, np.repeat([0, 25], [25, 15])
+    truths = read(number, RowClock(), [25, 15], weight, known)
     weight = np.where(known, weight, 0.0)
-    table = fit_transitions(np.eye(3)[number], weight, known, begin, 5).table
+    table = fit_transitions(truths, 5).table
     start = np.array([weight[number == k].sum() + 1 for k in range(3)])
     start /= start.sum()
     for ahead in range(5):
@@ -96,10 +103,7 @@ def test_transitions_are_those_of_a_loop():
 
 def test_a_probability_before_the_origin_is_an_expectation():
     """Forecasts that were fed back are no classes."""
-    columns = np.eye(2)[np.arange(60) // 7 % 2]
-    found = fit_transitions(
-        columns, np.ones(60), np.ones(60, bool), np.zeros(60, int), 2
-    )
+    found = fit_transitions(read(np.arange(60) // 7 % 2, RowClock()), 2)
     one, other, mixed, none = found.probabilities(
         np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7], [np.nan, np.nan]]),
         np.ones(4, dtype=int),
