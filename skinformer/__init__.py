@@ -44,7 +44,8 @@ __all__ = [
     "serving",
 ]
 
-_CLASSES = {
+#: Where each name is defined.
+_MODULES = {
     "Attention": "skinformer.estimators.parts",
     "Block": "skinformer.estimators.parts",
     "CalendarFeatures": "skinformer.preprocessing.calendar_features",
@@ -63,8 +64,8 @@ _SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes", "servin
 
 
 def __getattr__(name: str) -> object:
-    if name in _CLASSES:
-        return getattr(import_module(_CLASSES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name in _SUBMODULES:
         return import_module(f"skinformer.{name}")
     raise AttributeError(f"module 'skinformer' has no attribute {name!r}")

@@ -59,12 +59,9 @@ BF16: dict[str, Any] = {
 #: The same for `InformerClassifier`: cross-entropy with the z-loss of the training configuration,
 #: and label smoothing as the transformer blocks have it, which share 0.1 among the other classes.
 BF16_CLASSES: dict[str, Any] = {
-    **{
-        name: value
-        for name, value in BF16.items()
-        if name not in ("target_transform", "loss")
-    },
+    **BF16,
     "class_weight": None,
     "label_smoothing": 0.1,
     "z_loss": 1e-4,
 }
+del BF16_CLASSES["target_transform"], BF16_CLASSES["loss"]

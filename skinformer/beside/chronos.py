@@ -77,11 +77,9 @@ class ChronosForecaster(Adapter):
     @property
     def name(self) -> str:
         """The last part of the model's name, or the class of its pipeline."""
-        return (
-            Path(self.pipeline).name
-            if self._is_named()
-            else type(self.pipeline).__name__
-        )
+        if self._is_named():
+            return Path(self.pipeline).name
+        return type(self.pipeline).__name__
 
     @property
     def max_context(self) -> int:
@@ -100,24 +98,22 @@ class ChronosForecaster(Adapter):
     ) -> Float64Array:
         """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
         pipeline = self._loaded()
-        inputs: list[Any] = [
-            torch.tensor(values[-self.max_context :]) for values in history
-        ]
-        if isinstance(pipeline, Chronos2Pipeline) and not (
-            past is None and known is None
-        ):
+        n_rows = self.max_context
+        inputs: list[Any] = [torch.tensor(values[-n_rows:]) for values in history]
+        if isinstance(pipeline, Chronos2Pipeline):
             inputs = beside_columns(inputs, horizon, past, known)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # of horizons beyond its training's
+            # Of horizons beyond those of its training.
+            warnings.simplefilter("ignore", UserWarning)
             found, _ = pipeline.predict_quantiles(inputs, horizon, pipeline.quantiles)
-        quantiles = np.stack(
-            [np.asarray(each, np.float64).reshape(horizon, -1) for each in found]
-        )
+        n_levels = len(pipeline.quantiles)
+        quantiles = np.empty((len(history), horizon, n_levels))
+        for i, each in enumerate(found):
+            quantiles[i] = np.asarray(each).reshape(horizon, n_levels)
         return quantiles @ quantile_weights(pipeline.quantiles, levels, self.point)
 
     def _is_named(self) -> bool:
+        """Whether the pipeline is a name or a folder."""
         return isinstance(self.pipeline, str | Path)
 
     @available_if(_is_named)
@@ -126,13 +122,13 @@ class ChronosForecaster(Adapter):
         return {**super().to_config(), "pipeline": str(self.pipeline)}
 
     def _loaded(self) -> Any:
-        return (
-            _load(str(self.pipeline), self.device)
-            if self._is_named()
-            else self.pipeline
-        )
+        """Return the pipeline, loaded once where it is named."""
+        if self._is_named():
+            return _load(str(self.pipeline), self.device)
+        return self.pipeline
 
 
 @lru_cache(maxsize=2)
 def _load(name: str, device: str) -> Any:
+    """Load a pipeline from a folder or the hub."""
     return BaseChronosPipeline.from_pretrained(name, device_map=device)

@@ -17,9 +17,6 @@ except ImportError as error:
         "fracast is missing: pip install 'skinformer[fracast]'."
     ) from error
 
-#: Observed values without which the model does not forecast.
-_FEWEST = 8
-
 
 class FracastForecaster(Adapter):
     """
@@ -88,24 +85,41 @@ class FracastForecaster(Adapter):
     ) -> Float64Array:
         """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
         model = _load(self.weights, self.device)
-        weights = quantile_weights(model.quantiles, levels, self.point)
-        found = np.empty((len(history), horizon, *weights.shape[1:]))
-        ends = [int(np.flatnonzero(~np.isnan(values))[-1]) + 1 for values in history]
-        gaps = [len(values) - end for values, end in zip(history, ends, strict=True)]
-        rows = np.full((len(history), self.max_context), np.nan)
-        for i, (values, end) in enumerate(zip(history, ends, strict=True)):
-            found[i] = values[end - 1]
-            recent = values[max(end - self.max_context, 0) : end]
-            rows[i, self.max_context - len(recent) :] = recent
-        enough = np.flatnonzero(np.isfinite(rows).sum(axis=1) >= _FEWEST)
-        if len(enough):
-            quantiles = model.forecast_batch(rows[enough], horizon=horizon + max(gaps))
-            forecasts = quantiles.astype(np.float64) @ weights
-            for i, forecast in zip(enough.tolist(), forecasts, strict=True):
-                found[i] = forecast[gaps[i] : gaps[i] + horizon]
+        contexts = []
+        gaps = []
+        for values in history:
+            end = np.flatnonzero(~np.isnan(values))[-1] + 1
+            contexts.append(values[:end])
+            gaps.append(len(values) - end)
+        quantiles = self._forecast_quantiles(model, contexts, horizon + max(gaps))
+        forecasts = quantiles @ quantile_weights(model.quantiles, levels, self.point)
+        found = np.empty((len(history), horizon, *forecasts.shape[2:]))
+        for i, gap in enumerate(gaps):
+            found[i] = forecasts[i, gap : gap + horizon]
         return found
+
+    def _forecast_quantiles(
+        self, model: FracastModel, contexts: list[Float64Array], n_steps: int
+    ) -> Float64Array:
+        """Forecast the quantiles that a model knows, (n, n_steps, n_quantiles).
+
+        contexts: each ends with an observed value, which forecasts those that are too short.
+        """
+        quantiles = np.empty((len(contexts), n_steps, len(model.quantiles)))
+        padded = np.full((len(contexts), self.max_context), np.nan)
+        for i, values in enumerate(contexts):
+            quantiles[i] = values[-1]
+            recent = values[-self.max_context :]
+            padded[i, -len(recent) :] = recent
+        fewest = 8  # observed values without which the model does not forecast
+        n_observed = np.isfinite(padded).sum(axis=1)
+        enough = np.flatnonzero(n_observed >= fewest)
+        if len(enough):
+            quantiles[enough] = model.forecast_batch(padded[enough], horizon=n_steps)
+        return quantiles
 
 
 @lru_cache(maxsize=2)
 def _load(weights: str, device: str) -> FracastModel:
+    """Load the model of the package."""
     return FracastModel.from_pretrained(weights=weights, device=device)

@@ -99,6 +99,7 @@ def forecast_each(
     *,
     name: str,
     season: int = 1,
+    max_context: int | None = None,
     n_jobs: int | None = None,
 ) -> Float64Array:
     """
@@ -116,6 +117,8 @@ def forecast_each(
         Of the forecaster, for the warning where it fails with two seasons and ten values or more.
     season : int, default=1
         Rows of a season.
+    max_context : int or None, default=None
+        Rows of a history that are read at most, the last ones; None is all.
     n_jobs : int or None, default=None
         Processes of joblib.
 
@@ -130,41 +133,41 @@ def forecast_each(
     >>> forecast_each(mean, [np.array([1.0, np.nan, 3.0])], 2, name="mean")
     array([[2., 2.]])
     """
-    filled = [without_gaps(history) for history in histories]
-    calls = [
-        delayed(_attempt)(forecast, values, gap + horizon) for values, gap in filled
-    ]
-    answers = Parallel(n_jobs=n_jobs)(calls)
-    found = np.empty((len(filled), horizon))
+    found = np.empty((len(histories), horizon))
     errors = []
-    for i, ((values, gap), answer) in enumerate(zip(filled, answers, strict=True)):
-        repeated = repeat_season(values, gap + horizon, season)
-        if isinstance(answer, str):
-            found[i] = repeated[gap:]
-            if len(values) >= max(2 * season, 10):
-                errors.append(answer)
-        else:
-            found[i] = np.where(np.isfinite(answer), answer, repeated)[gap:]
+    calls = []
+    for history in histories:
+        recent = history[-(max_context or len(history)) :]
+        calls.append(delayed(_forecast_one)(forecast, recent, horizon, season))
+    answers = Parallel(n_jobs=n_jobs)(calls)
+    for i, (y_pred, error) in enumerate(answers):
+        found[i] = y_pred
+        if error:
+            errors.append(error)
     if errors:
         warn_user(
-            f"{name} failed for {len(errors)} of {len(filled)} histories, the last time with "
+            f"{name} failed for {len(errors)} of {len(histories)} histories, the last time with "
             f"{errors[-1]}: the last season stands there."
         )
     return found
 
 
-def _attempt(
-    forecast: OneForecast, values: Float64Array, n_steps: int
-) -> Float64Array | str:
-    """Return forecasts, or the error that stands in their way as text."""
+def _forecast_one(
+    forecast: OneForecast, history: Float64Array, horizon: int, season: int
+) -> tuple[Float64Array, str]:
+    """Return forecasts, and the error of a history that is long enough as text."""
+    values, gap = without_gaps(history)
+    n_steps = gap + horizon
+    repeated = repeat_season(values, n_steps, season)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a library about one of many histories
-            return np.asarray(forecast(values, n_steps), dtype=np.float64).reshape(
-                n_steps
-            )
+            y_pred = np.asarray(forecast(values, n_steps), dtype=np.float64)
+        y_pred = y_pred.reshape(n_steps)
     except Exception as error:  # each library has its own for what is too short
-        return f"{type(error).__name__}: {error}"
+        is_long = len(values) >= max(2 * season, 10)
+        return repeated[gap:], f"{type(error).__name__}: {error}" if is_long else ""
+    return np.where(np.isfinite(y_pred), y_pred, repeated)[gap:], ""
 
 
 def quantile_weights(
@@ -202,7 +205,8 @@ def quantile_weights(
         middles = (at[1:] + at[:-1]) / 2
         return np.diff(np.concatenate([[0.0], middles, [1.0]]))
     wanted = 0.5 if levels is None else levels
-    return np.stack([np.interp(wanted, at, row) for row in np.eye(len(at))])
+    weights = [np.interp(wanted, at, one) for one in np.eye(len(at))]
+    return np.stack(weights)
 
 
 def beside_columns(
@@ -238,14 +242,16 @@ def beside_columns(
     """
     found = []
     for i, target in enumerate(targets):
-        before: dict[str, Float64Array] = {}
-        ahead: dict[str, Float64Array] = {}
-        for j, column in enumerate([] if past is None else past[i].T):
-            before[f"past {j}"] = column[-len(target) :]
-        for j, column in enumerate([] if known is None else known[i].T):
-            before[f"known {j}"] = column[:-horizon][-len(target) :]
-            ahead[f"known {j}"] = column[-horizon:]
-        found.append(
-            {"target": target, "past_covariates": before, "future_covariates": ahead}
-        )
+        n_rows = len(target)
+        before = {}
+        ahead = {}
+        if past is not None:
+            for j, column in enumerate(past[i].T):
+                before[f"past {j}"] = column[-n_rows:]
+        if known is not None:
+            for j, column in enumerate(known[i].T):
+                before[f"known {j}"] = column[-n_rows - horizon : -horizon]
+                ahead[f"known {j}"] = column[-horizon:]
+        columns = {"past_covariates": before, "future_covariates": ahead}
+        found.append({"target": target, **columns})
     return found

@@ -94,16 +94,17 @@ class InformerForecaster(BaseForecaster):
         fh: Any,  # noqa: ARG002
     ) -> InformerForecaster:
         """Fit a clone."""
-        regressor = (
-            InformerRegressor() if self.regressor is None else clone(self.regressor)
-        )
+        regressor = self.regressor
+        if regressor is None:
+            regressor = InformerRegressor()
         rows = _side_by_side(y, X)
         names = list(rows.columns)
         n_known = len(names) - y.shape[1]
         known = names[:n_known]
         targets = names[n_known:]
-        regressor.set_params(target=targets, known_future=known or None)
-        self.regressor_ = regressor.fit(rows)
+        self.regressor_ = clone(regressor)
+        self.regressor_.set_params(target=targets, known_future=known or None)
+        self.regressor_.fit(rows)
         # sktime hands on no rows of the past, which in-sample forecasts need.
         self._targets = y.columns
         self._known = X
@@ -111,7 +112,8 @@ class InformerForecaster(BaseForecaster):
 
     def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
         """Forecast the rows that a horizon names."""
-        requested, rows = self._rows(fh, X)
+        requested = self._requested(fh)
+        rows = self._rows(requested, X)
         forecast = self.regressor_.predict(rows)
         return pd.DataFrame(forecast, rows.index, self._targets).loc[requested]
 
@@ -119,14 +121,15 @@ class InformerForecaster(BaseForecaster):
         self, fh: Any, X: pd.DataFrame | None, alpha: Sequence[float]
     ) -> pd.DataFrame:
         """Forecast quantiles of the rows that a horizon names."""
-        requested, rows = self._rows(fh, X)
+        requested = self._requested(fh)
+        rows = self._rows(requested, X)
         levels = np.unique(alpha)
         quantiles = self.regressor_.predict_quantiles(rows, levels.tolist())
         quantiles = quantiles.reshape(len(rows), -1, len(levels))
-        columns = np.searchsorted(levels, alpha)
+        quantiles = quantiles[..., np.searchsorted(levels, alpha)]
         parts = {}
         for j, name in enumerate(self._get_varnames()):
-            part = pd.DataFrame(quantiles[:, j, columns], rows.index, list(alpha))
+            part = pd.DataFrame(quantiles[:, j], rows.index, list(alpha))
             parts[name] = part.loc[requested]
         table: pd.DataFrame = pd.concat(parts, axis=1)
         return table
@@ -141,12 +144,11 @@ class InformerForecaster(BaseForecaster):
         rows = _side_by_side(y, X)
         time = rows.index.get_level_values(-1)
         next_rows = self.regressor_.make_future_frame(1).index
+        next_time = next_rows.get_level_values(-1)
         if rows.index.nlevels == 1:
-            new = time >= next_rows[0]
+            new = time >= next_time[0]
         else:
-            starts = pd.Series(
-                next_rows.get_level_values(-1), next_rows.get_level_values(0)
-            )
+            starts = pd.Series(next_time, next_rows.get_level_values(0))
             start = starts.reindex(rows.index.get_level_values(0))
             new = np.asarray(time >= start.array)
         if new.any():
@@ -154,14 +156,16 @@ class InformerForecaster(BaseForecaster):
             self._known = None if X is None else pd.concat([self._known, X[new]])
         return self
 
-    def _rows(self, fh: Any, X: pd.DataFrame | None) -> tuple[pd.Index, pd.DataFrame]:
-        """Make the rows to forecast: those requested, and those of X that come before them."""
+    def _requested(self, fh: Any) -> pd.Index:
+        """Return the index of the rows that a horizon names, of each series."""
         time = fh.to_absolute_index(self.cutoff)
         series = self.regressor_.series_
         n_series = 1 if series is None else len(series)
-        codes = np.repeat(np.arange(n_series), len(time))
-        steps = np.tile(np.arange(len(time)), n_series)
-        requested = join_series(series, codes, time[steps])
+        codes, steps = np.indices((n_series, len(time))).reshape(2, -1)
+        return join_series(series, codes, time[steps])
+
+    def _rows(self, requested: pd.Index, X: pd.DataFrame | None) -> pd.DataFrame:
+        """Make the rows to forecast: those requested, and those of X that come before them."""
         index = requested if X is None else requested.union(X.index)
         names = self.regressor_.roles_.column_labels
         rows = pd.DataFrame(np.nan, index, names)
@@ -170,7 +174,7 @@ class InformerForecaster(BaseForecaster):
                 shared = index.intersection(known.index)
                 columns = list(names[: known.shape[1]])
                 rows.loc[shared, columns] = known.loc[shared].to_numpy()
-        return requested, rows
+        return rows
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:  # noqa: ARG003
@@ -187,21 +191,12 @@ class InformerForecaster(BaseForecaster):
         list of dict
             Parameters.
         """
-        small: Any = {
-            "pred_len": 2,
-            "d_model": 4,
-            "n_heads": 2,
-            "max_iter": 1,
-            "random_state": 0,
-        }
-        return [
-            {"regressor": InformerRegressor(seq_len=4, **small)},
-            {
-                "regressor": InformerRegressor(
-                    seq_len=8, members=["ridges", "network"], **small
-                )
-            },
-        ]
+        default = InformerRegressor(
+            seq_len=4, pred_len=2, d_model=4, n_heads=2, max_iter=1, random_state=0
+        )
+        network = clone(default)
+        network.set_params(seq_len=8, members=["ridges", "network"])
+        return [{"regressor": default}, {"regressor": network}]
 
 
 def _side_by_side(y: pd.DataFrame, X: pd.DataFrame | None) -> pd.DataFrame:

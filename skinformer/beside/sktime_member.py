@@ -82,16 +82,20 @@ class SktimeForecaster(Adapter):
                 "instance, such as ThetaForecaster(sp=12)."
             )
         season = getattr(self.forecaster, "sp", 1)
+        if not isinstance(season, Integral):
+            season = 1
         return forecast_each(
             self._forecast,
-            [values[-(self.max_context or len(values)) :] for values in history],
+            history,
             horizon,
             name=self.name,
-            season=int(season) if isinstance(season, Integral) else 1,
+            season=int(season),
+            max_context=self.max_context,
             n_jobs=self.n_jobs,
         )
 
     def _forecast(self, values: Float64Array, horizon: int) -> Float64Array:
+        """Forecast by a clone that is fitted to values without gaps."""
         steps = np.arange(1, horizon + 1)
         fitted = self.forecaster.clone().fit(pd.Series(values), fh=steps)
         return np.asarray(fitted.predict(), dtype=np.float64)

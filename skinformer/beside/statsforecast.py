@@ -73,14 +73,16 @@ class StatsForecaster(Adapter):
         seasons = np.atleast_1d(getattr(self.model, "season_length", 1))
         return forecast_each(
             self._forecast,
-            [values[-(self.max_context or len(values)) :] for values in history],
+            history,
             horizon,
             name=self.name,
             season=int(seasons.max()),
+            max_context=self.max_context,
             n_jobs=self.n_jobs,
         )
 
     def _forecast(self, values: Float64Array, horizon: int) -> Float64Array:
+        """Forecast by a copy of the model that is fitted to values without gaps."""
         found: Float64Array = self.model.new().forecast(y=values, h=horizon)["mean"]
         return found
 
@@ -96,24 +98,26 @@ class StatsForecaster(Adapter):
 
 def _described(model: Any) -> dict[str, Any]:
     """Return class and parameters; models among these are described, too."""
-    names = list(inspect.signature(type(model)).parameters)
-    values = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    parameters = {
-        name: _described(v) if _is_model(v) else v for name, v in values.items()
-    }
+    parameters = {}
+    for name in inspect.signature(type(model)).parameters:
+        if hasattr(model, name):
+            value = getattr(model, name)
+            parameters[name] = _described(value) if _is_model(value) else value
     return {"class": type(model).__name__, "parameters": parameters}
 
 
 def _built(description: dict[str, Any]) -> Any:
+    """Build the model that `_described` described."""
     kind = getattr(models, description["class"], None)
     if not (isinstance(kind, type) and kind.__module__ == models.__name__):
         raise ValueError(f"{description['class']!r} is no model of statsforecast.")
-    parameters = {
-        name: _built(value) if isinstance(value, dict) and "class" in value else value
-        for name, value in description["parameters"].items()
-    }
+    parameters = dict(description["parameters"])
+    for name, value in parameters.items():
+        if isinstance(value, dict) and "class" in value:
+            parameters[name] = _built(value)
     return kind(**parameters)
 
 
 def _is_model(value: Any) -> bool:
+    """Whether a value is a model of statsforecast."""
     return type(value).__module__ == models.__name__ and hasattr(value, "forecast")

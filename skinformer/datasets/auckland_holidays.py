@@ -20,7 +20,7 @@ def load_auckland_holidays() -> pd.DataFrame:
 
     See Also
     --------
-    load_auckland_pedestrians : Counts that feel these days.
+    load_auckland_pedestrians : Counts of people on these days.
     skinformer.CalendarFeatures : Holidays of any country, at any time.
 
     Notes

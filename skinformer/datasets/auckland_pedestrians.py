@@ -94,5 +94,5 @@ def read_hours(name: str) -> pd.DataFrame:
     with path.open("rb") as file:
         frame = pd.read_csv(file, compression="gzip", index_col="timestamp")
     # Two offsets in one column: only through UTC do they become one index.
-    index = pd.to_datetime(frame.index, utc=True).tz_convert("Pacific/Auckland")
-    return frame.set_axis(index).asfreq("h")
+    frame.index = pd.to_datetime(frame.index, utc=True)
+    return frame.tz_convert("Pacific/Auckland").asfreq("h")
