@@ -1,7 +1,7 @@
 """What the examples share: the command line, the rivals, the table and the picture."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
@@ -28,11 +29,12 @@ OUTPUT = Path(__file__).resolve().parent / "output"  # git ignores it
 
 
 def picture_path(output: Path, name: str) -> Path:
-    """Give the file of a picture: `output` if it names a picture, else `name` in that folder."""
-    is_picture = (
-        output.suffix.lower() in {".png", ".pdf", ".svg"} and not output.is_dir()
-    )
-    path = (output if is_picture else output / name).resolve()
+    """Return the file of a picture: `output` if it names a picture, else `name` in that folder."""
+    is_picture = output.suffix.lower() in {".png", ".pdf", ".svg"}
+    path = output
+    if output.is_dir() or not is_picture:
+        path = output / name
+    path = path.resolve()
     try:  # now, not after the training
         path.parent.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=path.parent).close()
@@ -60,9 +62,10 @@ def arguments(description: str, name: str) -> argparse.Namespace:
 
 def shown(path: Path) -> str:
     """Name a file from where the reader stands, if it lies below."""
-    return str(
-        path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    )
+    here = Path.cwd()
+    if path.is_relative_to(here):
+        path = path.relative_to(here)
+    return str(path)
 
 
 def make_rivals(
@@ -96,9 +99,11 @@ def make_rivals(
 
 def by_hour(known: pd.DataFrame) -> np.ndarray:
     """Make columns for a ridge: each hour of the week, and each known column at each hour."""
-    hour, day = known.index.hour, known.index.day_of_week
-    values = known.to_numpy()[:, :, None] * np.eye(24)[hour][:, None]
-    return np.hstack([np.eye(168)[24 * day + hour], values.reshape(len(known), -1)])
+    hour = known.index.hour
+    hour_of_week = 24 * known.index.day_of_week + hour
+    is_hour = np.eye(24)[hour]
+    at_each_hour = known.to_numpy()[:, :, None] * is_hour[:, None]
+    return np.hstack([np.eye(168)[hour_of_week], at_each_hour.reshape(len(known), -1)])
 
 
 class BoostedLags(RegressorMixin, BaseEstimator):
@@ -111,9 +116,9 @@ class BoostedLags(RegressorMixin, BaseEstimator):
 
     def fit(self, X: pd.DataFrame, y: pd.DataFrame) -> "BoostedLags":
         """Fit trees of their own to each target, y's columns."""
-        windows = ((SlidingWindow(seq_len=1, lag=lag), list(y)) for lag in self._LAGS)
-        ahead = FunctionTransformer(clock), list(self.known_future)
-        self.features_ = make_column_transformer(*windows, ahead).fit(X)
+        lags = [(SlidingWindow(seq_len=1, lag=lag), list(y)) for lag in self._LAGS]
+        ahead = (FunctionTransformer(clock), list(self.known_future))
+        self.features_ = make_column_transformer(*lags, ahead).fit(X)
         trees = HistGradientBoostingRegressor(
             loss="absolute_error",
             learning_rate=0.05,
@@ -122,26 +127,36 @@ class BoostedLags(RegressorMixin, BaseEstimator):
             early_stopping=False,
             random_state=0,
         )
-        each = zip(self._features(X, y.shape[1]), y.to_numpy().T, strict=True)
-        fits = (delayed(fit_by_one_thread)(clone(trees), *pair) for pair in each)
+        fits = []
+        for features, target in zip(self._features(X, y.shape[1]), y, strict=True):
+            fits.append(delayed(fit_by_one_thread)(clone(trees), features, y[target]))
         self.models_ = Parallel(n_jobs=-1, prefer="threads")(fits)
         return self
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
         """Forecast each row, all targets."""
-        each = zip(self.models_, self._features(X, len(self.models_)), strict=True)
-        return np.column_stack([model.predict(features) for model, features in each])
+        forecasts = []
+        n_targets = len(self.models_)
+        for model, features in zip(
+            self.models_, self._features(X, n_targets), strict=True
+        ):
+            forecasts.append(model.predict(features))
+        return np.column_stack(forecasts)
 
-    def _features(self, X: pd.DataFrame, n_targets: int) -> Iterator[np.ndarray]:
+    def _features(self, X: pd.DataFrame, n_targets: int) -> list[np.ndarray]:
         """Make the features of each target: its lags, and all that is known."""
-        lags, ahead = np.split(
-            self.features_.transform(X), [len(self._LAGS) * n_targets], axis=1
-        )
-        return (np.hstack([lags[:, j::n_targets], ahead]) for j in range(n_targets))
+        made = self.features_.transform(X)
+        n_lags = len(self._LAGS) * n_targets  # lag by lag, of all targets
+        ahead = made[:, n_lags:]
+        features = []
+        for j in range(n_targets):
+            own_lags = made[:, j:n_lags:n_targets]
+            features.append(np.hstack([own_lags, ahead]))
+        return features
 
 
 def one_thread() -> threadpool_limits:
-    """Let work of this thread be done by it alone, within a `with` statement.
+    """Limit this thread to itself within a `with` statement.
 
     Threads that share the work wait for each other: where another process is busy, too, boosted
     trees by two threads took a hundred times as long as by one.
@@ -158,7 +173,7 @@ def fit_by_one_thread(
 
 
 def clock(known: pd.DataFrame) -> pd.DataFrame:
-    """Put hour, weekday and day of the year beside what is known."""
+    """Add hour, weekday and day of the year to what is known."""
     index = known.index
     return known.assign(
         hour=index.hour, weekday=index.day_of_week, day=index.day_of_year
@@ -174,30 +189,39 @@ def compare(
     coverage: float | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins."""
-    targets, pred_len = informer.target, informer.pred_len
-    known_future = informer.known_future or ()
     results = {"InformerRegressor": backtest(informer, test, coverage=coverage)}
-    by_series = {"level": 0} if train.index.nlevels > 1 else {"by": lambda _: 0}
+    targets = informer.target
     train = as_believed(informer, train)
-    truth = train[targets]  # the ridge needs every value; Informers do not
-    truth = truth.groupby(**by_series).ffill().groupby(**by_series).bfill()
+    y_train = fill_gaps(train[targets])
     for name, rival in rivals.items():
         with one_thread():
-            rival.fit(train, truth)
+            rival.fit(train, y_train)
         results[name] = backtest(
-            rival, test, test[targets], horizon=pred_len, known_future=known_future
+            rival,
+            test,
+            test[targets],
+            horizon=informer.pred_len,
+            known_future=informer.known_future or (),
         )
     return results
 
 
+def fill_gaps(y: pd.DataFrame) -> pd.DataFrame:
+    """Fill missing values by the last one before, else by the next: a ridge needs every value."""
+    if y.index.nlevels == 1:
+        return y.ffill().bfill()
+    return y.groupby(level=0).ffill().groupby(level=0).bfill()
+
+
 def as_believed(informer: InformerRegressor, train: pd.DataFrame) -> pd.DataFrame:
-    """Give the training rows as the fit took them: typing errors in a target are missing.
+    """Return the training rows as the fit took them: typing errors in a target are missing.
 
     Rivals that learnt such values would lose by them, not by how they forecast.
     """
-    timeline, targets, train = informer.timeline_, informer.target, train.sort_index()
+    train = train.sort_index()
+    targets = informer.target
     rows = np.arange(len(train))
-    train[targets] = timeline.truths(rows, informer.scaler_, len(targets))
+    train[targets] = informer.timeline_.truths(rows, informer.scaler_, len(targets))
     return train
 
 
@@ -205,7 +229,8 @@ def error_table(
     results: Mapping[str, pd.DataFrame], by: str = "target"
 ) -> pd.DataFrame:
     """Tabulate the mean absolute error of each model, for every target or series and for all."""
-    table, error = pd.DataFrame(index=list(results)), skip_missing(mean_absolute_error)
+    error = skip_missing(mean_absolute_error)
+    table = pd.DataFrame(index=list(results))
     for name, result in results.items():
         for part, rows in result.groupby(by, sort=False):
             table.loc[name, part] = error(rows["actual"], rows["forecast"])
@@ -227,9 +252,8 @@ def draw_picture(
     rows = result[result["target"] == target].set_index("time")
     n_origins = rows["origin"].nunique()
     n_panels = min(3, -(-n_origins // 14))
-    panel = pd.factorize(rows["origin"])[0] * n_panels // n_origins
-    bounds = [name for name in rows if name.startswith("q")]
-    levels = [float(name[1:]) for name in bounds] or None
+    origin, _ = pd.factorize(rows["origin"])
+    panel = origin * n_panels // n_origins
     figure, axes = plt.subplots(
         n_panels,
         squeeze=False,
@@ -238,25 +262,30 @@ def draw_picture(
         layout="constrained",
     )
     for i, ax in enumerate(axes[:, 0]):
-        part = rows[panel == i]
-        ForecastDisplay.from_predictions(
-            part["actual"],
-            part["forecast"],
-            part[bounds] if bounds else None,
-            levels=levels,
-            name="InformerRegressor",
-            ax=ax,
-        )
+        draw_panel(rows[panel == i], ax)
         ax.set_ylabel(ylabel)
         if i:
             ax.get_legend().remove()
         if i < n_panels - 1:
             ax.set_xlabel("")
     axes[0, 0].set_title(title, loc="left")
-    low, high = (
-        rows[["actual", "forecast"]].min().min(),
-        rows[["actual", "forecast"]].max().max(),
-    )
+    values = rows[["actual", "forecast"]]
+    low = values.min(axis=None)
+    high = values.max(axis=None)
     if 0 <= low < 0.2 * high:  # counts and their like start at zero
         axes[0, 0].set_ylim(bottom=0)
     return figure
+
+
+def draw_panel(rows: pd.DataFrame, ax: Axes) -> None:
+    """Draw forecasts, within their interval where they have one."""
+    bounds = [name for name in rows if name.startswith("q")]
+    levels = [float(name[1:]) for name in bounds]
+    ForecastDisplay.from_predictions(
+        rows["actual"],
+        rows["forecast"],
+        rows[bounds] if bounds else None,
+        levels=levels or None,
+        name="InformerRegressor",
+        ax=ax,
+    )

@@ -35,6 +35,7 @@ from skinformer import InformerRegressor
 
 
 def parse_options(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description="Forecast a column of a CSV with an Informer."
     )
@@ -67,6 +68,15 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
         help="rows to test on (default: 4 forecasts, of short files a quarter)",
     )
     sizes.add_argument("--epochs", type=int, help="of training, at most")
+    add_form_options(parser)
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, help="folder, or file, of the picture"
+    )
+    return parser.parse_args(argv)
+
+
+def add_form_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a file is written."""
     form = parser.add_argument_group(
         "form of the file, where it does not show by itself"
     )
@@ -86,13 +96,10 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
         choices=["mean", "first", "last"],
         help="what to keep of rows of one time",
     )
-    parser.add_argument(
-        "--output", type=Path, default=OUTPUT, help="folder, or file, of the picture"
-    )
-    return parser.parse_args(argv)
 
 
 def separator(text: str) -> str:
+    """Read one sign, or its name."""
     sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(text, text)
     if len(sep) != 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not one sign, or the word tab")
@@ -112,7 +119,7 @@ def check_sizes(options: argparse.Namespace) -> None:
 
 
 def by_series(frame: pd.DataFrame) -> dict[str, Any]:
-    """Say how to group the rows of each series."""
+    """Return the arguments of `groupby` that group the rows of each series."""
     return {"level": 0} if frame.index.nlevels > 1 else {"by": lambda _: 0}
 
 
@@ -120,15 +127,15 @@ def split(
     frame: pd.DataFrame, options: argparse.Namespace
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Part, of each series, the rows to train on, those to test on and those to come."""
+    # 1. Rows to come lie after the last one with a target.
     observed = frame.iloc[:, -1].notna()
-    past = observed[::-1].groupby(**by_series(frame)).cummax()[::-1]
-    frame, to_come = frame[past], frame[~past]
+    is_past = observed[::-1].groupby(**by_series(frame)).cummax()[::-1]
+    to_come = frame[~is_past]
+    frame = frame[is_past]
+    # 2. Series that are long enough.
     n_rows = frame.groupby(**by_series(frame)).size()
     longest = n_rows.max()
-    n_test = (
-        options.test or min(4, longest // (4 * options.pred_len)) * options.pred_len
-    )
-    n_test = n_test or -(-longest // 4)
+    n_test = options.test or choose_n_test(longest, options.pred_len)
     needed = n_test + 2  # one row to forecast from, one to forecast
     if longest < needed:
         where = "" if options.series is None else " in the longest series"
@@ -142,8 +149,17 @@ def split(
             print(f"left out, series of fewer than {needed} rows: {short}")
         frame = frame[~frame.index.isin(short, level=0)]
         to_come = to_come[~to_come.index.isin(short, level=0)]
-    place = frame.groupby(**by_series(frame)).cumcount(ascending=False)
-    return frame[place >= n_test], frame[place < n_test], to_come
+    # 3. Test rows are the last ones.
+    n_after = frame.groupby(**by_series(frame)).cumcount(ascending=False)
+    return frame[n_after >= n_test], frame[n_after < n_test], to_come
+
+
+def choose_n_test(n_rows: int, pred_len: int) -> int:
+    """Choose how many of so many rows are tested on: 4 forecasts, of few rows a quarter."""
+    n_forecasts = min(4, n_rows // (4 * pred_len))
+    if n_forecasts:
+        return n_forecasts * pred_len
+    return -(-n_rows // 4)
 
 
 def check_values(train: pd.DataFrame) -> None:
@@ -157,10 +173,10 @@ def check_values(train: pd.DataFrame) -> None:
 
 def rows_ahead(to_come: pd.DataFrame) -> pd.DataFrame:
     """Leave out rows to come that the shortest series has not: all are forecast equally far."""
-    by = by_series(to_come)
-    return to_come.groupby(**by).head(
-        to_come.groupby(**by).size().min() if len(to_come) else 0
-    )
+    if not len(to_come):
+        return to_come
+    groups = to_come.groupby(**by_series(to_come))
+    return groups.head(groups.size().min())
 
 
 def check_known(rows: pd.DataFrame, timeline: Timeline, known: list[str]) -> None:
@@ -170,12 +186,12 @@ def check_known(rows: pd.DataFrame, timeline: Timeline, known: list[str]) -> Non
         if not len(missing):
             continue
         row = missing[0]
-        time, series = (
-            (row[1], f" of {row[0]!r}") if rows.index.nlevels > 1 else (row, "")
-        )
-        fault = f"no line is of {time}{series}"
         if row in timeline.lines.index:
             fault = f"line {timeline.lines[row]}: {name!r} is empty"
+        elif rows.index.nlevels > 1:
+            fault = f"no line is of {row[1]} of {row[0]!r}"
+        else:
+            fault = f"no line is of {row}"
         raise InputError(
             f"{fault}{and_more(len(missing))}, and --known {name} needs a value in each "
             "row to come; fill it in, or end the file before."
@@ -192,10 +208,12 @@ def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
 
 
 def run(options: argparse.Namespace) -> None:
+    """Read the file, fit, compare, and forecast the rows to come."""
     check_sizes(options)
     picture = picture_path(options.output, f"{options.path.name.split('.')[0]}.png")
+    # 1. Rows.
     timeline = read_timeline(options)
-    frame, step = timeline.frame, timeline.step
+    frame = timeline.frame
     target = frame.columns[-1]
     train, test, to_come = split(frame, options)
     check_values(train)
@@ -205,26 +223,29 @@ def run(options: argparse.Namespace) -> None:
     print(f"{len(train)} rows to train on, {len(test)} to test on, target {target!r}")
     unused = [name for name in frame.columns[:-1] if to_come[name].notna().any()]
     if unused and not options.known:
-        print(
-            f"columns with values in rows to come are used by --known {' '.join(unused)}"
-        )
-    seen = pd.concat([train, test]).drop(columns=target)
+        names = " ".join(unused)
+        print(f"columns with values in rows to come are used by --known {names}")
+    # 2. The model, beside its rivals on the test rows.
+    covariates = pd.concat([train, test]).drop(columns=target)
+    has_gaps = covariates.isna().any(axis=None)
     sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
     informer = InformerRegressor(
         target=[target],
         known_future=options.known or None,
-        freq=step,
-        embeddings=["missing"] if seen.isna().any(axis=None) else [],
+        freq=timeline.step,
+        embeddings=["missing"] if has_gaps else [],
         max_iter=options.epochs,
         random_state=0,
         verbose=1,
         **sizes,
-    ).fit(train)
-    rivals = make_rivals(
-        [target], season=rows_of_a_week(step, options.pred_len), **sizes
     )
+    informer.fit(train)
+    season = rows_of_a_week(timeline.step, options.pred_len)
+    rivals = make_rivals([target], season=season, **sizes)
     results = compare(informer, rivals, train, test, coverage=options.coverage)
-    show(results, target, options, picture)
+    show_errors(results, target, options)
+    draw_series(results["InformerRegressor"], target, options, picture)
+    # 3. The rows to come.
     ahead = forecast(informer, test, to_come, options)
     if ahead is not None:
         written = picture.with_name(f"{picture.stem}_forecast.csv")
@@ -234,14 +255,11 @@ def run(options: argparse.Namespace) -> None:
         print(table.to_string(index=False, float_format="{:.5g}".format))
 
 
-def show(
-    results: dict[str, pd.DataFrame],
-    target: str,
-    options: argparse.Namespace,
-    picture: Path,
+def show_errors(
+    results: dict[str, pd.DataFrame], target: str, options: argparse.Namespace
 ) -> None:
-    """Print the errors over the test rows, and save a picture of one series."""
-    result, title = results["InformerRegressor"], target
+    """Print the errors over the test rows, and how many of these an interval holds."""
+    result = results["InformerRegressor"]
     n_test = result.groupby("series").size().max() if options.series else len(result)
     print(f"\nMean absolute error of {target!r} over the last {n_test} rows:\n")
     table = error_table(results, "target" if options.series is None else "series")
@@ -252,14 +270,22 @@ def show(
     print(table.to_string(float_format=f"{{:.{n_decimals}f}}".format))
     if options.coverage is not None:
         known = result.dropna(subset="actual")
-        low, high = (known[name] for name in known if name.startswith("q"))
-        inside = known["actual"].between(low, high).mean()
+        low, high = [name for name in known if name.startswith("q")]
+        inside = known["actual"].between(known[low], known[high]).mean()
         print(
             f"\n{inside:.0%} of these rows lie within their {options.coverage:.0%} interval."
         )
-    if options.series is not None:  # one of them shows what a forecast looks like
-        result = result[result["series"] == result["series"].iloc[0]]
-        title = f"{target} of {result['series'].iloc[0]}"
+
+
+def draw_series(
+    result: pd.DataFrame, target: str, options: argparse.Namespace, picture: Path
+) -> None:
+    """Save a picture of the forecasts of one series, the first of several."""
+    title = target
+    if options.series is not None:
+        series = result["series"].iloc[0]
+        result = result[result["series"] == series]
+        title = f"{target} of {series}"
     title += f": forecast {options.pred_len} rows at a time"
     save_picture(result, picture, target=target, title=title, ylabel=target)
     print(f"\nForecast against actual: {picture}")
@@ -292,7 +318,7 @@ def forecast(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Give the exit status: 2 for input that cannot be used, with one line that says why."""
+    """Return the exit status: 2 for input that cannot be used, with one line that says why."""
     options = parse_options(argv)
     try:
         with warnings.catch_warnings():

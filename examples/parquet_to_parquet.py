@@ -26,7 +26,8 @@ from distributed import Client, LocalCluster
 import skinformer
 from skinformer import InformerRegressor
 
-MONTHS, HORIZON = 60, 6
+N_MONTHS = 60
+HORIZON = 6
 
 # %%
 # A partition holds whole series: a series that is cut in two would be forecast twice. In a set of
@@ -34,23 +35,28 @@ MONTHS, HORIZON = 60, 6
 
 
 def write_sales(folder: Path, *, n_series: int, n_partitions: int) -> None:
-    """Make shops whose sales have a level, a season and a trend of their own."""
-    time_labels = pd.date_range("2020-01-01", periods=MONTHS, freq="MS")
+    """Write a file for each partition."""
     folder.mkdir(parents=True)
-    for i, shops in enumerate(np.array_split(np.arange(n_series), n_partitions)):
-        random, n, months = np.random.default_rng(i), len(shops), np.arange(MONTHS)
-        season = 0.3 * np.sin((months + random.integers(12, size=(n, 1))) * np.pi / 6)
-        trend = random.normal(0.0, 0.005, size=(n, 1)) * months
-        noise = random.normal(0.0, 0.05, size=(n, MONTHS))
-        sold = 100 * random.lognormal(size=(n, 1)) * np.exp(season + trend + noise)
-        table = pd.DataFrame(
-            {
-                "shop": np.repeat([f"shop {shop:05d}" for shop in shops], MONTHS),
-                "month": np.tile(time_labels, n),
-                "sold": sold.ravel(),
-            }
-        )
+    shops = [f"shop {i:05d}" for i in range(n_series)]
+    for i, part in enumerate(np.array_split(shops, n_partitions)):
+        table = make_sales(part, seed=i)
         table.to_parquet(folder / f"part.{i:04d}.parquet", index=False)
+
+
+def make_sales(shops: np.ndarray, *, seed: int) -> pd.DataFrame:
+    """Make sales that have a level, a season and a trend of their own in each shop."""
+    random = np.random.default_rng(seed)
+    n_shops = len(shops)
+    months = np.arange(N_MONTHS)
+    first_month = random.integers(12, size=(n_shops, 1))
+    season = 0.3 * np.sin((months + first_month) * np.pi / 6)
+    trend = random.normal(0.0, 0.005, size=(n_shops, 1)) * months
+    noise = random.normal(0.0, 0.05, size=(n_shops, N_MONTHS))
+    level = 100 * random.lognormal(size=(n_shops, 1))
+    sold = level * np.exp(season + trend + noise)
+    times = pd.date_range("2020-01-01", periods=N_MONTHS, freq="MS")
+    index = pd.MultiIndex.from_product([shops, times], names=["shop", "month"])
+    return pd.Series(sold.ravel(), index, name="sold").reset_index()
 
 
 # %%
@@ -74,14 +80,14 @@ def fit_on_sample(
     sales: dd.DataFrame, path: str, *, n_series: int
 ) -> InformerRegressor:
     """Fit the shops of as many partitions as hold so many series, and save what was learnt."""
-    n_partitions = max(1, n_series * MONTHS // len(sales.partitions[0]))
+    n_partitions = max(1, n_series * N_MONTHS // len(sales.partitions[0]))
     spread = np.linspace(0, sales.npartitions - 1, n_partitions).astype(int)
-    sample = dd.concat([sales.partitions[int(i)] for i in spread]).compute()
+    partitions = [sales.partitions[int(i)] for i in spread]
+    sample = dd.concat(partitions).compute()
     sample = sample.set_index(["shop", "month"]).sort_index()
     model = InformerRegressor("sold", seq_len=36, pred_len=HORIZON, random_state=0)
-    with (
-        warnings.catch_warnings()
-    ):  # five years are few for a network; classical forecasters speak
+    # Five years are few for a network: classical forecasters take its place.
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "parameters of the network", UserWarning)
         model.fit(sample)
     model.save(path, history="context")
@@ -93,43 +99,43 @@ def fit_on_sample(
 
 
 def run(folder: Path, *, n_series: int, n_partitions: int, n_sample: int) -> float:
-    """Do it all in a folder, and give the seconds that forecasts took."""
-    source, target, path = (
-        folder / "sales",
-        folder / "forecasts",
-        str(folder / "sales.skinformer"),
-    )
+    """Fit, save and forecast in a folder; return the seconds that forecasts took."""
+    source = folder / "sales"
+    target = folder / "forecasts"
+    path = str(folder / "sales.skinformer")
     write_sales(source, n_series=n_series, n_partitions=n_partitions)
     sales = dd.read_parquet(source)
 
     begin = time.perf_counter()
     model = fit_on_sample(sales, path, n_series=n_sample)
-    n_fitted = len(model.series_)
-    size = Path(path).stat().st_size / 1e6
-    print(
-        f"fit on {n_fitted} series: {time.perf_counter() - begin:.0f} s, {size:.1f} MB"
-    )
+    seconds = time.perf_counter() - begin
+    megabytes = Path(path).stat().st_size / 1e6
+    print(f"fit on {len(model.series_)} series: {seconds:.0f} s, {megabytes:.1f} MB")
 
     begin = time.perf_counter()
     meta = {"shop": "str", "month": "datetime64[us]", "forecast": "float64"}
-    sales.map_partitions(forecast_partition, path, meta=meta).to_parquet(
-        target, write_index=False
-    )
+    forecasts = sales.map_partitions(forecast_partition, path, meta=meta)
+    forecasts.to_parquet(target, write_index=False)
     seconds = time.perf_counter() - begin
 
-    forecasts = pd.read_parquet(target)
-    n = forecasts["shop"].nunique()
+    table = pd.read_parquet(target)
+    n_forecast = table["shop"].nunique()
     print(
-        f"forecasts of {n} series, {HORIZON} months: {seconds:.0f} s, {n / seconds:.0f} a second"
+        f"forecasts of {n_forecast} series, {HORIZON} months: {seconds:.0f} s, "
+        f"{n_forecast / seconds:.0f} a second"
     )
-    print(forecasts.head(HORIZON).to_string(index=False, float_format="{:.1f}".format))
-
-    last = sales.npartitions - 1
-    there = dd.read_parquet(target).partitions[last].compute()
-    here = forecast_partition(sales.partitions[last].compute(), path)
-    pd.testing.assert_frame_equal(there, here, check_exact=True, check_dtype=False)
-    print(f"partition {last}, forecast here: the same, bit for bit")
+    print(table.head(HORIZON).to_string(index=False, float_format="{:.1f}".format))
+    compare_last_partition(sales, target, path)
     return seconds
+
+
+def compare_last_partition(sales: dd.DataFrame, target: Path, path: str) -> None:
+    """Check that a worker's forecasts are those that this process makes."""
+    last = sales.npartitions - 1
+    by_worker = dd.read_parquet(target).partitions[last].compute()
+    here = forecast_partition(sales.partitions[last].compute(), path)
+    pd.testing.assert_frame_equal(by_worker, here, check_exact=True, check_dtype=False)
+    print(f"partition {last}, forecast here: the same, bit for bit")
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -26,8 +26,10 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from skinformer import InformerClassifier
 from skinformer.datasets import load_auckland_pedestrians
 
-DAY, WEEK = 24, 168
-STREET, TEST_ROWS = "45 Queen Street", 26 * WEEK
+DAY = 24
+WEEK = 168
+STREET = "45 Queen Street"
+TEST_ROWS = 26 * WEEK
 LEVELS = ["quiet", "normal", "busy"]
 args = arguments("Forecast how crowded a street will be.", "crowd.png")
 
@@ -35,7 +37,8 @@ people = load_auckland_pedestrians()[STREET]
 low, high = people[:-TEST_ROWS].quantile([1 / 3, 2 / 3])
 level = pd.cut(people, [-np.inf, low, high, np.inf], labels=LEVELS)
 df = pd.DataFrame({"people": people, "level": level})
-train, test = df[:-TEST_ROWS], df[-TEST_ROWS:]
+train = df[:-TEST_ROWS]
+test = df[-TEST_ROWS:]
 print(f"{len(train)} hours to train on, {len(test)} to test on: {STREET}")
 
 # %%
@@ -56,32 +59,34 @@ forecasts = {"InformerClassifier": model.predict_proba(test)}
 # The rivals know what the model knows: nothing from the midnight before a day on. The last level
 # comes as often as it stays for a day; the other two share the rest.
 
-classes, y_train = model.classes_, train["level"].astype(str)
-hours_ahead = np.arange(TEST_ROWS) % DAY + 1
-last = (
-    df["level"].astype(str).to_numpy()[len(train) + np.arange(TEST_ROWS) - hours_ahead]
-)
-stays = float(np.mean(y_train.to_numpy()[DAY:] == y_train.to_numpy()[:-DAY]))
+classes = model.classes_
+y = df["level"].astype(str).to_numpy()
+y_train = y[:-TEST_ROWS]
+y_test = y[-TEST_ROWS:]
+
+hours = np.arange(TEST_ROWS)
+hours_ahead = hours % DAY + 1
+last = y[len(train) + hours - hours_ahead]
+stays = float(np.mean(y_train[DAY:] == y_train[:-DAY]))
 forecasts["last level"] = np.where(classes == last[:, None], stays, (1 - stays) / 2)
 
 # %%
 # How often each level came at this hour and weekday.
 
 hour_of_week = df.index.day_of_week * DAY + df.index.hour
-often = pd.crosstab(hour_of_week[:-TEST_ROWS], y_train.to_numpy())[classes] + 1
-often = often.div(often.sum(axis=1), axis=0)
-forecasts["hour and weekday"] = often.loc[hour_of_week[-TEST_ROWS:]].to_numpy()
+counts = pd.crosstab(hour_of_week[:-TEST_ROWS], y_train)[classes] + 1
+shares = counts.div(counts.sum(axis=1), axis=0)
+forecasts["hour and weekday"] = shares.loc[hour_of_week[-TEST_ROWS:]].to_numpy()
 
 # %%
 # Boosted trees on the counts of the week that ends a day before.
 
-lags = {f"lag {k}": people.shift(k) for k in range(DAY, DAY + WEEK)}
-calendar = {
-    "hour": df.index.hour,
-    "weekday": df.index.day_of_week,
-    "month": df.index.month,
-}
-table = pd.DataFrame({**lags, **calendar}, index=df.index)
+lags = people.shift(range(DAY, DAY + WEEK))
+calendar = pd.DataFrame(index=df.index)
+calendar["hour"] = df.index.hour
+calendar["weekday"] = df.index.day_of_week
+calendar["month"] = df.index.month
+table = lags.join(calendar)
 boosting = HistGradientBoostingClassifier(random_state=0)
 boosting.fit(table[DAY + WEEK : -TEST_ROWS], y_train[DAY + WEEK :])
 forecasts["boosting on 168 lags"] = boosting.predict_proba(table[-TEST_ROWS:])
@@ -90,35 +95,24 @@ forecasts["boosting on 168 lags"] = boosting.predict_proba(table[-TEST_ROWS:])
 # The calibration error is the mean distance of how sure forecasts are from how often they are
 # right.
 
-truth = test["level"].astype(str)
+
+def calibration_error(proba: np.ndarray) -> float:
+    """Compute it by ten bins of equal width."""
+    sure = proba.max(axis=1)
+    is_right = classes[proba.argmax(axis=1)] == y_test
+    bins = np.minimum((sure * 10).astype(int), 9)
+    gaps = pd.Series(sure - is_right).groupby(bins).sum()
+    return float(gaps.abs().sum() / len(proba))
 
 
-def calibration_error(forecast: np.ndarray) -> float:
-    sure, right = (
-        forecast.max(axis=1),
-        classes[forecast.argmax(axis=1)] == truth.to_numpy(),
-    )
-    gaps = (
-        pd.Series(sure - right)
-        .groupby(np.minimum((sure * 10).astype(int), 9))
-        .sum()
-        .abs()
-    )
-    return float(gaps.sum() / len(truth))
-
-
-scores = {
-    name: {
-        "log loss": log_loss(truth, each, labels=classes),
-        "balanced accuracy": balanced_accuracy_score(
-            truth, classes[each.argmax(axis=1)]
-        ),
-        "calibration error": calibration_error(each),
-    }
-    for name, each in forecasts.items()
-}
+scores = pd.DataFrame()
+for name, proba in forecasts.items():
+    y_pred = classes[proba.argmax(axis=1)]
+    scores.loc[name, "log loss"] = log_loss(y_test, proba, labels=classes)
+    scores.loc[name, "balanced accuracy"] = balanced_accuracy_score(y_test, y_pred)
+    scores.loc[name, "calibration error"] = calibration_error(proba)
 print("\nForecasts of the last half year, a day ahead:\n")
-print(pd.DataFrame(scores).T.round(3).to_string())
+print(scores.round(3).to_string())
 print(f"\nEnsemble weights: {model.base_blend_}, network {model.trust_:g}")
 
 # %%
@@ -130,8 +124,9 @@ figure, panels = plt.subplots(
 for panel, label in zip(panels, LEVELS, strict=True):
     k = list(classes).index(label)
     for name in ("InformerClassifier", "boosting on 168 lags"):
+        proba = forecasts[name][:, k]
         CalibrationDisplay.from_predictions(
-            truth == label, forecasts[name][:, k], n_bins=10, name=name, ax=panel
+            y_test == label, proba, n_bins=10, name=name, ax=panel
         )
     panel.set(title=label, xlabel="forecast probability", ylabel="")
 panels[0].set_ylabel("share that came")

@@ -24,14 +24,17 @@ from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrians
 from skinformer.display import ForecastDisplay
 
-DAY, WEEK = 24, 168
+DAY = 24
+WEEK = 168
 args = arguments("Forecast pedestrians in Auckland.", "quickstart.png")
 
 counts = load_auckland_pedestrians().iloc[:, :3]
 holidays = load_auckland_holidays()
-streets, known = list(counts), list(holidays)
+streets = list(counts)
+known = list(holidays)
 df = counts.join(holidays)
-train, test = df[:"2024-06-30"], df["2024-07-01":]
+train = df[:"2024-06-30"]
+test = df["2024-07-01":]
 print(f"{len(train)} hours to train on, {len(test)} to test on, {len(streets)} streets")
 
 # %%
@@ -62,9 +65,10 @@ forecasts = []
 for stretch in stretches:
     forecasts.append(informer.predict(stretch))
     informer.update(stretch)
-predictions = {
-    "InformerRegressor": pd.DataFrame(np.concatenate(forecasts), test.index, streets)
-}
+predictions = {}
+predictions["InformerRegressor"] = pd.DataFrame(
+    np.concatenate(forecasts), test.index, streets
+)
 
 # %%
 # Rivals know the holidays, too. What they see of the counts is a day old at least, so that one call
@@ -77,11 +81,13 @@ del rivals["last value"]  # of the evening, for all hours of a day
 for name, rival in rivals.items():
     with one_thread():
         rival.fit(train, train[streets])
-        predictions[name] = pd.DataFrame(rival.predict(test), test.index, streets)
+        forecast = rival.predict(test)
+    predictions[name] = pd.DataFrame(forecast, test.index, streets)
 
 table = pd.DataFrame()
 for name, prediction in predictions.items():
-    error = (test[streets] - prediction).abs().mean(axis=1)
+    errors = test[streets] - prediction
+    error = errors.abs().mean(axis=1)
     table.loc[name, "half year"] = error.mean()
     table.loc[name, "Christmas"] = error["2024-12-24":].mean()
 print("\nMean absolute error, pedestrians per hour and street,")
