@@ -131,33 +131,43 @@ class InputError(Exception):
 
 
 def read_cells(path: Path, sep: str | None) -> tuple[pd.DataFrame, str, str]:
-    """Read a file as cells of text, NaN where empty; give its separator and encoding, too."""
+    """Read a file as cells of text, NaN where empty; return its separator and encoding, too."""
     text, encoding = _decode(path)
-    sep = _find_separator(text) if sep is None else sep
+    if sep is None:
+        sep = _find_separator(text)
     rows = _without_title(_split(text, sep))
-    line, names = next(iter(rows.items()))
-    if any(split_date(cell) for cell in names):
-        print("no header: the columns are called 1, 2 and so on, from the left")
-        names = [str(i + 1) for i in range(len(names))]
-    else:
-        names = [name or str(i + 1) for i, name in enumerate(names)]
-        del rows[line]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputError(
-            f"line {line} calls two columns {twice[0]!r}; rename one of them."
-        )
+    line = next(iter(rows))
+    names = _name_columns(rows)
     if not rows:
         raise InputError("the file has a header but no rows.")
+    table = []
     for number, row in rows.items():
-        if len(row) > len(names):
+        n_missing = len(names) - len(row)
+        if n_missing < 0:
             raise InputError(
                 f"line {number} has {len(row)} values, line {line} has {len(names)}, parted at "
                 f"{sep!r}; give another separator by --sep, or mend the line."
             )
-    table = [row + [""] * (len(names) - len(row)) for row in rows.values()]
+        table.append(row + [""] * n_missing)
     cells = pd.DataFrame(table, index=list(rows), columns=names, dtype="str")
     return cells.mask(cells.isin(EMPTY)), sep, encoding
+
+
+def _name_columns(rows: dict[int, list[str]]) -> list[str]:
+    """Take the names of columns off the first line, or number them where it has dates."""
+    line, header = next(iter(rows.items()))
+    numbers = [str(i + 1) for i in range(len(header))]
+    if any(split_date(cell) for cell in header):
+        print("no header: the columns are called 1, 2 and so on, from the left")
+        return numbers
+    del rows[line]
+    names = [name or number for name, number in zip(header, numbers, strict=True)]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(
+                f"line {line} calls two columns {name!r}; rename one of them."
+            )
+    return names
 
 
 def _decode(path: Path) -> tuple[str, str]:
@@ -193,22 +203,26 @@ def _find_separator(text: str) -> str:
     shares = {}
     for sep in SEPARATORS:
         try:
-            widths = [len(row) for row in islice(_reader(text, sep), 1000) if any(row)]
+            rows = list(islice(_reader(text, sep), 1000))
         except csv.Error:
             continue  # the quotation marks fit another separator, or none
+        widths = [len(row) for row in rows if any(row)]
         width, count = Counter(widths or [1]).most_common(1)[0]
-        shares[sep] = count / len(widths) if width > 1 else 0
+        if width == 1:
+            continue
+        shares[sep] = count / len(widths)
         if shares[sep] > 0.8:  # not all: there may be a title, or a sum at the end
             return sep
-    return max(shares, key=shares.__getitem__) if any(shares.values()) else ","
+    return max(shares, key=shares.__getitem__, default=",")
 
 
 def _reader(text: str, sep: str) -> Any:
+    """Return what reads a text row by row."""
     return csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
 
 
 def _split(text: str, sep: str) -> dict[int, list[str]]:
-    """Give the cells of each line that has any, without empty ones at its end."""
+    """Return the cells of each line that has any, without empty ones at its end."""
     rows: dict[int, list[str]] = {}
     reader = _reader(text, sep)
     try:
@@ -239,12 +253,13 @@ def _without_title(rows: dict[int, list[str]]) -> dict[int, list[str]]:
 
 
 def find_decimal(cells: pd.DataFrame, sep: str) -> str:
-    """Tell the decimal sign of a file: 1,5 and 1.234,5 have one reading only, 1.234 has two."""
-    every = pd.concat([cells[name].dropna() for name in cells]).sort_index(
-        kind="stable"
-    )
-    comma, point = is_number(every, ","), is_number(every, ".")
-    with_comma, with_point = every[comma & ~point], every[point & ~comma]
+    """Find the decimal sign of a file: 1,5 and 1.234,5 have one reading only, 1.234 has two."""
+    every = pd.concat([cells[name].dropna() for name in cells])
+    every = every.sort_index(kind="stable")
+    comma = is_number(every, ",")
+    point = is_number(every, ".")
+    with_comma = every[comma & ~point]
+    with_point = every[point & ~comma]
     unclear = every[comma & point & every.str.contains("[.,]")]
     if len(with_comma) and len(with_point):
         raise InputError(
@@ -253,11 +268,9 @@ def find_decimal(cells: pd.DataFrame, sep: str) -> str:
         )
     if len(with_comma):
         return ","
-    if (
-        len(with_point)
-        or not len(unclear)
-        or (sep == "," and not unclear.str.contains(",").any())
-    ):
+    if len(with_point) or not len(unclear):
+        return "."
+    if sep == "," and not unclear.str.contains(",").any():
         return "."
     raise InputError(
         f"{first_cell(unclear)} may have decimals or thousands; say by --decimal , or --decimal . "
@@ -266,37 +279,38 @@ def find_decimal(cells: pd.DataFrame, sep: str) -> str:
 
 
 def is_number(cells: pd.Series, decimal: str) -> pd.Series:
-    """Tell which cells are numbers, their thousands parted or not."""
-    point, other = re.escape(decimal), {".": ",", ",": "."}[decimal]
+    """Whether each cell is a number, its thousands parted or not."""
+    point = re.escape(decimal)
+    other = "," if decimal == "." else "."
     thousands = (
         rf"[1-9]\d{{0,2}}(?P<part>[{other}'\u2019 \u00a0\u202f])"
         rf"\d{{3}}(?:(?P=part)\d{{3}})*"
     )
     pattern = rf"[-+−]?(?=.*\d)(?:{thousands}|\d*)(?:{point}\d*)?(?:[eE][-+]?\d+)?"
     match = re.compile(pattern).fullmatch
-    found = [
-        isinstance(cell, str) and match(cell) is not None for cell in cells.tolist()
-    ]
+    found = [isinstance(cell, str) and match(cell) is not None for cell in cells]
     return pd.Series(found, index=cells.index, dtype=bool)
 
 
 def read_numbers(cells: pd.Series, decimal: str) -> pd.Series:
     """Read the cells that are numbers; the others are NaN."""
-    text = cells[is_number(cells, decimal)].str.replace("−", "-")
-    text = text.str.replace(rf"[^-+0-9eE{decimal}]", "", regex=True).str.replace(
-        decimal, "."
-    )
+    text = cells[is_number(cells, decimal)]
+    text = text.str.replace("−", "-")
+    text = text.str.replace(rf"[^-+0-9eE{decimal}]", "", regex=True)
+    text = text.str.replace(decimal, ".")
     numbers = text.astype(np.float64)
-    return numbers[numbers.abs() < 1e100].reindex(
-        cells.index
-    )  # larger ones have no square
+    numbers = numbers[numbers.abs() < 1e100]  # larger ones have no square
+    return numbers.reindex(cells.index)
 
 
 def split_date(cell: str) -> dict[str, str | None] | None:
     """Name the parts of a cell that has the form of a date, with or without a time of day."""
     moment = MOMENT.fullmatch(cell)
-    for pattern in DATES if moment else ():
-        if found := pattern.fullmatch(moment["date"]):
+    if moment is None:
+        return None
+    for pattern in DATES:
+        found = pattern.fullmatch(moment["date"])
+        if found:
             zone = moment["zone"] and moment["zone"].upper()
             return moment.groupdict() | found.groupdict() | {"zone": zone}
     return None
@@ -359,9 +373,9 @@ def _read_written(cells: pd.Series, dayfirst: bool | None) -> pd.Series:
             f"times differ in their offset from UTC; written is that of {cells[latest]!r}"
         )
         dates = dates.dt.tz_convert(pd.Timestamp(iso[latest]).tz)
-    return (
-        dates.dt.tz_localize(None) if "DST" in zones else dates
-    )  # which zone, no one says
+    if "DST" in zones:  # of which zone the file does not say
+        dates = dates.dt.tz_localize(None)
+    return dates
 
 
 class DateForm(NamedTuple):
@@ -374,9 +388,8 @@ class DateForm(NamedTuple):
     def write(self, times: pd.DatetimeIndex) -> pd.Index:
         """Write times as the cells of the column are."""
         text = times.strftime(self.written)
-        text = (
-            text.str.replace(self.left_out, "", regex=True) if self.left_out else text
-        )
+        if self.left_out:
+            text = text.str.replace(self.left_out, "", regex=True)
         return text + self.zone
 
 
@@ -402,9 +415,8 @@ def find_form(cells: pd.Series, dates: pd.Series) -> DateForm | CountForm | None
     times = pd.DatetimeIndex(dates[cells.index])
     for day, time, left_out in product(WRITTEN_DATES, WRITTEN_TIMES, LEFT_OUT):
         form = DateForm((day + time).strip(), left_out, zone)
-        if (form.write(times[:1]) == cells[:1]).all() and (
-            form.write(times) == cells
-        ).all():
+        is_form_of_first = form.write(times[:1]) == cells[:1]  # most fail there
+        if is_form_of_first.all() and (form.write(times) == cells).all():
             return form
     return None
 
@@ -414,66 +426,87 @@ def _written_zone(cell: str) -> str:
     moment = MOMENT.fullmatch(cell)
     if moment is None or moment["zone"] is None:
         return ""
-    return cell[len(cell[: moment.start("zone")].rstrip()) :]
+    before = cell[: moment.start("zone")].rstrip()
+    return cell.removeprefix(before)
 
 
 def _iso(part: dict[str, str], *, dayfirst: bool | None) -> str:
     """Write the parts of a date as 2024-12-31T23:00; no date is written as nothing."""
-    text = part.get("year") or part["short"]
-    year = int(text)
-    if len(text) == 2:
-        year += 2000 if year < 69 else 1900  # as POSIX has it
-    month, day = part.get("month"), part.get("day") or 1
+    day = _iso_day(part, dayfirst=dayfirst)
+    if not day:
+        return ""
+    hour = int(part["hour"] or 0)
+    if part["half"]:
+        is_afternoon = part["half"] in "pP"
+        hour = hour % 12 + 12 * is_afternoon
+    minutes = part["rest"] or "00"
+    zone = OFFSETS.get(part["zone"], part["zone"] or "")
+    return f"{day}T{hour:02}:{minutes}{zone}"
+
+
+def _iso_day(part: dict[str, str], *, dayfirst: bool | None) -> str:
+    """Write the day of a date as 2024-12-31; no day is written as nothing."""
+    year = _full_year(part.get("year") or part["short"])
+    month = part.get("month")
+    day = part.get("day") or 1
     if "week" in part:
+        weekday = int(part["weekday"] or 1)
         try:
-            start = date.fromisocalendar(
-                year, int(part["week"]), int(part["weekday"] or 1)
-            )
+            return date.fromisocalendar(year, int(part["week"]), weekday).isoformat()
         except ValueError:
             return ""
-        year, month, day = start.year, start.month, start.day
-    elif "first" in part:
-        month, day = (part["first"], part["second"])[:: -1 if dayfirst else 1]
+    if "first" in part:
+        month, day = part["first"], part["second"]
+        if dayfirst:
+            month, day = day, month
     elif "name" in part:
         month = MONTHS.index(part["name"][:3].lower()) + 1
     elif "quarter" in part:
         month = 3 * int(part["quarter"]) - 2
-    hour = int(part["hour"] or 0)
-    if part["half"]:
-        hour = hour % 12 + 12 * (part["half"] in "pP")
-    zone = OFFSETS.get(part["zone"], part["zone"] or "")
-    return f"{year:04}-{int(month):02}-{int(day):02}T{hour:02}:{part['rest'] or '00'}{zone}"
+    return f"{year:04}-{int(month):02}-{int(day):02}"
+
+
+def _full_year(text: str) -> int:
+    """Read a year; two digits are of 1969 to 2068, as POSIX has it."""
+    year = int(text)
+    if len(text) > 2:
+        return year
+    return year + (2000 if year < 69 else 1900)
 
 
 def _day_comes_first(cells: pd.Series, parts: pd.Series) -> bool | None:
-    """Tell the order of day and month by a day after the 12th; None where no date needs it."""
+    """Find the order of day and month by a day after the 12th; None where no date needs it."""
     parts = parts[parts.map(lambda part: "first" in part)]
-    first = cells[parts[parts.map(lambda part: int(part["first"]) > 12)].index]
-    second = cells[parts[parts.map(lambda part: int(part["second"]) > 12)].index]
+    if not len(parts):
+        return None
+    cells = cells[parts.index]
+    first = cells[parts.map(lambda part: int(part["first"]) > 12)]
+    second = cells[parts.map(lambda part: int(part["second"]) > 12)]
     if len(first) and len(second):
         raise InputError(
             f"{first_cell(first)} has the day first, {first_cell(second)} the month; write all "
             "dates in one order, best as 2024-12-31."
         )
-    if len(parts) and not len(first) and not len(second):
+    if not len(first) and not len(second):
         raise InputError(
-            f"{first_cell(cells[parts.index])} may begin with the day or the month, and no day "
+            f"{first_cell(cells)} may begin with the day or the month, and no day "
             "after the 12th tells; add --dayfirst or --no-dayfirst."
         )
-    return bool(len(first)) if len(parts) else None
+    return len(first) > 0
 
 
 def _check_years(cells: pd.Series, parts: pd.Series) -> None:
     """Raise if Jan-16 is a day of a year that is not named: most follow one of the same month."""
     short = parts[parts.map(lambda part: "short" in part)]
+    cells = cells[short.index]
     months = short.map(lambda part: part["name"].lower())
-    follows = (months == months.shift()) & (
-        cells[months.index] != cells[months.index].shift()
-    )
+    is_same_month = months == months.shift()
+    is_next_day = is_same_month & (cells != cells.shift())
+    are_days = len(months.unique()) > 1 and 2 * is_next_day.sum() > len(months)
     has_hour = short.map(lambda part: part["hour"] is not None).any()
-    if has_hour or (len(months.unique()) > 1 and 2 * follows.sum() > len(months)):
+    if has_hour or are_days:
         raise InputError(
-            f"{first_cell(cells[months.index])} is a day without its year, or a month that is "
+            f"{first_cell(cells)} is a day without its year, or a month that is "
             "not in order; write dates as 2024-12-31."
         )
 
@@ -495,11 +528,12 @@ def first_cell(cells: pd.Series) -> str:
 
 
 def and_more(count: int) -> str:
-    """Tell how many lines have the same fault as the one that is named."""
+    """Count lines of the same fault beside the one that is named."""
     return f" (and {count - 1} more like it)" if count > 1 else ""
 
 
 def list_lines(lines: Sequence[int]) -> str:
     """List the numbers of lines, but not hundreds."""
+    first = ", ".join(map(str, lines[:5]))
     more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
-    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:5]))}{more}"
+    return f"line {first}" if len(lines) == 1 else f"lines {first}{more}"

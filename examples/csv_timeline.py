@@ -50,14 +50,17 @@ class Timeline(NamedTuple):
 
     def written(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Put the times of rows into columns, in the form that the file has."""
+        columns = {}
+        if rows.index.nlevels > 1:
+            series = rows.index.get_level_values(0)
+            columns[series.name] = series
         times = rows.index.get_level_values(-1)
         if None in self.forms.values():
-            dates = {rows.index.names[-1]: times}
+            columns[times.name] = times
         else:
-            dates = {name: form.write(times) for name, form in self.forms.items()}
-        series = rows.index.get_level_values(0) if rows.index.nlevels > 1 else None
-        names = {} if series is None else {series.name: series}
-        return pd.DataFrame(names | dates).join(rows.reset_index(drop=True))
+            for name, form in self.forms.items():
+                columns[name] = form.write(times)
+        return pd.DataFrame(columns).join(rows.reset_index(drop=True))
 
     def write(self, rows: pd.DataFrame, path: Path) -> None:
         """Write rows as the file that was read is written."""
@@ -67,35 +70,57 @@ class Timeline(NamedTuple):
 
 def read_timeline(options: argparse.Namespace) -> Timeline:
     """Read the file that the options name."""
+    # 1. Cells, and which columns hold what.
     cells, sep, encoding = read_cells(options.path, options.sep)
-    series = [options.series] if options.series else []
     _check_named(cells, options)
-    other = cells.drop(columns=[*series, *([options.target] if options.target else [])])
-    time = options.time or [_find_dates(other)]
+    time = options.time
+    if time is None:
+        named = [name for name in (options.series, options.target) if name]
+        time = [_find_dates(cells.drop(columns=named))]
+    # 2. Dates.
     when = _without_remarks(cells[time[0]].str.cat(cells[time[1:]], sep=" "))
-    when.name, cells = " ".join(time), cells.loc[when.index]
-    dates = pd.Series(
-        read_dates(when, options.dayfirst), index=cells.index, name=when.name
-    )
+    when.name = " ".join(time)
+    cells = cells.loc[when.index]
+    dates = pd.Series(read_dates(when, options.dayfirst), when.index, name=when.name)
     forms = {name: find_form(cells[name], dates) for name in time}
-    others = cells.drop(columns=time + series)
-    values, decimal = _read_values(
-        others, options.target, options.decimal, sep, options.known
-    )
-    parts, numbers = {}, {}
-    for name, lines in _lines_of_series(cells, options.series).items():
-        advice = _tell_apart(others.loc[lines], dates[lines])
+    # 3. Numbers.
+    others = cells.drop(columns=time)
+    if options.series is not None:
+        others = others.drop(columns=options.series)
+    decimal = options.decimal or _decimal_of_numbers(others, sep)
+    values = _read_values(others, options.target, decimal, options.known)
+    # 4. One row a step, of each series.
+    frame, lines, step = _arrange(cells, others, values, dates, options)
+    return Timeline(frame, lines, step, sep, encoding, decimal, forms)
+
+
+def _arrange(
+    cells: pd.DataFrame,
+    others: pd.DataFrame,
+    values: pd.DataFrame,
+    dates: pd.Series,
+    options: argparse.Namespace,
+) -> tuple[pd.DataFrame, pd.Series, pd.offsets.BaseOffset]:
+    """Bring the rows of each series into order; return them, their lines and their step."""
+    parts = {}
+    lines = {}
+    for name, own_lines in _lines_of_series(cells, options.series).items():
+        own_dates = dates[own_lines]
+        advice = _advise_on_duplicates(others.loc[own_lines], own_dates)
         parts[name] = _one_row_a_step(
-            values.loc[lines], dates[lines], options.duplicates, advice
+            values.loc[own_lines], own_dates, options.duplicates, advice
         )
-        numbers[name] = pd.Series(lines, dates[lines]).groupby(level=0).first()
-    longest = max(parts.values(), key=len).index
-    step = _find_step(longest) if options.freq is None else _named_step(options.freq)
-    parts = {name: _without_gaps(part, step, name) for name, part in parts.items()}
-    if not series:
-        return Timeline(parts[""], numbers[""], step, sep, encoding, decimal, forms)
-    frame, numbers = pd.concat(parts, names=series), pd.concat(numbers, names=series)
-    return Timeline(frame, numbers, step, sep, encoding, decimal, forms)
+        lines[name] = pd.Series(own_lines, own_dates).groupby(level=0).first()
+    if options.freq is None:
+        step = _find_step(max(parts.values(), key=len).index)
+    else:
+        step = _named_step(options.freq)
+    for name, part in parts.items():
+        parts[name] = _without_gaps(part, step, name)
+    if options.series is None:
+        return parts[""], lines[""], step
+    names = [options.series]
+    return pd.concat(parts, names=names), pd.concat(lines, names=names), step
 
 
 def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -105,15 +130,18 @@ def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
     named += [("--known", name) for name in options.known]
     uses: dict[str, str] = {}
     for option, name in named:
-        if name is not None and name not in cells:
+        if name is None:
+            continue
+        if name not in cells:
             raise InputError(
                 f"{option} {name}: no such column; there are {_names(cells)}."
             )
-        if name is not None and uses.setdefault(name, option) != option:
+        if uses.setdefault(name, option) != option:
             raise InputError(f"{option} {name}: the same column as {uses[name]}.")
 
 
 def _names(cells: pd.DataFrame) -> str:
+    """List the names of columns."""
     return ", ".join(map(repr, cells.columns))
 
 
@@ -125,9 +153,8 @@ def _find_dates(cells: pd.DataFrame) -> str:
         is_date = present.map(split_date).notna()
         if 2 * is_date.sum() > len(present):
             return name
-        failed += (
-            [f"{name!r} has {first_cell(present[~is_date])}"] if len(present) else []
-        )
+        if len(present):
+            failed.append(f"{name!r} has {first_cell(present[~is_date])}")
     for name in cells:
         if _counts_time(cells[name].dropna()):
             return name
@@ -142,12 +169,14 @@ def _counts_time(cells: pd.Series) -> bool:
     """Whether cells are years or seconds since 1970: by the name, or by even steps."""
     if find_count(cells) is None:
         return False
+    if NAMES_OF_TIME.search(cells.name):
+        return True
     steps = read_numbers(cells, ".").diff().dropna()
-    usual = steps.mode()
-    even = (
-        len(usual) > 0 and usual[0] != 0 and 2 * (steps == usual[0]).sum() > len(steps)
-    )
-    return even or NAMES_OF_TIME.search(cells.name) is not None
+    if not len(steps):
+        return False
+    usual = steps.mode()[0]
+    n_usual = (steps == usual).sum()
+    return usual != 0 and 2 * n_usual > len(steps)
 
 
 def _without_remarks(when: pd.Series) -> pd.Series:
@@ -162,49 +191,47 @@ def _without_remarks(when: pd.Series) -> pd.Series:
 
 
 def _read_values(
-    cells: pd.DataFrame,
-    target: str | None,
-    decimal: str | None,
-    sep: str,
-    needed: list[str],
-) -> tuple[pd.DataFrame, str]:
-    """Read the columns of numbers, the target last, which must hold nothing else.
-
-    Give the sign before decimals, too.
-    """
-    numeric = [name for name in cells if _looks_numeric(cells[name].dropna()[:1000])]
-    if target is None and set(numeric) <= set(needed):
-        raise InputError(
-            f"no column of numbers to forecast; there are {_names(cells)}."
-        )
-    target = (
-        [name for name in numeric if name not in needed][-1]
-        if target is None
-        else target
-    )
-    decimal = (
-        find_decimal(cells[numeric], sep)
-        if decimal is None and numeric
-        else decimal or "."
-    )
+    cells: pd.DataFrame, target: str | None, decimal: str, known: list[str]
+) -> pd.DataFrame:
+    """Read the columns of numbers, the target last; it and those known must be numbers."""
+    if target is None:
+        possible = [name for name in _numeric_columns(cells) if name not in known]
+        if not possible:
+            raise InputError(
+                f"no column of numbers to forecast; there are {_names(cells)}."
+            )
+        target = possible[-1]
     kept = {}
     for name in [*cells.columns.drop(target), target]:
         numbers = read_numbers(cells[name], decimal)
         bad = cells[name][cells[name].notna() & numbers.isna()]
         if not len(bad) and numbers.notna().any():
             kept[name] = numbers
-        elif name == target or name in needed:
-            _raise_no_numbers(
-                bad, f"--{'target' if name == target else 'known'} {name}"
-            )
+        elif name == target:
+            _raise_no_numbers(bad, f"--target {name}")
+        elif name in known:
+            _raise_no_numbers(bad, f"--known {name}")
         else:
             reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
             print(f"left out, column {name!r}: {reason}")
-    return pd.DataFrame(kept), decimal
+    return pd.DataFrame(kept)
 
 
-def _looks_numeric(cells: pd.Series) -> bool:
-    return 2 * (is_number(cells, ".") | is_number(cells, ",")).sum() > len(cells)
+def _decimal_of_numbers(cells: pd.DataFrame, sep: str) -> str:
+    """Find the decimal sign of columns of numbers."""
+    numeric = _numeric_columns(cells)
+    return find_decimal(cells[numeric], sep) if numeric else "."
+
+
+def _numeric_columns(cells: pd.DataFrame) -> list[str]:
+    """List the columns most of whose first cells are numbers."""
+    numeric = []
+    for name in cells:
+        first = cells[name].dropna()[:1000]
+        is_numeric = is_number(first, ".") | is_number(first, ",")
+        if 2 * is_numeric.sum() > len(first):
+            numeric.append(name)
+    return numeric
 
 
 def _raise_no_numbers(bad: pd.Series, option: str) -> None:
@@ -218,7 +245,7 @@ def _raise_no_numbers(bad: pd.Series, option: str) -> None:
 
 
 def _lines_of_series(cells: pd.DataFrame, series: str | None) -> dict[str, pd.Index]:
-    """Give the lines of each series, in order of their names."""
+    """Return the lines of each series, in order of their names."""
     if series is None:
         return {"": cells.index}
     unnamed = cells.index[cells[series].isna()]
@@ -227,20 +254,20 @@ def _lines_of_series(cells: pd.DataFrame, series: str | None) -> dict[str, pd.In
     return {name: part.index for name, part in cells.groupby(series)}
 
 
-def _tell_apart(cells: pd.DataFrame, dates: pd.Series) -> str:
-    """Say what to do about several rows of one time."""
+def _advise_on_duplicates(cells: pd.DataFrame, dates: pd.Series) -> str:
+    """Return what to do about several rows of one time."""
     of_years = bool((dates.dt.day_of_year == 1).all())
     for name in cells.columns:
+        times = f"--time {dates.name!r} --time {name!r}"
         cell = cells[name].iloc[0]
         if isinstance(cell, str) and ":" in cell and split_date(f"2024-01-01 {cell}"):
-            return f"if {name!r} is the time of day, add --time {dates.name!r} --time {name!r}"
-        rows = pd.concat([cells[name], dates], axis=1)
-        months = cells[name].str.fullmatch("0?[1-9]|1[0-2]").fillna(False)
-        if of_years and months.all() and not rows.duplicated().any():
-            return (
-                f"if {name!r} is the month, add --time {dates.name!r} --time {name!r}"
-            )
-        if cells[name].nunique() < len(cells) / 2 and not rows.duplicated().any():
+            return f"if {name!r} is the time of day, add {times}"
+        if pd.concat([cells[name], dates], axis=1).duplicated().any():
+            continue
+        is_month = cells[name].str.fullmatch("0?[1-9]|1[0-2]").fillna(False)
+        if of_years and is_month.all():
+            return f"if {name!r} is the month, add {times}"
+        if cells[name].nunique() < len(cells) / 2:
             return f"if {name!r} names several series, add --series {name!r}"
     return "say which to keep by --duplicates mean, first or last"
 
@@ -250,7 +277,8 @@ def _one_row_a_step(
 ) -> pd.DataFrame:
     """Index the rows of one series by time, in order; rows that say the same count once."""
     same = pd.concat([values, dates], axis=1).duplicated()
-    values, dates = values[~same], dates[~same]
+    values = values[~same]
+    dates = dates[~same]
     again = dates[dates.duplicated()]
     if len(again) and duplicates is None:
         first = dates.index[dates == again.iloc[0]][0]
@@ -285,20 +313,24 @@ def _find_step(index: pd.DatetimeIndex) -> pd.offsets.BaseOffset:
         raise InputError("all rows are of one time.")
     usual = gaps.mode()[0]
     days, rest = divmod(usual, pd.Timedelta(days=1))
-    steps = [usual if rest else f"{days}D", *STEPS_OF_THE_CALENDAR]
-    for step in [*_steps_of_open_days(index, usual), *steps]:
+    regular = usual if rest else f"{days}D"
+    open_hours = _steps_of_open_days(index, usual)
+    for step in [*open_hours, regular, *STEPS_OF_THE_CALENDAR]:
         grid = pd.date_range(index[0], index[-1], freq=step)
         if len(grid) <= 2 * len(index) and index.isin(grid).all():
             return grid.freq
+    raise _no_step(gaps, usual)
+
+
+def _no_step(gaps: pd.Series, usual: pd.Timedelta) -> InputError:
+    """Return an error that names the first gap that is not as usual."""
     odd = gaps[gaps % usual != pd.Timedelta(0)]
     advice = "name the step by --freq, such as h or MS, or mend the dates"
     if not len(odd):
         odd = gaps[gaps != usual]
-        advice = (
-            "if these are closed hours, make one row of each open hour; if not, "
-            + advice
-        )
-    raise InputError(
+        closed = "if these are closed hours, make one row of each open hour"
+        advice = f"{closed}; if not, {advice}"
+    return InputError(
         f"rows are mostly {_span(usual)} apart, but {_span(odd.iloc[0])} before {odd.index[0]}"
         f"{and_more(len(odd))}; {advice}."
     )
@@ -312,28 +344,26 @@ def _steps_of_open_days(
         return []
     open_days = [DAYS[day] for day in sorted(index.day_of_week.unique())]
     weekmask = " ".join(open_days)
-    if usual == pd.Timedelta(days=1) and len(open_days) < 7:
-        weekend = open_days == DAYS[:5]
-        step = (
-            pd.offsets.BDay()
-            if weekend
-            else pd.offsets.CustomBusinessDay(weekmask=weekmask)
-        )
-        return [step]
+    if usual == pd.Timedelta(days=1):
+        if open_days == DAYS:
+            return []
+        if open_days == DAYS[:5]:
+            return [pd.offsets.BDay()]
+        return [pd.offsets.CustomBusinessDay(weekmask=weekmask)]
     clock = index - index.normalize()
-    first, end = clock.min(), clock.max() + usual
-    is_closed = end - first < pd.Timedelta(days=1)
-    if (
-        usual == pd.Timedelta(hours=1)
-        and is_closed
-        and not (index.second | index.nanosecond).any()
-    ):
-        start, end = (f"{pd.Timestamp(0) + time:%H:%M}" for time in (first, end))
-        return [pd.offsets.CustomBusinessHour(start=start, end=end, weekmask=weekmask)]
+    first = clock.min()
+    end = clock.max() + usual
+    has_nights = end - first < pd.Timedelta(days=1)
+    is_whole_minute = not (index.second | index.nanosecond).any()
+    if usual == pd.Timedelta(hours=1) and has_nights and is_whole_minute:
+        midnight = pd.Timestamp(0)
+        hours = {"start": f"{midnight + first:%H:%M}", "end": f"{midnight + end:%H:%M}"}
+        return [pd.offsets.CustomBusinessHour(**hours, weekmask=weekmask)]
     return []
 
 
 def _span(gap: pd.Timedelta) -> str:
+    """Write a span of time without what is 0."""
     return str(gap).removeprefix("0 days ").removesuffix(" 00:00:00")
 
 

@@ -228,31 +228,46 @@ def run(options: argparse.Namespace) -> None:
     # 2. The model, beside its rivals on the test rows.
     covariates = pd.concat([train, test]).drop(columns=target)
     has_gaps = covariates.isna().any(axis=None)
-    sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
-    informer = InformerRegressor(
-        target=[target],
-        known_future=options.known or None,
-        freq=timeline.step,
-        embeddings=["missing"] if has_gaps else [],
-        max_iter=options.epochs,
-        random_state=0,
-        verbose=1,
-        **sizes,
-    )
+    informer = make_model(target, timeline.step, options, has_gaps=has_gaps)
     informer.fit(train)
-    season = rows_of_a_week(timeline.step, options.pred_len)
-    rivals = make_rivals([target], season=season, **sizes)
+    rivals = make_rivals(
+        [target],
+        seq_len=options.seq_len,
+        pred_len=options.pred_len,
+        season=rows_of_a_week(timeline.step, options.pred_len),
+    )
     results = compare(informer, rivals, train, test, coverage=options.coverage)
     show_errors(results, target, options)
     draw_series(results["InformerRegressor"], target, options, picture)
     # 3. The rows to come.
     ahead = forecast(informer, test, to_come, options)
     if ahead is not None:
-        written = picture.with_name(f"{picture.stem}_forecast.csv")
-        timeline.write(ahead, written)
-        print(f"\nThe {len(ahead)} rows to come: {written}\n")
-        table = timeline.written(ahead.head(3))
-        print(table.to_string(index=False, float_format="{:.5g}".format))
+        path = picture.with_name(f"{picture.stem}_forecast.csv")
+        timeline.write(ahead, path)
+        print(f"\nThe {len(ahead)} rows to come: {path}\n")
+        first = timeline.written(ahead.head(3))
+        print(first.to_string(index=False, float_format="{:.5g}".format))
+
+
+def make_model(
+    target: str,
+    step: pd.offsets.BaseOffset,
+    options: argparse.Namespace,
+    *,
+    has_gaps: bool,
+) -> InformerRegressor:
+    """Make the forecaster; where other columns have gaps it is told of these."""
+    return InformerRegressor(
+        target=[target],
+        known_future=options.known or None,
+        seq_len=options.seq_len,
+        pred_len=options.pred_len,
+        freq=step,
+        embeddings=["missing"] if has_gaps else [],
+        max_iter=options.epochs,
+        random_state=0,
+        verbose=1,
+    )
 
 
 def show_errors(
@@ -260,9 +275,10 @@ def show_errors(
 ) -> None:
     """Print the errors over the test rows, and how many of these an interval holds."""
     result = results["InformerRegressor"]
-    n_test = result.groupby("series").size().max() if options.series else len(result)
+    by = "target" if options.series is None else "series"
+    n_test = result.groupby(by).size().max()
     print(f"\nMean absolute error of {target!r} over the last {n_test} rows:\n")
-    table = error_table(results, "target" if options.series is None else "series")
+    table = error_table(results, by)
     if options.series is None or len(table.columns) > 7:  # too wide for a screen
         table = table["all"].rename("MAE").to_frame()
     smallest = table.where(table > 0).min(axis=None)
