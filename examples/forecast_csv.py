@@ -256,7 +256,7 @@ def make_model(
     *,
     has_gaps: bool,
 ) -> InformerRegressor:
-    """Make the forecaster; where other columns have gaps it is told of these."""
+    """Make the forecaster, which sees where other columns have gaps."""
     return InformerRegressor(
         target=[target],
         known_future=options.known or None,

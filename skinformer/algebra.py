@@ -72,7 +72,7 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
 def _robustly(
     work: Callable[[torch.Tensor], _Found], symmetric: Float64Array
 ) -> _Found:
-    """Let LAPACK work; where it gives up, as MKL does on constants, on a matrix next to it."""
+    """Run LAPACK; where it gives up, as MKL does on constants, on a matrix next to it."""
     n = symmetric.shape[-1]
     largest = float(np.abs(symmetric).max(initial=0.0)) or 1.0
     moved = symmetric

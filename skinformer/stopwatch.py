@@ -121,7 +121,7 @@ class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
         self._before = "" if self._watch is None else self._watch.begin(self.part)
 
     def __exit__(self, *_: object) -> None:
-        """Go back to the part within which it lies."""
+        """End the part, and continue the one around it."""
         if self._watch is not None:
             self._watch.turn(self._before)
 

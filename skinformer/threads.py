@@ -37,7 +37,7 @@ _within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
 
 
 def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
-    """Let work of this thread be split only where it repays.
+    """Limit the threads of this thread's work to what repays.
 
     multiply_adds: products of two numbers in the largest product of matrices of the work.
 
@@ -50,7 +50,7 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
 
 
 def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
-    """Do pieces of work beside each other, each on one thread, on as many as this thread may use.
+    """Run functions in parallel, each on one thread, on as many as this thread may use.
 
     They never wait for each other, so that on a machine that others use, too, none takes longer
     than it would alone (laboratory/performance.md). What comes back is in the order of the works.

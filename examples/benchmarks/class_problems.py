@@ -38,7 +38,7 @@ class Problem:
     known: tuple[str, ...] = ()
 
     def parts(self, *, test: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Give training rows and those to forecast: the last ones, or those before them."""
+        """Return training rows and those to forecast: the last ones, or those before them."""
         stop = len(self.df) if test else len(self.df) - self.n_test
         return self.df[: stop - self.n_test], self.df[stop - self.n_test : stop]
 
@@ -51,7 +51,7 @@ def levels(values: pd.Series, n_train: int) -> pd.Series:
 
 
 def crowd(street: str = "45 Queen Street") -> Problem:
-    """How crowded is each hour of tomorrow?"""
+    """Forecast how crowded each hour of tomorrow is."""
     n_test = 8 * 7 * DAY
     people = load_auckland_pedestrians()[street]
     frame = pd.DataFrame(
@@ -61,7 +61,7 @@ def crowd(street: str = "45 Queen Street") -> Problem:
 
 
 def bike_level() -> Problem:
-    """How many ride tomorrow, the weather forecast known?"""
+    """Forecast how many ride tomorrow, the weather forecast known."""
     df = pd.read_csv(DATA / "drivers/bike_sharing.csv.gz", parse_dates=["date_time"])
     df = df.set_index("date_time").asfreq("h")
     n_test = 60 * DAY
@@ -71,7 +71,7 @@ def bike_level() -> Problem:
 
 
 def weather() -> Problem:
-    """Is it clear, misty or rainy in each hour of tomorrow?"""
+    """Forecast whether each hour of tomorrow is clear, misty or rainy."""
     df = pd.read_csv(DATA / "drivers/bike_sharing.csv.gz", parse_dates=["date_time"])
     df = df.set_index("date_time").asfreq("h")
     return Problem(
@@ -86,7 +86,7 @@ def weather() -> Problem:
 
 
 def rain() -> Problem:
-    """Tell whether it rains on each of the next seven days."""
+    """Forecast whether it rains on each of the next seven days."""
     df = pd.read_csv(DATA / "seattle-weather.csv", parse_dates=["date"]).set_index(
         "date"
     )
@@ -98,7 +98,7 @@ def rain() -> Problem:
 
 
 def price() -> Problem:
-    """Tell whether the S&P 500 rises on each of the next five days."""
+    """Forecast whether the S&P 500 rises on each of the next five days."""
     df = pd.read_csv(DATA / "sp500.csv.gz", index_col=0, parse_dates=True)
     change = np.log(df["Adj Close"]).diff().dropna()
     frame = pd.DataFrame({"change": change.to_numpy(), "rises": change.to_numpy() > 0})
@@ -106,7 +106,7 @@ def price() -> Problem:
 
 
 def transformer() -> Problem:
-    """Is the oil cool, warm or hot in each hour of tomorrow?"""
+    """Forecast whether the oil is cool, warm or hot in each hour of tomorrow."""
     df = (
         pd.read_csv(DATA / "ETTh1.csv", parse_dates=["date"])
         .set_index("date")
@@ -271,7 +271,7 @@ def balanced_accuracy(codes: np.ndarray, probabilities: np.ndarray) -> float:
 def calibration_error(
     codes: np.ndarray, probabilities: np.ndarray, n_bins: int = 10
 ) -> float:
-    """Give the expected calibration error of the forecast class, by ten bins of equal width."""
+    """Compute the expected calibration error of the forecast class, by ten bins of equal width."""
     sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.minimum((sure * n_bins).astype(int), n_bins - 1)
     gaps = [

@@ -146,7 +146,7 @@ def peak_memory(found: dict[str, float]) -> Iterator[None]:
 
 @contextmanager
 def matrix_precision(precision: str) -> Iterator[str]:
-    """Let float32 products use tf32 where it is asked for; yield the estimator's precision."""
+    """Allow tf32 in float32 products where it is asked for; yield the estimator's precision."""
     import torch
 
     before = torch.get_float32_matmul_precision()
@@ -618,7 +618,7 @@ def published(sizes: Sizes) -> Iterator[Finding]:
 
 
 def _repeat(work: Callable[[], Any], n: int) -> None:
-    """Do a piece of work several times, without waiting in between, as steps of a fit are."""
+    """Repeat a piece of work without waiting in between, as steps of a fit are."""
     for _ in range(n):
         work()
 
@@ -804,7 +804,7 @@ class Report:
         self.findings: list[Finding] = []
 
     def add(self, finding: Finding) -> None:
-        """Take in a finding, and write all of them."""
+        """Add a finding, and write all of them."""
         self.findings.append(finding)
         sys.stdout.write(_sentence(finding) + "\n")
         sys.stdout.flush()

@@ -37,7 +37,7 @@ STEPS = {"A": 40, "B": 8}  # measured in a run
 
 
 def peak_mb() -> float:
-    """Give the most memory the process has held."""
+    """Return the most memory the process has held."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
@@ -134,7 +134,7 @@ def import_(what: str) -> dict[str, float]:
 
 
 def first_forecast() -> dict[str, float]:
-    """Go from nothing to a forecast of the bundled data with default settings."""
+    """Fit with default settings to the bundled data, and forecast."""
     started = time.perf_counter()
     from skinformer import InformerRegressor
     from skinformer.datasets import load_auckland_pedestrians
@@ -168,7 +168,7 @@ def bare() -> dict[str, float]:
 
 
 def load(path: str) -> dict[str, float]:
-    """Go from nothing to a range of a saved model, and load it once more."""
+    """Forecast a range by a saved model, and load it once more."""
     started = time.perf_counter()
     import skinformer
 

@@ -22,7 +22,7 @@ from skinformer.datasets import load_auckland_pedestrians
 
 
 def cpu_seconds(work, repeats=1):
-    """Give the least of several runs."""
+    """Return the least of several runs."""
     seconds = []
     for _ in range(repeats):
         begin = time.process_time()

@@ -50,7 +50,7 @@ class Table:
     back: int  # rows before an origin that are spoilt
 
     def frame(self, values: np.ndarray, known: np.ndarray, stop: int) -> pd.DataFrame:
-        """Give all rows before `stop` as the estimator takes them."""
+        """Return all rows before `stop` as the estimator takes them."""
         labels = pd.MultiIndex.from_product([range(len(values)), self.times[:stop]])
         frame = pd.DataFrame(
             {"y": values[:, :stop].ravel(), "known": known[:, :stop].ravel()}
@@ -226,7 +226,7 @@ class Lags:
 
 
 def error(model: Ours | Lags, table: Table, kind: str = "", place: str = "") -> float:
-    """Give the mean absolute error over the origins, each spoilt by itself."""
+    """Compute the mean absolute error over the origins, each spoilt by itself."""
     errors = []
     for origin in table.origins:
         values, known, unit = table.values, table.known, np.ones((len(table.values), 1))

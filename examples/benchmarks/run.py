@@ -58,7 +58,7 @@ class Runner:
         return result
 
     def medians(self, names: list[str], **options: Any) -> list[Result]:
-        """Let jobs take turns and give the median of each number over the runs."""
+        """Run jobs in turns, and return the median of each number over the runs."""
         runs: list[list[Result]] = [[] for _ in names]
         for _ in range(self.n_runs):
             for done, name in zip(runs, names, strict=True):
@@ -219,7 +219,7 @@ def fits(runner: Runner) -> list[list[Any]]:
 
 
 def members(runner: Runner) -> list[list[Any]]:
-    """Tell what fits with some members cost, and by how much more they err."""
+    """Measure what fits with some members cost, and by how much more they err."""
     choices = ["auto", "ridges+trees", "ridges+network", "ridges"]
     rows: list[list[Any]] = [["CPU s (error of the default's)", *choices]]
     for table in TABLES:

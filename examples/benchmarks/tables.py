@@ -135,7 +135,7 @@ def lagged(table: Table) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
 
 
 def step_of(times: pd.DatetimeIndex) -> pd.Timedelta:
-    """Give the step of times, which may come once for each series."""
+    """Return the step of times, which may come once for each series."""
     return pd.Timedelta(np.diff(np.unique(times.to_numpy())).min())
 
 

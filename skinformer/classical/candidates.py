@@ -73,7 +73,7 @@ def forecast_candidates(
     past: Past, seasons: tuple[int, ...], *, of_mean: bool
 ) -> Float64Array:
     """
-    Let every candidate forecast windows: (n, n_candidates, horizon).
+    Forecast windows by every candidate, (n, n_candidates, horizon).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _around_levels(
 
 
 def _levels(past: Past) -> Named:
-    """Go on from the level of windows without a season."""
+    """Forecast windows without a season by their levels and trends."""
     steps = np.arange(1.0, past.horizon + 1)
     states, straight, ends = (
         smooth(past.values, _GRID),
@@ -183,7 +183,7 @@ def _levels(past: Past) -> Named:
 def _without(
     past: Past, season: int, profile: Float64Array
 ) -> tuple[Past, Float64Array]:
-    """Take a profile off windows, and tell what it adds to the steps ahead."""
+    """Subtract a profile from windows, and return what it adds to the steps ahead."""
     now, ahead = past.places(season)
     return past.replaced(past.values - at(profile, now)), at(profile, ahead)
 

@@ -213,7 +213,7 @@ class ClassicalFit:
 
 def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> ClassicalFit:
     """
-    Let classical forecasters and shared ridges forecast at rolling origins, and weigh them.
+    Weigh classical forecasters and shared ridges by their forecasts at rolling origins.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def _between(cumulated: Float64Array, first: int, last: int) -> Float64Array:
 
 
 def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
-    """Go straight between known rows, and hold the first and the last one outside."""
+    """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
     for i in np.flatnonzero(known.any(axis=1) & ~known.all(axis=1)):
         values[i] = np.interp(rows, rows[known[i]], values[i, known[i]])

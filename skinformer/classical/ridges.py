@@ -218,7 +218,7 @@ def _learn(
     rows: int,
     seen: tuple[Float64Array, IntArray, Float64Array],
 ) -> None:
-    """Enter the maps of both anchors, of least squared errors or nearly of least absolute ones."""
+    """Fit the maps of both anchors, of least squared errors or nearly of least absolute ones."""
     past, length, future = seen
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.

@@ -211,7 +211,7 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
-    """Let each bar begin where the one above ended, from the baseline to the forecast."""
+    """Draw bars from the baseline to the forecast, each from where the one above ended."""
     means = table.mean()
     steps = means.iloc[1:].sort_values(key=np.abs, ascending=False)
     texts = ["+" * (step > 0) + as_number(step) for step in steps]

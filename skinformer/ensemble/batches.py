@@ -263,6 +263,6 @@ class WindowBatches:
         return None if self.generator is None else self.generator.get_state()
 
     def set_state(self, state: Tensor | None) -> None:
-        """Go on shuffling from a state that `get_state` gave."""
+        """Continue shuffling from a state of `get_state`."""
         if self.generator is not None and state is not None:
             self.generator.set_state(state)

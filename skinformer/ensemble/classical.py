@@ -101,7 +101,7 @@ class Classical(PerSeriesMember):
     def fit_series(
         series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
     ) -> ClassicalFit:
-        """Let classical forecasters compete; of some rows the seasons are those of all of them."""
+        """Fit classical forecasters; of some rows the seasons are those of all of them."""
         clock = series.clock
         first_row = series.first_row
         wall_steps = clock.wall_steps(series.steps)

@@ -117,7 +117,7 @@ class HistoryForecaster:
         horizon: int,
         levels: Sequence[float] | None,
     ) -> Float64Array:
-        """Let the forecaster answer, in parts of its `max_horizon` steps; check what it says."""
+        """Call the forecaster, in parts of its `max_horizon` steps, and check what it returns."""
         longest = int(getattr(self.forecaster, "max_horizon", None) or horizon)
         n_levels = () if levels is None else (len(levels),)
         continued = [history.copy() for history in histories]

@@ -29,7 +29,7 @@ _STEPS_ON_GPU = 1 << 16
 def prediction_threads(
     largest_product: int, n_linear: int
 ) -> AbstractContextManager[object]:
-    """Let predictions be split over threads, as `threads_for` does, where a chunk repays it.
+    """Split predictions over threads, as `threads_for` does, where a chunk repays it.
 
     Products of two numbers for one window: in the largest product, and in the linear path's.
     """

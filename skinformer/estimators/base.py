@@ -406,7 +406,7 @@ class BaseInformer(
 
     def update(self, X: Any, y: Any = None) -> Self:
         """
-        Take in later history without training.
+        Append later history without training.
 
         Parameters
         ----------

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
             """Return what metadata the methods ask for."""
 
         def set_fit_request(self, *, sample_weight: bool | str | None = ...) -> Self:
-            """Ask meta-estimators for weights in fit."""
+            """Request weights in fit from meta-estimators."""
 
         def set_score_request(self, *, sample_weight: bool | str | None = ...) -> Self:
-            """Ask meta-estimators for weights in score."""
+            """Request weights in score from meta-estimators."""
 
         def __getstate__(self) -> dict[str, Any]: ...
         def __setstate__(self, state: dict[str, Any]) -> None: ...
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         """Callbacks of a fit."""
 
         def set_callbacks(self, *callbacks: Any) -> Self:
-            """Have callbacks told of fits."""
+            """Set the callbacks of fits."""
 
         def _init_callback_context(self, *, max_subtasks: int) -> Any: ...
 

@@ -93,7 +93,7 @@ class Dropout(nn.Dropout):
 
 @contextmanager
 def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
-    """Let the dropout of a layer draw again what it drew before.
+    """Repeat the draws of the dropout of a layer.
 
     states: of the generators; noted if the list is empty, else the draws start from them, and go on
     afterwards as if they had not been repeated.
@@ -122,7 +122,7 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
 
 @contextmanager
 def drawing_from(network: nn.Module, generator: torch.Generator) -> Iterator[None]:
-    """Let one generator of a device draw all masks and keys of a network."""
+    """Draw all masks and keys of a network from one generator of a device."""
     drawing = [m for m in network.modules() if isinstance(m, Dropout | KeySampler)]
     try:
         for module in drawing:

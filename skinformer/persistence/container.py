@@ -131,7 +131,7 @@ def read_content(path: str | os.PathLike[str]) -> Content:
 
 
 def _parse(text: bytes, body: bytearray) -> Content:
-    """Take a header at its word only where it can be nothing else."""
+    """Parse a header, and raise unless it describes the body exactly."""
     header = json.loads(text.decode("ascii"))
     metadata = header.pop("__metadata__")
     if metadata["format"] != "skinformer" or metadata["version"] != str(FORMAT):

@@ -136,7 +136,7 @@ class _Design(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
-        """Let columns differ by the time where they are few: solving takes as long as products."""
+        """Choose effects by the time for few columns: solving takes as long as products."""
         n_known = problem.n_known if with_known else 0
         timed = cls(cells, n_known, timed=True)
         few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= 1024

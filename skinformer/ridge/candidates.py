@@ -100,7 +100,7 @@ class Competition:
         return out
 
     def learn(self, origins: IntArray) -> None:
-        """Let all candidates learn from windows."""
+        """Add windows to the sums that all candidates are fitted by."""
         for windows in gather(self.problem, origins):
             self.columns.add_columns(windows)
         if self.mixed_len:

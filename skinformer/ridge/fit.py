@@ -181,7 +181,7 @@ def _log_errors(
 def _try_candidates(
     problem: Problem, windows: TimedOrigins, split: int | None, *, alone: bool = False
 ) -> _Trial:
-    """Let candidates forecast each stretch, fitted before it, and learn up to the split."""
+    """Forecast each stretch by candidates fitted before it, and fit them up to the split."""
     pred_len = problem.pred_len
     training = windows.ending_before(split, pred_len)
     competition = Competition(problem, alone=alone)

@@ -182,7 +182,7 @@ class Scaler:
         )
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
-        """Take notice of later rows: a series that has been below zero has no bound any more."""
+        """Adapt bounds to later rows: a series that has been below zero has none any more."""
         if self.targets is None:
             return self
         return replace(self, targets=self.targets.updated(columns, first_row))

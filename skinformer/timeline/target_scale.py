@@ -57,7 +57,7 @@ class FittedTransformer:
         )
 
     def inverse(self, values: Float64Array) -> Float64Array:
-        """Undo it; without a finite answer give that at the nearer end of the training range."""
+        """Invert it; without a finite value return that at the nearer end of the training range."""
         out = apply(self.transformer.inverse_transform, values)
         lost = ~np.isfinite(out) & ~np.isnan(values)
         if lost.any():
@@ -179,7 +179,7 @@ class TargetScale:
         )
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
-        """Take notice of later rows: a series that has been below zero has no bound any more.
+        """Adapt bounds to later rows: a series that has been below zero has none any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.
         """

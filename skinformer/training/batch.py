@@ -47,7 +47,7 @@ class ShuffledBatches(Batches, Protocol):
         """Return the state of the generator, in tensors and plain Python values."""
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state that `get_state` gave."""
+        """Continue from a state of `get_state`."""
 
 
 def to_device(batch: Batch, *, device: device) -> Batch:

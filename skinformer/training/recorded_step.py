@@ -149,7 +149,7 @@ class CudaRecorder:
             self.graph.replay()
 
     def close(self) -> None:
-        """Give the graph's memory back to the device."""
+        """Free the graph's memory."""
         self.graph = None
         torch.cuda.empty_cache()
 

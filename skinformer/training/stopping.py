@@ -23,7 +23,7 @@ class BestWeights(NamedTuple):
     def after(
         self, module: nn.Module, *, epoch: int, loss: float, tol: float
     ) -> "BestWeights":
-        """Take the finite loss of an epoch (1 for the first) into account."""
+        """Return the best weights after an epoch (1 for the first) of finite loss."""
         n_waited = 0 if loss < self.loss - tol else self.n_waited + 1
         if loss < self.loss:
             return BestWeights(copy_state(module), epoch, loss, n_waited)

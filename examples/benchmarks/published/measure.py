@@ -296,7 +296,7 @@ def _load(data: str) -> tuple[str, pd.DataFrame]:
 
 
 def _commit() -> str | None:
-    """Tell which version of the code was measured, where the package lies in a git checkout."""
+    """Find which version of the code was measured, where the package lies in a git checkout."""
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
     try:

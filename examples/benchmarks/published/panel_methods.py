@@ -119,12 +119,12 @@ for _name, _make in FORECASTERS.items():
 
 
 def _last_season(rows: Float64Array, period: int) -> Float64Array:
-    """Give the last season, or the last value where there is none."""
+    """Return the last season, or the last value where there is none."""
     return rows[-period:] if len(rows) >= period else np.repeat(rows[-1], period)
 
 
 def _effects(rows: Float64Array, period: int) -> Float64Array:
-    """Give the factors of the next rows' seasons; 1 where a test finds none."""
+    """Return the factors of the next rows' seasons; 1 where a test finds none."""
     if period == 1 or not _is_seasonal(rows, period):
         return np.ones(period)
     weights = np.full(period, 1 / period)

@@ -178,7 +178,7 @@ def published_table(folder: str | Path, file: str, name: str) -> pd.Series:
 
 
 def _times(labels: pd.Index, period: int) -> pd.Index:
-    """Give the dates of rows; those that are numbered end together."""
+    """Return the dates of rows; those that are numbered end together."""
     if not pd.api.types.is_numeric_dtype(labels):
         return pd.Index(pd.to_datetime(labels))
     frequency = _FREQUENCIES.get(period, "D")
@@ -194,7 +194,7 @@ def _filled(rows: Float64Array, period: int) -> Float64Array:
 
 
 def _errors(panel: Panel, forecast: Float64Array) -> dict[str, float]:
-    """Give MASE and sMAPE, each a mean over series."""
+    """Compute MASE and sMAPE, each a mean over series."""
     error = np.abs(forecast - panel.truth)
     size = np.abs(forecast) + np.abs(panel.truth)
     percent = 200 * error / np.where(size == 0, 1, size)

@@ -51,7 +51,7 @@ class Split(NamedTuple):
 def split_rows(
     name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)
 ) -> Split:
-    """Give the borders that published tables use, or raise if a part has no rows.
+    """Return the borders that published tables use, or raise if a part has no rows.
 
     ETTh* and ETTm* have 12, 4 and 4 months of 30 days; all others ``shares`` of training and of
     test rows, between which the validation rows lie.
@@ -181,7 +181,7 @@ def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
 
 
 def _speakers(model: InformerRegressor) -> tuple[Any, ...]:
-    """Tell who takes part in forecasts, and whether phase maps do."""
+    """Describe which members take part in forecasts, and whether phase maps do."""
     ensemble, path = model.ensemble_, getattr(model.module_, "path", None)
     who = [name for name in ensemble.members if ensemble.weights_of(name).any()]
     return path is not None and path.phases is not None, *who
@@ -201,7 +201,7 @@ def rows_of_a_day(index: pd.Index) -> int:
 
 
 def peak_memory() -> float:
-    """Give the most memory that the process has held, imports included, in MB; NaN on Windows."""
+    """Return the most memory that the process has held, imports included, in MB; NaN on Windows."""
     try:
         import resource
     except ImportError:
