@@ -59,17 +59,15 @@ model = train()
 @app.post("/forecast")
 def forecast(request: Request):
     """Forecast the rows without a count."""
-    rows = pd.DataFrame([row.model_dump() for row in request.rows]).astype(
-        {"count": float}
-    )
+    rows = pd.DataFrame([row.model_dump() for row in request.rows])
+    rows["count"] = rows["count"].astype(float)
     try:
         values = model.predict(rows)
     except (TypeError, ValueError) as error:  # the message says what to send instead
         raise HTTPException(422, str(error)) from error
     wanted = rows["count"].isna()
-    values = np.round(values[wanted], 1).tolist()
-    pairs = zip(rows["time"][wanted], values, strict=True)
-    return [{"time": time, "forecast": value} for time, value in pairs]
+    table = pd.DataFrame({"time": rows["time"], "forecast": np.round(values, 1)})
+    return table[wanted].to_dict("records")
 
 
 # %% What a client sends and gets: a day of counts that has come in, three hours to forecast.

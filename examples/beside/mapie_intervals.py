@@ -36,7 +36,8 @@ class FrozenRows(RegressorMixin, BaseEstimator):
 # %% Train, calibrate on what follows directly, test on what follows that.
 target = "45 Queen Street"
 counts = load_auckland_pedestrians()[[target]][13000:15000]
-train, later = counts[:1328], counts[1328:]
+train = counts[:1328]
+later = counts[1328:]
 model = InformerRegressor(
     target, seq_len=168, pred_len=24, max_iter=1, max_windows=300,
     members=["ridges", "network"], random_state=0,
@@ -44,7 +45,8 @@ model = InformerRegressor(
 
 numbers = np.arange(len(later))[:, None]
 truth = later[target].to_numpy()
-calibration, test = slice(0, 336), slice(336, 672)
+calibration = slice(0, 336)
+test = slice(336, 672)
 frozen = FrozenRows(model, later).fit(numbers)
 split = SplitConformalRegressor(frozen, confidence_level=0.8, prefit=True)
 split.conformalize(numbers[calibration], truth[calibration])

@@ -52,14 +52,14 @@ class Forecaster(mlflow.pyfunc.PythonModel):
 # %% Runs go to a folder here; a server's address would stand in its place.
 folder = tempfile.TemporaryDirectory()
 mlflow.set_tracking_uri(f"sqlite:///{folder.name}/runs.db")
-mlflow.create_experiment(
-    "streets", artifact_location=Path(folder.name, "artifacts").as_uri()
-)
+artifacts = Path(folder.name, "artifacts")
+mlflow.create_experiment("streets", artifact_location=artifacts.as_uri())
 mlflow.set_experiment("streets")
 
 target = "45 Queen Street"
 counts = load_auckland_pedestrians()[[target]][13000:14200]
-train, later = counts[:-24], counts[-24:]
+train = counts[:-24]
+later = counts[-24:]
 model = InformerRegressor(
     target, seq_len=168, pred_len=24, max_iter=2, max_windows=300,
     members=["ridges", "network"], random_state=0,

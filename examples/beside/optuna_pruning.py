@@ -13,7 +13,7 @@ from skinformer.datasets import load_auckland_pedestrians
 
 
 class PruneEpochs:
-    """Tell a trial of each epoch's validation loss; end the fit where the pruner says so."""
+    """Report each epoch's validation loss to a trial; end the fit where the pruner says so."""
 
     def __init__(self, trial):
         self.trial = trial
@@ -40,7 +40,8 @@ class PruneEpochs:
 # stopping has to be on, which it is by default from 2 * pred_len + seq_len rows on.
 target = "45 Queen Street"
 counts = load_auckland_pedestrians()[[target]][13000:15000]
-train, test = counts[:-168], counts[-168:]
+train = counts[:-168]
+test = counts[-168:]
 
 
 def objective(trial):
@@ -69,10 +70,9 @@ study = optuna.create_study(
 study.optimize(objective, n_trials=8)
 
 for trial in study.trials:
+    state = trial.state.name.lower()
     last = max(trial.intermediate_values)
-    print(
-        f"{trial.number}: {trial.state.name.lower()} after epoch {last}, {trial.params}"
-    )
+    print(f"{trial.number}: {state} after epoch {last}, {trial.params}")
 
 # %% Fit once more with what was found, now without the trial.
 best = InformerRegressor(

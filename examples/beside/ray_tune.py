@@ -17,7 +17,7 @@ from skinformer.datasets import load_auckland_pedestrians
 
 
 class ReportEpochs:
-    """Tell Ray each epoch's validation loss."""
+    """Report each epoch's validation loss to Ray."""
 
     def setup(self, estimator, context):
         """Nothing to set up."""
@@ -58,24 +58,23 @@ if __name__ == "__main__":
     counts = load_auckland_pedestrians()[[target]][13000:14200]
     folder = tempfile.TemporaryDirectory()
     ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.WARNING)
+    scheduler = tune.schedulers.ASHAScheduler(
+        max_t=4, grace_period=2, reduction_factor=2
+    )
     tuner = tune.Tuner(
         tune.with_parameters(trial, train=counts, target=target),
         param_space={"learning_rate": tune.grid_search([1e-5, 1e-3, 3e-3, 1e-2])},
         tune_config=tune.TuneConfig(
-            metric="validation_loss",
-            mode="min",
-            scheduler=tune.schedulers.ASHAScheduler(
-                max_t=4, grace_period=2, reduction_factor=2
-            ),
+            metric="validation_loss", mode="min", scheduler=scheduler
         ),
         run_config=tune.RunConfig(storage_path=folder.name, verbose=0),
     )
     results = tuner.fit()
     for result in results:
-        rate, epochs = result.config["learning_rate"], len(result.metrics_dataframe)
-        print(
-            f"learning_rate={rate}: {epochs} epochs, loss {result.metrics['validation_loss']:.4f}"
-        )
+        rate = result.config["learning_rate"]
+        n_epochs = len(result.metrics_dataframe)
+        loss = result.metrics["validation_loss"]
+        print(f"learning_rate={rate}: {n_epochs} epochs, loss {loss:.4f}")
     print("best:", results.get_best_result().config)
     ray.shutdown()
     folder.cleanup()

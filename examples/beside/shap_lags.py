@@ -44,16 +44,15 @@ def forecast_windows(windows):
 
 # %% The background are other windows of the series: what is explained is the difference to them.
 starts = rng.choice(np.arange(24, 490), size=6, replace=False)
-load, known = df["load"].to_numpy(), df["price"].to_numpy()
-background = np.array([[*load[i : i + lags], known[i + lags]] for i in starts])
+load = df["load"].to_numpy()
+ahead = df["price"].to_numpy()
+background = np.array([[*load[i : i + lags], ahead[i + lags]] for i in starts])
 window = np.array([[*before["load"][-lags:], df.loc[origin, "price"]]])
 
 explainer = shap.PermutationExplainer(forecast_windows, background, seed=0)
 explained = explainer(window, max_evals=2 * window.shape[1] + 1, silent=True)
 effects = pd.Series(explained.values[0], names)
 print(effects.round(2).to_string())
-print(
-    "they add up to the forecast:",
-    round(float(effects.sum() + explained.base_values[0]), 3),
-)
-assert np.isclose(effects.sum() + explained.base_values[0], forecast_windows(window)[0])
+total = effects.sum() + explained.base_values[0]
+print("they add up to the forecast:", round(float(total), 3))
+assert np.isclose(total, forecast_windows(window)[0])

@@ -11,9 +11,8 @@ from skinformer.beside.sktime import InformerForecaster
 from skinformer.datasets import load_auckland_pedestrians
 
 street = load_auckland_pedestrians()["45 Queen Street"][13000:14200]
-street.index = street.index.tz_localize(None).to_period(
-    "h"
-)  # no change of clocks in between
+street.index = street.index.tz_localize(None)  # no change of clocks in between
+street.index = street.index.to_period("h")
 informer = InformerForecaster(
     InformerRegressor(
         seq_len=168, pred_len=24, max_iter=1, max_windows=300,
@@ -25,10 +24,8 @@ informer = InformerForecaster(
 days = ExpandingWindowSplitter(
     fh=list(range(1, 25)), initial_window=len(street) - 72, step_length=24
 )
-for name, forecaster in {
-    "week before": NaiveForecaster(sp=168),
-    "Informer": informer,
-}.items():
+forecasters = {"week before": NaiveForecaster(sp=168), "Informer": informer}
+for name, forecaster in forecasters.items():
     table = evaluate(
         forecaster, days, street, strategy="update", scoring=MeanAbsoluteError(),
         error_score="raise",

@@ -18,28 +18,24 @@ train = panel[panel.index.get_level_values("timestamp") < start]
 
 # %% A week ahead for eight streets, eight times; mean absolute errors, people a day.
 theta = SktimeForecaster(ThetaForecaster(sp=7), max_context=112)
-all_five = [
-    "ridges",
-    "own ridges",
-    "network",
-    "trees",
-    "classical",
-]  # what "auto" stands for
-candidates = {"default": "auto", "Theta alone": [theta], "both": [*all_five, theta]}
-models, errors = {}, {}
+auto = ["ridges", "own ridges", "network", "trees", "classical"]  # what "auto" names
+candidates = {"default": "auto", "Theta alone": [theta], "both": [*auto, theta]}
+models = {}
+errors = {}
 for name, members in candidates.items():
     model = InformerRegressor(
         "people", members=members, seq_len=28, pred_len=7, random_state=0
     )
     models[name] = model.fit(train)
     forecasts = backtest(model, panel, start=start, step=7)
-    errors[name] = float((forecasts["forecast"] - forecasts["actual"]).abs().mean())
+    error = forecasts["forecast"] - forecasts["actual"]
+    errors[name] = float(error.abs().mean())
     print(f"{name}: {errors[name]:.0f}")
 
 # %% How much each member counts.
 both = models["both"]
-weights = {
-    name: float(both.ensemble_.weights_of(name).mean())
-    for name in both.ensemble_.members
-}
-print({name: round(weight, 2) for name, weight in weights.items()})
+weights = {}
+for name in both.ensemble_.members:
+    weight = both.ensemble_.weights_of(name).mean()
+    weights[name] = round(float(weight), 2)
+print(weights)
