@@ -17,7 +17,7 @@ from skinformer import InformerRegressor, datasets, display, evaluation, serving
 from skinformer.ensemble.classical import choose_members
 from skinformer.ensemble.head import PointHead
 from skinformer.estimators.settings import read_settings
-from skinformer.timeline.clock import RowClock
+from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.timeline import Table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,16 +106,17 @@ def test_pages_that_fit_for_long_show_how_far_the_fit_is():
     assert "verbose=1" in TEXTS["user_guide.md"].partition("\n## ")[0]
 
 
-def members_of(n_rows, n_series=1):
-    """Return who takes part in a fit of series of so many rows, 20 in a window and 5 ahead."""
-    settings = read_settings(
-        InformerRegressor(seq_len=20, pred_len=5), PointHead("mse"), requested="cpu"
-    )
+def members_of(n_rows, n_series=1, *, seq_len=20, pred_len=5, clock=None):
+    """Return which members take part in a fit of series of so many rows."""
+    model = InformerRegressor(seq_len=seq_len, pred_len=pred_len)
+    settings = read_settings(model, PointHead("mse"), requested="cpu")
     series, steps = np.divmod(np.arange(n_rows * n_series), n_rows)
-    found = choose_members(settings, Table([1.0 * steps], 1, series, steps, RowClock()))
+    clock = RowClock() if clock is None else clock
+    found = choose_members(settings, Table([1.0 * steps], 1, series, steps, clock))
     given = {
-        "classical forecasters": found.classical,
+        "classical": found.classical,
         "ridges": found.linear_path,
+        "own ridges": found.own_ridges,
         "network": found.train_network,
         "trees": found.regressor is not None,
     }
@@ -134,9 +135,10 @@ def members_of(n_rows, n_series=1):
         ),
         ("| ridges | {} window |", 25, 1, True),
         ("| ridges | 1 window | {} windows |", 25, 9, True),
+        ("| own ridges of each series | – | {} windows |", 25, 9, True),
         ("| network | `seq_len + {} pred_len` rows |", 5, 1, True),
         ("| network | `seq_len + 4 pred_len` rows | {} windows |", 25, 9, True),
-        ("| trees | {} observed targets;", 1, 1, True),
+        ("| trees | {} rows;", 1, 1, True),
     ],
 )
 def test_the_rows_that_members_need_are_those_of_the_guide(
@@ -145,12 +147,45 @@ def test_the_rows_that_members_need_are_those_of_the_guide(
     """A user who counts rows by the guide must get the members that it promises."""
     pattern = re.escape(row).replace(r"\{\}", r"([\d,.]+)")
     [number] = re.findall(pattern, TEXTS["user_guide.md"])
-    name = row.split(" | ")[0].removeprefix("| ")
+    name = re.match(r"\| (classical|own ridges|\w+)", row)[1]
     needed = math.ceil(
         n_rows * float(number.replace(",", "")) + 20 * ("seq_len + {}" in row)
     )
     takes_part = [name in members_of(n, n_series) for n in (needed - 1, needed)]
     assert takes_part == [not grows, grows]
+
+
+def test_trees_count_the_rows_of_all_series_of_a_panel():
+    """As the guide says of its second column."""
+    pattern = r"\| trees \| .* \| ([\d,]+) rows in all series together \|"
+    [number] = re.findall(pattern, TEXTS["user_guide.md"])
+    n_rows = int(number.replace(",", "")) // 10
+    assert "trees" not in members_of(n_rows - 1, 10)
+    assert "trees" in members_of(n_rows, 10)
+
+
+def test_members_with_a_weight_take_part_by_the_rows_of_the_guide():
+    """Weights were measured; which members are fitted follows from rows, series and sizes."""
+    pattern = (
+        r"^\| (?:([\d,]+) series × )?([\d,]+) (month|day|hour)s.* \| (\d+), (\d+) "
+        r"\| ([a-z, ]+) \| [\d.]+ \| \d+ \|$"
+    )
+    found = re.findall(pattern, TEXTS["user_guide.md"], re.M)
+    assert len(found) == 11
+    for n_series, n_rows, unit, seq_len, pred_len, weighted in found:
+        labels = pd.date_range(
+            "2024-01-01", periods=2, freq={"month": "MS", "day": "D", "hour": "h"}[unit]
+        )
+        fitted = members_of(
+            int(n_rows.replace(",", "")),
+            int(n_series.replace(",", "") or 1),
+            seq_len=int(seq_len),
+            pred_len=int(pred_len),
+            clock=clock_for(labels, labels.freq),
+        )
+        assert set(weighted.split(", ")) <= fitted, (n_series, n_rows, unit)
+        if weighted == "classical":
+            assert "network" not in fitted
 
 
 def test_there_is_code():

@@ -70,7 +70,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         The members of the ensemble, weighted by their log losses on validation rows:
         "classes" are how often each class is, at each phase of the season and after each class, by
         step ahead, and a multinomial logistic map of lags, calendar and columns known ahead;
-        "trees", from 1500 truths on, boosted ones (`HistGradientBoostingClassifier`) on the same
+        "trees", from 1500 rows on, boosted ones (`HistGradientBoostingClassifier`) on the same
         features, in whose place a classifier of scikit-learn may stand, which is cloned; "network"
         is the Informer. "auto" is all three; a list holds "classes", or is ``["network"]``.
     window_norm : bool, default=False

@@ -81,7 +81,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         - "own ridges": ridges of each series of a panel, shrunk towards one that all share, over
           one and two seasons of each length, in values and logarithms;
         - "network": the Informer, as a correction of the ridges;
-        - "trees": from 1500 truths on boosted trees (`HistGradientBoostingRegressor`) on features
+        - "trees": from 1500 rows on boosted trees (`HistGradientBoostingRegressor`) on features
           of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
           is, means, the calendar, columns known ahead around the step; one table without these
           last needs twelve whole forecasts in its validation split. Quantiles have no trees;
