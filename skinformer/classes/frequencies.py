@@ -57,10 +57,12 @@ def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
     # 2. Probabilities of each kind of phase, from the widest on.
     tables = {"": overall}
     gains = {}
-    for name, wider in _candidates(seasons, clock):
+    for name in _candidates(seasons, clock):
         cells = phases(name, steps, clock)
+        wider, _, _ = name.rpartition(" and ")
+        wider_cells = phases(wider, steps, clock)
         prior = np.repeat(overall, cells.max() + 1, axis=1)
-        prior[:, cells] = tables[wider][:, phases(wider, steps, clock)]
+        prior[:, cells] = tables[wider][:, wider_cells]
         gains[name], tables[name] = _fit_cells(truths, cells, prior)
     # 3. The best of them.
     name = _first_best(gains, least_gain=0.002 * float(truths.weight.sum()))
@@ -125,27 +127,19 @@ def _fit_levels(truths: Truths, overall: Float64Array) -> Float64Array:
     return level
 
 
-def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[tuple[str, str]]:
-    """Name the phases that are tried, each with the wider one whose cells hold its own."""
-    candidates = [("all rows", "")]
+def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[str]:
+    """Name the phases that are tried; those of "hour and weekday" lie within those of "hour"."""
     if not clock.dated:
-        return candidates + [(str(season), "") for season in seasons]
+        return ["all rows", *map(str, seasons)]
     n_steps = 48
     elapsed = clock.elapsed(np.array([0, n_steps]))
     step = float(np.ptp(elapsed)) / n_steps / 60e6  # minutes
-    if step < _DAY:
-        candidates += [
-            ("hour", ""),
-            ("hour and weekday", "hour"),
-            ("hour and weekend", "hour"),
-            ("month", ""),
-            ("hour and month", "hour"),
-        ]
-    elif step < 7 * _DAY:
-        candidates += [("weekday", ""), ("month", "")]
-    else:
-        candidates.append(("month", ""))
-    return candidates
+    if step >= 7 * _DAY:
+        return ["all rows", "month"]
+    if step >= _DAY:
+        return ["all rows", "weekday", "month"]
+    fields = ["hour", "hour and weekday", "hour and weekend", "month", "hour and month"]
+    return ["all rows", *fields]
 
 
 def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,17 +36,17 @@ class Truths:
         """Number of the target's classes."""
         return int(self.group.stop - self.group.start)
 
-    @property
+    @cached_property
     def number(self) -> AnyArray:
         """Class of each truth."""
         return self.classes[self.rows]
 
-    @property
+    @cached_property
     def series(self) -> IntArray:
         """Series of each truth."""
         return self.timeline.series_of(self.rows)
 
-    @property
+    @cached_property
     def steps(self) -> IntArray:
         """Step of each truth on the clock."""
         return self.timeline.steps_of(self.rows)
@@ -54,7 +55,7 @@ class Truths:
         """Find the truth that each pair forecasts."""
         return np.searchsorted(self.rows, pairs.origin + pairs.ahead)
 
-    @property
+    @cached_property
     def blocks(self) -> IntArray:
         """Block of time of each truth, from 0; they are of equal length."""
         steps = self.steps - self.steps.min()
