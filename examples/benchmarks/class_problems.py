@@ -179,40 +179,39 @@ transition.table = {}
 
 
 def lag_table(problem: Problem, *, numbers: bool, one_hot: bool) -> np.ndarray:
-    """Lags that are known at every origin, `pred_len` steps and older, and the calendar."""
+    """Make lags that are known at every origin, `pred_len` steps and older, and the calendar."""
+    # 1. What lags are of: the class, and other columns that are not known ahead.
     _, codes = codes_of(problem)
-    n_classes = codes.max() + 1
-    columns = [np.eye(n_classes)[codes]] if one_hot else [codes[:, None]]
-    others = [
-        c for c in problem.df.columns if c != problem.target and c not in problem.known
-    ]
-    if numbers and others:
+    columns = [np.eye(codes.max() + 1)[codes] if one_hot else codes[:, None]]
+    known = list(problem.known)
+    if numbers:
+        others = problem.df.columns.drop([problem.target, *known])
         columns.append(problem.df[others].to_numpy(dtype=float))
     values = np.hstack(columns).astype(float)
-    out = []
+    # 2. Lags.
+    table = []
     for lag in range(problem.pred_len, problem.pred_len + problem.lags):
         moved = np.full_like(values, np.nan)
         moved[lag:] = values[:-lag]
-        out.append(moved)
-    if problem.known:
-        out.append(problem.df[list(problem.known)].to_numpy(dtype=float))
+        table.append(moved)
+    # 3. What is known ahead.
+    table.append(problem.df[known].to_numpy(dtype=float))
     index = problem.df.index
     if isinstance(index, pd.DatetimeIndex):
-        fields = [index.hour, index.day_of_week, index.month]
-        if one_hot:
-            out.append(
-                pd.get_dummies(
-                    pd.DataFrame(dict(enumerate(fields))).astype(str)
-                ).to_numpy()
-            )
-            out.append(
-                pd.get_dummies(
-                    (index.day_of_week * 24 + index.hour).astype(str)
-                ).to_numpy()
-            )
-        else:
-            out.append(np.stack(fields, axis=1))
-    return np.hstack([np.asarray(part, dtype=float) for part in out])
+        table.append(calendar(index, one_hot=one_hot))
+    return np.hstack(table)
+
+
+def calendar(index: pd.DatetimeIndex, *, one_hot: bool) -> np.ndarray:
+    """Make columns of hour, weekday and month; with the hour of the week if they are 0 or 1."""
+    fields = pd.DataFrame()
+    fields["hour"] = index.hour
+    fields["weekday"] = index.day_of_week
+    fields["month"] = index.month
+    if one_hot:
+        fields["hour of the week"] = index.day_of_week * 24 + index.hour
+        fields = pd.get_dummies(fields.astype(str))
+    return fields.to_numpy(dtype=float)
 
 
 def learnt(problem: Problem, n_train: int, rows: np.ndarray, kind: str) -> np.ndarray:

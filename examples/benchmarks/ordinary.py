@@ -312,47 +312,65 @@ def find_absurd(cell: Cell, past: np.ndarray, forecast: pd.DataFrame) -> list[st
 
 def run(cell: Cell, seeds: list[int], settings: dict[str, Any]) -> dict[str, Any]:
     """Return a cell's errors, its simple rivals' errors, its coverage of 80 %, and the absurd."""
-    horizon, season = cell.frequency.horizon, cell.frequency.season
-    errors, rivals, covered, absurd = [], [], [], set()
+    measured = []
+    absurd = set()
     for seed in seeds:
         df, truths = cell.draw(seed)
-        model = InformerRegressor("y", pred_len=horizon, random_state=0, **settings)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                point = model.fit(df).forecast()
-                interval = model.forecast(coverage=0.8).iloc[:, -2:]
+            forecast = forecast_with_interval(df, cell.frequency.horizon, settings)
         except Exception as error:
             absurd.add(f"{type(error).__name__}: {str(error)[:80]}")
             continue
-        forecast = pd.concat([point, interval], axis=1)
         for name, truth in truths.items():
-            known = ~np.isnan(truth)
-            if not known.any():
+            if np.isnan(truth).all():
                 continue
             mine = forecast if cell.n_series == 1 else forecast.loc[name]
             past = (df if cell.n_series == 1 else df.loc[name])["y"].to_numpy()
-            unit = np.nanmean(np.abs(past - np.nanmean(past))) + 1e-9
             absurd.update(find_absurd(cell, past, mine))
-            at_step, low, high = mine.to_numpy().T
-            errors.append(np.abs(at_step - truth)[known].mean() / unit)
-            covered.append(((truth >= low) & (truth <= high))[known].mean())
-            simple = simple_forecasts(past, season, horizon)
-            rivals.append(
-                {k: np.abs(v - truth)[known].mean() / unit for k, v in simple.items()}
-            )
-    means = pd.DataFrame(rivals).mean(skipna=False)
+            measured.append(measure_forecast(past, truth, mine, cell.frequency.season))
+    means = pd.DataFrame(measured, columns=MEASURED).mean(skipna=False)
     return {
         "frequency": cell.frequency.name,
         "shape": cell.shape,
         "rows": cell.n_rows,
         "series": cell.n_series,
-        "seasons": cell.n_rows / season,
-        "error": np.mean(errors) if errors else np.nan,
-        "covered": np.mean(covered) if covered else np.nan,
+        "seasons": cell.n_rows / cell.frequency.season,
         "absurd": "; ".join(sorted(absurd)),
-        **{str(name): mean for name, mean in means.items()},
+        **means,
     }
+
+
+def forecast_with_interval(
+    df: pd.DataFrame, horizon: int, settings: dict[str, Any]
+) -> pd.DataFrame:
+    """Fit, and forecast points with an interval of 80 %."""
+    model = InformerRegressor("y", pred_len=horizon, random_state=0, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        point = model.fit(df).forecast()
+        interval = model.forecast(coverage=0.8).iloc[:, -2:]
+    return pd.concat([point, interval], axis=1)
+
+
+#: What a forecast is measured by: its error and coverage, and the errors of its simple rivals.
+MEASURED = ["error", "covered", "last", "season", "mean of season", "mean", "line"]
+
+
+def measure_forecast(
+    past: np.ndarray, truth: np.ndarray, forecast: pd.DataFrame, season: int
+) -> dict[str, float]:
+    """Measure a forecast of a series, and its rivals, in units of the past's mean deviation."""
+    known = ~np.isnan(truth)
+    unit = np.nanmean(np.abs(past - np.nanmean(past))) + 1e-9
+    point, low, high = forecast.to_numpy().T
+    is_covered = (truth >= low) & (truth <= high)
+    found = {
+        "error": np.abs(point - truth)[known].mean() / unit,
+        "covered": is_covered[known].mean(),
+    }
+    for name, simple in simple_forecasts(past, season, len(truth)).items():
+        found[name] = np.abs(simple - truth)[known].mean() / unit
+    return found
 
 
 def relate(cells: pd.DataFrame) -> pd.DataFrame:

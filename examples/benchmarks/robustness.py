@@ -80,63 +80,63 @@ def _cut(
 
 def tables() -> list[Table]:
     """Read the four tables, cut so that a default fit takes seconds."""
-    hours = {"season": 24, "n_train": 1500, "gap": 41, "n_origins": 8}
-    hours |= {"seq_len": 48, "pred_len": 24, "back": 30}
-    busy = load_auckland_pedestrians()[["45 Queen Street"]].astype(float)
-    weekend = (busy.index.dayofweek >= 5).astype(float)
-    bikes = pd.read_csv(
-        DATA / "drivers/bike_sharing.csv.gz", index_col=0, parse_dates=True
-    )
-    found = [
-        _cut("counts", busy.to_numpy().T, weekend[None], busy.index, **hours),
-        _cut(
-            "bikes",
-            bikes[["users"]].to_numpy(float).T[:, 9000:],
-            bikes[["temp"]].to_numpy(float).T[:, 9000:],
-            bikes.index[9000:],
-            **hours,
-        ),
-    ]
-    for name, n, freq, sizes in (
-        (
-            "car_parts",
-            100,
-            "MS",
-            {
-                "season": 12,
-                "n_train": 36,
-                "gap": 2,
-                "n_origins": 3,
-                "seq_len": 12,
-                "pred_len": 6,
-                "back": 3,
-            },
-        ),
-        (
-            "covid_deaths",
-            40,
-            "D",
-            {
-                "season": 7,
-                "n_train": 160,
-                "gap": 5,
-                "n_origins": 4,
-                "seq_len": 28,
-                "pred_len": 14,
-                "back": 8,
-            },
-        ),
-    ):
-        long = pd.read_csv(DATA / f"panels/{name}.csv.gz")
-        wide = long.pivot_table(index="series", columns="t", values="y").dropna()
-        wide = wide[
-            (wide.iloc[:, : sizes["n_train"]] > 0).sum(axis=1) > sizes["n_train"] // 5
-        ][:n]
-        times = pd.date_range("2020-01-01", periods=wide.shape[1], freq=freq)
-        phase = times.month if freq == "MS" else times.dayofweek
-        known = np.tile((phase.to_numpy() % 3).astype(float), (len(wide), 1))
-        found.append(_cut(name, wide.to_numpy(float), known, times, **sizes))
-    return found
+    return [read_counts(), read_bikes(), read_car_parts(), read_covid_deaths()]
+
+
+#: Sizes of the tables of hours.
+HOURS = {
+    "season": 24,
+    "n_train": 1500,
+    "gap": 41,
+    "n_origins": 8,
+    "seq_len": 48,
+    "pred_len": 24,
+    "back": 30,
+}
+
+
+def read_counts() -> Table:
+    """Read pedestrians of a street; weekends are known ahead."""
+    counts = load_auckland_pedestrians()[["45 Queen Street"]].astype(float)
+    weekend = (counts.index.dayofweek >= 5).astype(float)
+    return _cut("counts", counts.to_numpy().T, weekend[None], counts.index, **HOURS)
+
+
+def read_bikes() -> Table:
+    """Read bicycle rentals; the temperature is known ahead."""
+    path = DATA / "drivers/bike_sharing.csv.gz"
+    bikes = pd.read_csv(path, index_col=0, parse_dates=True)[9000:]
+    users = bikes[["users"]].to_numpy(float).T
+    temperature = bikes[["temp"]].to_numpy(float).T
+    return _cut("bikes", users, temperature, bikes.index, **HOURS)
+
+
+def read_car_parts() -> Table:
+    """Read monthly sales of car parts, 100 series; a field of the calendar is known ahead."""
+    sizes = {"season": 12, "seq_len": 12, "pred_len": 6, "back": 3}
+    cuts = {"n_train": 36, "gap": 2, "n_origins": 3}
+    wide = _read_panel("car_parts", n_train=36)[:100]
+    times = pd.date_range("2020-01-01", periods=wide.shape[1], freq="MS")
+    known = np.tile(times.month.to_numpy() % 3.0, (len(wide), 1))
+    return _cut("car_parts", wide.to_numpy(float), known, times, **sizes, **cuts)
+
+
+def read_covid_deaths() -> Table:
+    """Read daily deaths of Covid-19, 40 series; a field of the calendar is known ahead."""
+    sizes = {"season": 7, "seq_len": 28, "pred_len": 14, "back": 8}
+    cuts = {"n_train": 160, "gap": 5, "n_origins": 4}
+    wide = _read_panel("covid_deaths", n_train=160)[:40]
+    times = pd.date_range("2020-01-01", periods=wide.shape[1], freq="D")
+    known = np.tile(times.dayofweek.to_numpy() % 3.0, (len(wide), 1))
+    return _cut("covid_deaths", wide.to_numpy(float), known, times, **sizes, **cuts)
+
+
+def _read_panel(name: str, n_train: int) -> pd.DataFrame:
+    """Read series as rows, but those of which less than a fifth of training rows is above 0."""
+    long = pd.read_csv(DATA / f"panels/{name}.csv.gz")
+    wide = long.pivot_table(index="series", columns="t", values="y").dropna()
+    n_positive = (wide.iloc[:, :n_train] > 0).sum(axis=1)
+    return wide[n_positive > n_train // 5]
 
 
 def spoil(values: np.ndarray, kind: str, rows: slice, *, n: int = 1) -> np.ndarray:
@@ -228,29 +228,31 @@ class Lags:
 def error(model: Ours | Lags, table: Table, kind: str = "", place: str = "") -> float:
     """Compute the mean absolute error over the origins, each spoilt by itself."""
     errors = []
+    unit = np.ones((len(table.values), 1))
+    if kind == "unit" and place != "known ahead":
+        unit[::10] = 1000
     for origin in table.origins:
-        values, known, unit = table.values, table.known, np.ones((len(table.values), 1))
+        values = table.values
+        known = table.known
         if place in ("context", "last"):
-            back = table.back if place == "context" else 1
-            rows = slice(origin - back, origin - back + (6 if table.back > 20 else 1))
-            values = spoil(values, kind, slice(rows.start, min(rows.stop, origin)))
+            values = spoil(values, kind, rows_before(origin, table, place))
         elif kind == "unit" and place in ("training", "two in a row"):
-            values = values.copy()
-            values[::10] *= 1000
+            values = values * unit
         elif place == "known ahead":
-            rows = (
-                slice(table.n_train + 1, origin)
-                if kind == "unit"
-                else slice(origin, origin + 6)
-            )
-            known = spoil(known, kind, rows)
-        if kind == "unit" and place != "known ahead":
-            unit[::10] = 1000
+            first = table.n_train + 1 if kind == "unit" else origin
+            stop = origin if kind == "unit" else origin + 6
+            known = spoil(known, kind, slice(first, stop))
+        forecast = model.forecast(values, known, origin) / unit
         truth = table.values[:, origin : origin + table.pred_len]
-        errors.append(
-            np.abs(model.forecast(values, known, origin) / unit - truth).mean()
-        )
+        errors.append(np.abs(forecast - truth).mean())
     return float(np.mean(errors))
+
+
+def rows_before(origin: int, table: Table, place: str) -> slice:
+    """Return the rows before an origin of which one is spoilt."""
+    first = origin - (table.back if place == "context" else 1)
+    n_rows = 6 if table.back > 20 else 1
+    return slice(first, min(first + n_rows, origin))
 
 
 def measure(

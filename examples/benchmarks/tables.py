@@ -111,24 +111,27 @@ def lagged(table: Table) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
     Lags of a window's length and more, by series and target; the clock; what is known ahead.
     """
     rows = pd.concat([table.train, table.later])
+    is_panel = rows.index.nlevels > 1
     known = list(table.columns.get("known_future", ()))
-    targets = [name for name in rows if name not in known]
+    # 1. What all targets share: columns known ahead, the clock, and the split.
+    shared = rows[known].copy()
+    times = pd.DatetimeIndex(rows.index.get_level_values(-1))
+    shared["hour"] = times.hour
+    shared["weekday"] = times.dayofweek
+    n_later = len(table.later) // _n_series(rows)
+    shared["late"] = times > times.max() - n_later * step_of(times)
+    # 2. The lags of each target.
     reach = table.columns["pred_len"]
     lags = [*range(reach, reach + 25), *range(7 * DAY, 28 * DAY + 1, 7 * DAY)]
-    n_later, parts = len(table.later) // _n_series(rows), []
-    for number, target in enumerate(targets):
-        own = rows[target].groupby(level=0) if rows.index.nlevels > 1 else rows[target]
-        part = pd.DataFrame(
-            {f"lag {lag}": own.shift(lag) for lag in lags}, index=rows.index
-        )
-        times = pd.DatetimeIndex(rows.index.get_level_values(-1))
-        part = part.join(rows[known]).assign(
-            hour=times.hour, weekday=times.dayofweek, what=number
-        )
-        late = times > times.max() - n_later * step_of(times)
-        parts.append(part.assign(truth=rows[target], late=late))
+    parts = []
+    for number, target in enumerate(rows.columns.drop(known)):
+        own = rows[target].groupby(level=0) if is_panel else rows[target]
+        lagged_values = {f"lag {lag}": own.shift(lag) for lag in lags}
+        part = pd.DataFrame(lagged_values, index=rows.index).join(shared)
+        parts.append(part.assign(what=number, truth=rows[target]))
+    # 3. All targets one below the other.
     laid = pd.concat(parts)
-    if rows.index.nlevels > 1:
+    if is_panel:
         laid["series"] = laid.index.get_level_values(0).astype("category").codes
     laid = laid[laid["truth"].notna()]
     return laid.drop(columns=["truth", "late"]), laid["truth"], laid["late"]

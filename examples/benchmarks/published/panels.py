@@ -74,37 +74,41 @@ def load_panel(
     development: whether the last rows of each series, the test part, are cut off first.
     one_horizon: whether all series are forecast as far as the one with the longest horizon.
     """
-    if name in CUTS:
-        parts = cut_pieces(name, Path(folder))
-        horizons, period = (
-            pd.Series(CUTS[name].horizon, index=[*parts]),
-            CUTS[name].period,
-        )
-    else:
-        rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", dtype={"series": str})
-        facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
-        horizons, period = (
-            facts.set_index("series")["horizon"].astype(int),
-            int(facts["m"].iloc[0]),
-        )
-        groups = rows.groupby("series", sort=False)
-        parts = {str(key): part.set_index("t")["y"] for key, part in groups}
+    parts, horizons, period = _read_parts(name, Path(folder))
     longest = int(horizons.max())
-    horizons[:] = longest if one_horizon else horizons
-    kept: dict[str, tuple[Float64Array, Float64Array, pd.Index]] = {}
+    series, train, truths, times = [], [], [], []
     for key, part in parts.items():
-        horizon, values = int(horizons[key]), part.to_numpy(dtype=np.float64)
+        horizon = longest if one_horizon else int(horizons[key])
+        values = part.to_numpy(dtype=np.float64)
         end = len(values) - horizon * (1 + development)
-        if end >= _LEAST_ROWS and not np.isnan(values[:end]).all():
-            truth = np.full(longest, np.nan)
-            truth[:horizon] = values[end : end + horizon]
-            kept[key] = values[:end], truth, _times(part.index[:end], period)
-    if not kept:
+        if end < _LEAST_ROWS or np.isnan(values[:end]).all():
+            continue
+        truth = np.full(longest, np.nan)
+        truth[:horizon] = values[end : end + horizon]
+        series.append(key)
+        train.append(values[:end])
+        truths.append(truth)
+        times.append(_times(part.index[:end], period))
+    if not series:
         raise ValueError(
             f"no series of {name} has {_LEAST_ROWS} rows before its last rows."
         )
-    train, truths, times = zip(*kept.values(), strict=True)
-    return Panel(name, list(kept), list(train), np.stack(truths), period, list(times))
+    return Panel(name, series, train, np.stack(truths), period, times)
+
+
+def _read_parts(name: str, folder: Path) -> tuple[dict[str, pd.Series], pd.Series, int]:
+    """Read the rows of each series by time, how far each is forecast, and the rows of a season."""
+    if name in CUTS:
+        cut = CUTS[name]
+        parts = cut_pieces(name, folder)
+        return parts, pd.Series(cut.horizon, index=[*parts]), cut.period
+    rows = pd.read_csv(folder / f"{name}.csv.gz", dtype={"series": str})
+    facts = pd.read_csv(folder / f"{name}.meta.csv.gz", dtype={"series": str})
+    horizons = facts.set_index("series")["horizon"].astype(int)
+    parts = {}
+    for key, part in rows.groupby("series", sort=False):
+        parts[str(key)] = part.set_index("t")["y"]
+    return parts, horizons, int(facts["m"].iloc[0])
 
 
 def panel_frame(panel: Panel) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from windows import forecast_windows
 
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import is_dated
 
 __all__ = [
@@ -94,11 +94,13 @@ def measure(
     parts: whether these are, too, each with its share: ridges alone, without and with what the time
     of the day adds to them; these and trees; these and the network; a network alone, fitted anew.
     """
+    # 1. Standardised rows, and the windows of the test rows.
     day = rows_of_a_day(frame.index)
     _check_parts(frame, split, horizon, day if references else None)
     train = frame.iloc[: split.train]
     deviation = train.std(ddof=0)
     scaled = (frame - train.mean()) / deviation.where(deviation > 0, 1)
+    to_fit = scaled.iloc[: split.validation]
     origins = np.arange(split.validation, split.test - horizon + 1)
     truth = scaled.to_numpy()[origins[:, None] + np.arange(horizon)]
 
@@ -106,6 +108,7 @@ def measure(
         """Measure all windows of the test rows."""
         return _errors(forecast_windows(model, scaled[: split.test], origins), truth)
 
+    # 2. The model.
     started = time.perf_counter()
     model = InformerRegressor(
         list(frame.columns),
@@ -113,33 +116,43 @@ def measure(
         early_stopping=True,
         validation_fraction=1 - split.train / split.validation,
     )
-    model.set_params(**parameters).fit(scaled.iloc[: split.validation])
+    model.set_params(**parameters).fit(to_fit)
     fitted = time.perf_counter()
-    rows = {type(model).__name__: errors_of(model)}
-    facts = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
-    facts |= {"peak_mb": peak_memory()}
-    facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
-    rows = {name: row | facts for name, row in rows.items()}
+    whole: dict[str, Any] = errors_of(model)
+    whole["fit_s"] = fitted - started
+    whole["predict_s"] = time.perf_counter() - fitted
+    whole["peak_mb"] = peak_memory()
+    whole["trust"] = getattr(model, "trust_", np.nan)
+    whole["epochs"] = model.n_iter_
+    rows = {type(model).__name__: whole}
+    # 3. Its parts.
     if parts:
-        rows |= _errors_of_parts(model, rows[type(model).__name__], errors_of)
-        alone = (
-            clone(model)
-            .set_params(members=["network"])
-            .fit(scaled.iloc[: split.validation])
-        )
-        rows["network alone"] = errors_of(alone)
-    if not references:
-        return pd.DataFrame.from_dict(rows, orient="index")
+        rows |= _errors_of_parts(model, whole, errors_of)
+        alone = clone(model).set_params(members=["network"])
+        rows["network alone"] = errors_of(alone.fit(to_fit))
+    # 4. What it has to beat.
+    if references:
+        rows |= _errors_of_references(scaled, origins, truth, split)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _errors_of_references(
+    scaled: pd.DataFrame, origins: IntArray, truth: Float64Array, split: Split
+) -> dict[str, dict[str, float]]:
+    """Measure the last value, the last day and the best ridge."""
+    day = rows_of_a_day(scaled.index)
+    horizon = truth.shape[1]
     values = scaled.ffill().fillna(0).to_numpy()  # 0 is the training mean
-    rows["last value"] = _errors(
-        np.repeat(values[origins - 1][:, None], horizon, axis=1), truth
-    )
+    rows = {}
+    last = values[origins - 1]
+    rows["last value"] = _errors(np.repeat(last[:, None], horizon, axis=1), truth)
     places = origins[:, None] - day + np.arange(horizon) % day
     rows[f"last {day} rows"] = _errors(values[places], truth)
     started = time.perf_counter()
     ridge, name = _best_ridge(values, scaled.to_numpy(), split, horizon)
-    rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
-    return pd.DataFrame.from_dict(rows, orient="index")
+    rows[name] = _errors(ridge, truth)
+    rows[name]["fit_s"] = time.perf_counter() - started
+    return rows
 
 
 def _errors_of_parts(
