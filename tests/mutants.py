@@ -149,7 +149,7 @@ CAUSALITY = [
     Mutant(
         "phase maps correct a blend that has learnt their windows",
         "ridge/phases.py",
-        "find_phases",
+        "_cut_periods",
         "_Period(fit, training.take(number == i))",
         "_Period(fits.before, training.take(number == i))",
         (
@@ -159,9 +159,9 @@ CAUSALITY = [
     Mutant(
         "the network corrects maps that have learnt its windows",
         "ridge/phases.py",
-        "_with_phases",
-        "learnt.solve(strength)",
-        "equations[-1].solve(strength)",
+        "find_phases",
+        "ridge.solve(strength)",
+        "ridges[-1].solve(strength)",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),
@@ -351,8 +351,8 @@ TIMESTAMPS = [
         "maps turn by the hour of the last row",
         "ridge/phases.py",
         "_residuals",
-        "problem.cycle.of_row[origins[part]]",
-        "problem.cycle.of_row[origins[part] - 1]",
+        "problem.cycle.of_row[origins[places]]",
+        "problem.cycle.of_row[origins[places] - 1]",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),

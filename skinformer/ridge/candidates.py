@@ -103,9 +103,7 @@ class Competition:
         """Let all candidates learn from windows."""
         for windows in gather(self.problem, origins):
             self.columns.add_columns(windows)
-        if self.mixed_len:
-            short = self.problem._replace(seq_len=self.mixed_len)
-            for windows in gather(short, origins):
+            if self.mixed_len:
                 self.mixed.add_mixed(windows, length=self.mixed_len)
 
     def equations(
