@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -106,20 +106,28 @@ class Competition:
             if self.mixed_len:
                 self.mixed.add_mixed(windows, length=self.mixed_len)
 
-    def equations(
-        self, skip: Collection[Candidate] = ()
-    ) -> Iterator[tuple[Candidate, Equations]]:
-        """Return those of the windows so far, but for ``skip`` and "last", which learns nothing."""
-        groups = {
-            "shared": self.columns.shared(),
-            "own": self.columns,
-            "mixed": self.mixed,
-        }
-        for kind, sums in groups.items():
-            equations = sums.means()
-            for candidate in self.candidates:
-                if candidate.kind == kind and candidate not in skip:
-                    yield candidate, equations.of_features(self.features(candidate))
+    @classmethod
+    def total(cls, parts: Sequence[Competition]) -> Competition:
+        """Return what has learnt the windows of all parts."""
+        out = cls(parts[0].problem)
+        out.columns = Sums.total([part.columns for part in parts])
+        out.mixed = Sums.total([part.mixed for part in parts])
+        return out
+
+    def is_small(self, n: int) -> bool:
+        """Return whether the sums of so many may be kept in memory."""
+        n_gram = self.columns.gram.size + self.mixed.gram.size
+        n_map = self.columns.cross.size + self.mixed.cross.size
+        return affordable(n * n_gram, n * n_map)
+
+    def equations(self) -> Iterator[tuple[Candidate, Equations]]:
+        """Return those of the windows so far; "last", the first candidate, has none."""
+        for candidate in self.candidates[1:]:
+            sums = self.mixed if candidate.kind == "mixed" else self.columns
+            sums = sums.of_features(self.features(candidate))
+            if candidate.kind == "shared":
+                sums = sums.shared()
+            yield candidate, sums.means()
 
     def features(self, candidate: Candidate) -> IntArray:
         """Return the positions of the features of its sums that a candidate uses."""

@@ -143,10 +143,6 @@ class Equations(NamedTuple):
     gram: Float64Array
     cross: Float64Array
 
-    def of_features(self, used: IntArray) -> Equations:
-        """Return the equations of some features."""
-        return Equations(self.gram[:, used[:, None], used], self.cross[:, used])
-
     def solve(self, penalty: float | Float64Array) -> Float64Array:
         """Return the maps of least mean squared error plus a penalty times their squared size.
 
@@ -256,6 +252,11 @@ class Sums(NamedTuple):
         self.add(
             0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1)
         )
+
+    def of_features(self, used: IntArray) -> Sums:
+        """Return the sums of some features."""
+        gram = self.gram[:, used[:, None], used]
+        return Sums(gram, self.cross[:, used], self.weight)
 
     def means(self) -> Equations:
         """Return `gram` and `cross`, each group per unit of its own weight."""
