@@ -1,5 +1,7 @@
 """Fit the linear path: let ridges compete on stretches of time, blend them, fold them into one."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -82,38 +84,39 @@ def fit_linear_path(
     decompositions more. Memory: the sums, with `n_folds` those of each fold, too, where they are
     small, and 16 MB.
     """
-    windows = TimedOrigins(origins, steps).take(np.argsort(steps, kind="stable"))
-    windows = windows.take(_usable(problem, windows.origins))
+    windows = _usable(problem, TimedOrigins(origins, steps).sorted())
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
-    bare = problem
-    effect = _choose_effect(bare, windows, split)
-    problem = effect.find(bare, training.origins)
-    # 2. Weights of candidates, by stretches of time that they have not learnt.
-    trial = _try_candidates(problem, windows, split)
-    ends = _fold_ends(problem, training.steps, n_folds)
-    periods = _Periods(problem, training, ends)
-    for others, left_out in periods.leave_one_out():
-        trial.stretches.extend(_compare(others, left_out))
-    choice = _weigh(trial)
-    # 3. Maps of all training windows, and without each period.
-    before = _blend(trial.competition, choice)
-    folds = [_blend(others, choice) for others, _ in periods.leave_one_out()]
-    # 4. Maps of all windows, and the newest holiday, too.
-    after = before
-    late = _without_jumps(problem, training, windows) if refit else origins[:0]
-    if len(late):
-        trial.competition.learn(late)
-        after = _blend(trial.competition, choice)
-    if len(late) and problem.calendar is not None:
-        newest = effect.find(bare, np.append(training.origins, late))
-        after = replace(after, calendar=newest.calendar)
-    fits = LinearFits(before, after, tuple(zip(ends.tolist(), folds, strict=True)))
-    # 5. What the same maps at all hours leave.
-    if split is None or not folds:
+    effect = _choose_effect(problem, windows, split)
+    rest = effect.find(problem, training.origins)
+    # 2. Blends of candidates, by stretches of time that they have not learnt.
+    trial = _try_candidates(rest, windows, split)
+    periods = _Periods(rest, training, n_folds)
+    late = _without_jumps(rest, training, windows) if refit else origins[:0]
+    fits = _fit_blends(trial, periods, late)
+    # 3. The newest holiday, too.
+    if len(late) and rest.calendar is not None:
+        newest = effect.find(problem, np.append(training.origins, late))
+        final = replace(fits.final, calendar=newest.calendar)
+        fits = fits._replace(final=final)
+    # 4. What the same maps at all hours leave.
+    if split is None or not fits.folds:
         return fits
     validation = windows.take(windows.steps >= split)
-    return find_phases(problem, fits, training, validation, late)
+    return find_phases(rest, fits, training, validation, late)
+
+
+def _fit_blends(trial: _Trial, periods: _Periods, late: IntArray) -> LinearFits:
+    """Weigh candidates; blend those of all windows, without each period, and with late ones."""
+    trial.stretches.extend(periods.compare())
+    choice = _weigh(trial)
+    before = _blend(trial.competition, choice)
+    folds = periods.fit(choice)
+    if not len(late):
+        return LinearFits(before, before, folds)
+    trial.competition.learn(late)
+    final = _blend(trial.competition, choice)
+    return LinearFits(before, final, folds)
 
 
 def _choose_effect(
@@ -200,13 +203,13 @@ def _try_candidates(
         ready = training.ending_before(start, pred_len).origins
         competition.learn(ready[n_learnt:])
         n_learnt = len(ready)
-        is_held_out = (windows.steps >= start) & (windows.steps < end)
-        held_out = windows.take(is_held_out)
-        if n_learnt and len(held_out.origins):
-            errors = _compare(competition, held_out.origins)
-            stretches += errors
+        held_out = windows.take((windows.steps >= start) & (windows.steps < end))
+        if not n_learnt:
+            continue
+        for errors in _compare(competition, held_out.origins):
+            stretches.append(errors)
             # Series of a panel move together: many of one time say hardly more than one.
-            n_times += [len(np.unique(held_out.steps))] * len(errors)
+            n_times.append(len(np.unique(held_out.steps)))
     competition.learn(training.origins[n_learnt:])
     # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
     noise = 0.5 * math.sqrt(pred_len / min(n_times, default=1))
@@ -243,25 +246,36 @@ def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
 class _Periods:
     """Equal times of the training windows, each left out of what the others teach."""
 
-    def __init__(
-        self, problem: Problem, training: TimedOrigins, ends: IntArray
-    ) -> None:
+    def __init__(self, problem: Problem, training: TimedOrigins, n_folds: int) -> None:
         self.problem = problem
         self.training = training.origins
+        ends = _fold_ends(problem, training.steps, n_folds)
+        self.ends: list[int] = ends.tolist()
         self.number = np.searchsorted(ends, training.steps, side="right")
         # Windows on both sides of a border share truths.
         distance = np.abs(training.steps[:, None] - ends[:-1] + 0.5)
         self.is_near = (distance < problem.pred_len - 0.5).any(axis=1)
-        self.n_periods = len(ends)
         # PERF: the sums of each period are kept, where they are not several times the memory.
         self.parts = []
-        if Competition(problem).is_small(self.n_periods):
-            for number in range(self.n_periods):
+        if Competition(problem).is_small(len(ends)):
+            for number in range(len(ends)):
                 self.parts.append(self._learn(self.number == number))
 
-    def leave_one_out(self) -> Iterator[tuple[Competition, IntArray]]:
+    def compare(self) -> list[Stretch]:
+        """Return errors in each period, by what has learnt all others."""
+        stretches = []
+        for others, left_out in self._leave_one_out():
+            stretches += _compare(others, left_out)
+        return stretches
+
+    def fit(self, choice: _Choice) -> tuple[tuple[int, LinearFit], ...]:
+        """Return where each period ends, and the blend of all others."""
+        fits = [_blend(others, choice) for others, _ in self._leave_one_out()]
+        return tuple(zip(self.ends, fits, strict=True))
+
+    def _leave_one_out(self) -> Iterator[tuple[Competition, IntArray]]:
         """Return what has learnt all others, and the windows whose truths are unknown to it."""
-        for number in range(self.n_periods):
+        for number in range(len(self.ends)):
             is_inside = self.number == number
             if self.parts:
                 parts = self.parts[:number] + self.parts[number + 1 :]
@@ -288,7 +302,7 @@ def _count_in_windows(
     return np.asarray(before_end - before_begin)
 
 
-def _usable(problem: Problem, origins: IntArray) -> BoolArray:
+def _usable(problem: Problem, windows: TimedOrigins) -> TimedOrigins:
     """Choose the windows to learn from: whole ones if there are enough, else all or none.
 
     A missing truth is held in the rows, in the window's past and in its future. A few do little;
@@ -296,13 +310,14 @@ def _usable(problem: Problem, origins: IntArray) -> BoolArray:
     values, which forecasts never see.
     """
     if problem.missing is None:
-        return np.ones(len(origins), dtype=bool)
-    n_missing = _count_in_windows(problem, problem.missing, origins)
-    is_whole: BoolArray = (n_missing == 0).all(axis=1)
-    if is_whole.sum() >= min(4 * problem.seq_len, len(origins)):
-        return is_whole
+        return windows
+    n_missing = _count_in_windows(problem, problem.missing, windows.origins)
+    whole = windows.take((n_missing == 0).all(axis=1))
+    n_enough = min(4 * problem.seq_len, len(windows.origins))
+    if len(whole.origins) >= n_enough:
+        return whole
     share = n_missing.mean() / (problem.seq_len + problem.pred_len)
-    return np.full(len(origins), share <= 0.4)
+    return windows if share <= 0.4 else windows.take(slice(0))
 
 
 def _without_jumps(

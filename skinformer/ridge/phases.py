@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -65,28 +66,41 @@ def find_phases(
     layout = _make_layout(problem)
     if layout is None or len(training.origins) < _n_features(problem, layout):
         return fits  # nothing so large is learnt from so little
-    periods = _cut_periods(fits, training)
-    judges = [*periods, _Period(fits.before, validation)]
+    judges = _cut_periods(fits, training)
+    judges.append(_Period(fits.before, validation))
     if not all(len(period.windows.origins) for period in judges):
         return fits
+    maps = _find_maps(problem, layout, judges, late)
+    return _with_phases(fits, layout, maps) if maps else fits
+
+
+def _find_maps(
+    problem: Problem, layout: PhaseMaps, judges: list[_Period], late: IntArray
+) -> list[Float64Array]:
+    """Return maps without each period, of all of them, and of late windows, too, if there are any.
+
+    judges: the periods, and the split; none are returned where these are not sure of a gain.
+    """
+    *periods, split = judges
+    n_training = sum(len(period.windows.origins) for period in periods)
     # 1. Ridges without each period, and of all of them.
-    part = 10_000 / len(training.origins)
-    sums = [_learn(problem, layout, period, part) for period in periods]
+    learn = partial(_learn, problem, layout, 10_000 / n_training)
+    sums = [learn(period) for period in periods]
     whole = Sums.total(sums)
-    ridges = [each.means().decomposed() for each in Sums.leave_one_out(sums)]
-    ridges.append(whole.means().decomposed())
+    learnt = [*Sums.leave_one_out(sums), whole]
+    ridges = [each.means().decomposed() for each in learnt]
     # 2. Strength and share, by periods that were not learnt.
     best = _choose(problem, layout, judges, ridges)
     if best is None:
-        return fits
+        return []
     strength, share = best
-    maps = [ridge.solve(strength) for ridge in ridges]
+    maps = [share * ridge.solve(strength) for ridge in ridges]
     # 3. Maps of all windows.
     if len(late):
-        newest = _Period(fits.before, TimedOrigins(late, late))
-        whole = Sums.total([whole, _learn(problem, layout, newest, part)])
-        maps.append(whole.means().solve(strength))
-    return _with_phases(fits, layout, [share * each for each in maps])
+        newest = learn(split._replace(windows=TimedOrigins(late, late)))
+        everything = Sums.total([whole, newest]).means()
+        maps.append(share * everything.solve(strength))
+    return maps
 
 
 def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
@@ -120,7 +134,6 @@ def _make_layout(problem: Problem) -> PhaseMaps | None:
     if problem.cycle is None:
         return None
     cells = problem.cycle.cells
-    n_targets = problem.n_targets
     n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
     times_seen = np.unique(problem.cycle.of_row % n_times)
     period = len(times_seen)  # rows of a cycle: three-hourly, 8
@@ -134,13 +147,16 @@ def _make_layout(problem: Problem) -> PhaseMaps | None:
         waves=waves.astype(np.float32),
         own=own.astype(np.float32),
         others=others.astype(np.float32),
-        weights=np.zeros((n_targets, 0, 0), dtype=np.float32),
+        weights=np.zeros((problem.n_targets, 0, 0), dtype=np.float32),
     )
+    return maps if n_waves and _is_small(problem, maps) else None
+
+
+def _is_small(problem: Problem, maps: PhaseMaps) -> bool:
+    """Return whether the sums of three times and all of them fit in memory together."""
     n_features = _n_features(problem, maps)
-    # The sums of three times and all of them are held beside each other.
-    n_gram = 4 * n_targets * n_features**2
-    n_map = 4 * n_targets * n_features * problem.pred_len
-    return maps if n_waves and affordable(n_gram, n_map) else None
+    n_rows = 4 * problem.n_targets * n_features
+    return affordable(n_rows * n_features, n_rows * problem.pred_len)
 
 
 def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Array]:
@@ -202,7 +218,7 @@ def _residuals(
         yield _Residuals(places, features.mT.numpy(), left, windows.weight)
 
 
-def _learn(problem: Problem, maps: PhaseMaps, period: _Period, part: float) -> Sums:
+def _learn(problem: Problem, maps: PhaseMaps, part: float, period: _Period) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
     n_features = _n_features(problem, maps)
     sums = Sums.of_sizes(problem.n_targets, n_features, problem.pred_len)

@@ -42,6 +42,10 @@ class TimedOrigins(NamedTuple):
         """Return some of them."""
         return TimedOrigins(self.origins[places], self.steps[places])
 
+    def sorted(self) -> TimedOrigins:
+        """Return them in order of time."""
+        return self.take(np.argsort(self.steps, kind="stable"))
+
     def ending_before(self, split: int | None, pred_len: int) -> TimedOrigins:
         """Return those, in order of time, whose truths all lie before a split; all without one."""
         if split is None:
@@ -95,28 +99,34 @@ def gather(
     problem: Problem, origins: IntArray, n_most: int | None = None
 ) -> Iterator[Windows]:
     """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
-    seq_len, length = problem.seq_len, problem.seq_len + problem.pred_len
-    size = max(16_000_000 // (8 * length * problem.values.shape[1]), 1)
+    length = problem.seq_len + problem.pred_len
+    n_bytes = 8 * length * problem.values.shape[1]
+    size = max(16_000_000 // n_bytes, 1)
     size = min(size, n_most or size)
     origins = np.sort(origins)
     for start in range(0, len(origins), size):
-        chunk = origins[start : start + size]
-        distance = _read_windows(problem, window_rows(chunk - seq_len, length))
-        last = distance[:, seq_len - 1].copy()
-        distance -= last[:, None]
-        past = distance[:, :seq_len]
-        future = distance[:, seq_len:, : problem.n_targets]
-        weight = np.ones_like(future)
-        if problem.weight is not None:
-            weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(
-                np.float64
-            )
-        yield Windows(past, future, last, weight)
+        yield _read_windows(problem, origins[start : start + size])
 
 
-def _read_windows(problem: Problem, rows: IntArray) -> Float64Array:
-    """Read windows by their rows, in ascending order, see `remaining`."""
-    first, end = rows[0, 0], rows[-1, -1] + 1
+def _read_windows(problem: Problem, origins: IntArray) -> Windows:
+    """Read windows of ascending origins."""
+    seq_len = problem.seq_len
+    rows = window_rows(origins - seq_len, seq_len + problem.pred_len)
+    distance = _read_rows(problem, rows)
+    last = distance[:, seq_len - 1].copy()
+    distance -= last[:, None]
+    past = distance[:, :seq_len]
+    future = distance[:, seq_len:, : problem.n_targets]
+    if problem.weight is None:
+        return Windows(past, future, last, np.ones_like(future))
+    weight = problem.weight[rows[:, seq_len:]].astype(np.float64)
+    return Windows(past, future, last, weight)
+
+
+def _read_rows(problem: Problem, rows: IntArray) -> Float64Array:
+    """Read the rows of windows, in ascending order, see `remaining`."""
+    first = rows[0, 0]
+    end = rows[-1, -1] + 1
     if end - first > rows.size:
         return remaining(problem, rows)
     # PERF: windows side by side share nearly all of their rows; `take` is four times as fast as
