@@ -166,14 +166,16 @@ def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Ar
     column's the means over a cycle and the whole window.
     """
     rows = np.eye(seq_len)
-    near = rows[:, max(seq_len - 25, 0) : -1]
+    first = max(seq_len - 25, 0)
     size = max(1, seq_len // 28)
     n_parts = seq_len // size
-    in_parts = rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size)
-    own = np.concatenate([near, in_parts.mean(axis=2)], axis=1)
-    lengths = [period, seq_len] if period <= seq_len else [seq_len]
-    means = [rows[:, -length:].mean(axis=1) for length in lengths]
-    return own, np.stack(means, axis=1)
+    in_parts = rows[:, -n_parts * size :].reshape(seq_len, n_parts, size)
+    own = np.concatenate([rows[:, first:-1], in_parts.mean(axis=2)], axis=1)
+    others = [rows.mean(axis=1)]
+    if period <= seq_len:
+        of_cycle = rows[:, -period:].mean(axis=1)
+        others.insert(0, of_cycle)
+    return own, np.stack(others, axis=1)
 
 
 def _n_features(problem: Problem, maps: PhaseMaps) -> int:
@@ -185,37 +187,36 @@ def _n_features(problem: Problem, maps: PhaseMaps) -> int:
 class _Residuals(NamedTuple):
     """What a fit leaves of some windows.
 
-    places: of the windows among all.
     features: what each target's maps read, (n_targets, n_windows, n_features).
     y: what is left, (n_windows, pred_len, n_targets).
     weight: of the same shape.
     """
 
-    places: slice
     features: Float32Array
     y: Float64Array
     weight: Float64Array
 
 
 def _residuals(
-    problem: Problem, maps: PhaseMaps, fit: LinearFit, origins: IntArray
+    problem: Problem, maps: PhaseMaps, period: _Period
 ) -> Iterator[_Residuals]:
     """Compute what a fit leaves of windows, of ascending origins, chunk by chunk."""
-    path = LinearPath(replace(fit, phases=maps))
+    path = LinearPath(replace(period.fit, phases=maps))
+    origins = period.windows.origins
     assert problem.cycle is not None
     assert path.phases is not None
-    stop = 0
+    start = 0
     for windows in gather(problem, origins):
-        places = slice(stop, stop + len(windows.last))
-        stop = places.stop
-        cell = problem.cycle.of_row[origins[places]].astype(np.int64)
+        chunk = origins[start : start + len(windows.last)]
+        start += len(chunk)
+        cell = problem.cycle.of_row[chunk].astype(np.int64)
         # PERF: products of float32 take half the time; sums over chunks are added in float64.
         distance = tensor_of(windows.past.astype(np.float32))
         last = tensor_of(windows.last.astype(np.float32))
         observed = distance[..., : problem.n_observed]
         features = path.phases.read(observed, tensor_of(cell))
         left = windows.future - path.map_distances(distance, last).numpy()
-        yield _Residuals(places, features.mT.numpy(), left, windows.weight)
+        yield _Residuals(features.mT.numpy(), left, windows.weight)
 
 
 def _learn(problem: Problem, maps: PhaseMaps, part: float, period: _Period) -> Sums:
@@ -223,10 +224,10 @@ def _learn(problem: Problem, maps: PhaseMaps, part: float, period: _Period) -> S
     n_features = _n_features(problem, maps)
     sums = Sums.of_sizes(problem.n_targets, n_features, problem.pred_len)
     n_most = int(part * len(period.windows.origins)) + 1
-    origins = period.thinned(n_most).windows.origins
-    for left in _residuals(problem, maps, period.fit, origins):
-        for j in range(problem.n_targets):
-            sums.add(j, left.features[j], left.y[:, :, j], left.weight[:, :, j])
+    some = period.thinned(n_most)
+    for left in _residuals(problem, maps, some):
+        for j, features in enumerate(left.features):
+            sums.add(j, features, left.y[:, :, j], left.weight[:, :, j])
     return sums
 
 
@@ -263,7 +264,7 @@ def _losses(
     """Return squared errors of windows by strength and share, (n, n_strengths * n_shares)."""
     shares = np.array(SHARES)
     losses = []
-    for left in _residuals(problem, maps, period.fit, period.windows.origins):
+    for left in _residuals(problem, maps, period):
         weighted = left.weight * left.y
         alone = (weighted * left.y).sum(axis=(1, 2))
         of_chunk = []
