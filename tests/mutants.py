@@ -122,8 +122,8 @@ CAUSALITY = [
         "the calendar is learnt from the split that judges it",
         "ridge/fit.py",
         "fit_linear_path",
-        "effect.find(bare, training.origins)",
-        "effect.find(bare, windows.origins)",
+        "effect.find(problem, training.origins)",
+        "effect.find(problem, windows.origins)",
         (
             "ridge/test_fit.py::test_the_tail_does_not_reach_the_effect_that_is_found_before_it",
         ),
@@ -131,15 +131,15 @@ CAUSALITY = [
     Mutant(
         "the time of the year is learnt from the rows that judge it",
         "ridge/fit.py",
-        "_has_year",
-        "with_year(problem, early)",
-        "with_year(problem, windows.origins)",
+        "_choose_effect",
+        "with_year(taken_off, early)",
+        "with_year(taken_off, windows.origins)",
         ("ridge/test_year.py::test_what_was_judged_had_not_seen_the_stretches",),
     ),
     Mutant(
         "phase maps have learnt the time that they are judged by",
         "ridge/phases.py",
-        "find_phases",
+        "_find_maps",
         "Sums.leave_one_out(sums)",
         "[whole, whole, whole]",
         (
@@ -149,7 +149,7 @@ CAUSALITY = [
     Mutant(
         "phase maps correct a blend that has learnt their windows",
         "ridge/phases.py",
-        "find_phases",
+        "_cut_periods",
         "_Period(fit, training.take(number == i))",
         "_Period(fits.before, training.take(number == i))",
         (
@@ -159,9 +159,9 @@ CAUSALITY = [
     Mutant(
         "the network corrects maps that have learnt its windows",
         "ridge/phases.py",
-        "_with_phases",
-        "learnt.solve(strength)",
-        "equations[-1].solve(strength)",
+        "_find_maps",
+        "ridge.solve(strength)",
+        "ridges[-1].solve(strength)",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),
@@ -351,8 +351,8 @@ TIMESTAMPS = [
         "maps turn by the hour of the last row",
         "ridge/phases.py",
         "_residuals",
-        "problem.cycle.of_row[origins[part]]",
-        "problem.cycle.of_row[origins[part] - 1]",
+        "problem.cycle.of_row[chunk]",
+        "problem.cycle.of_row[chunk - 1]",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),
@@ -360,9 +360,9 @@ TIMESTAMPS = [
     Mutant(
         "maps turn by the last hour ahead",
         "ridge/linear_path.py",
-        "LinearPath.forward",
-        "future_calendar[:, 0]",
-        "future_calendar[:, -1]",
+        "LinearPath._turned",
+        "calendar[:, 0]",
+        "calendar[:, -1]",
         (
             "model/test_phase_maps.py::test_what_is_added_is_that_of_the_first_hour_ahead",
         ),

@@ -14,12 +14,11 @@ from skinformer.algebra import product
 from skinformer.ridge.sums import Problem, Sums, gather, remaining
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
-from skinformer.timeline.cycle import CalendarEffect, Cells
+from skinformer.timeline.cycle import CalendarEffect, Cells, RowCells
 from skinformer.timeline.windows import spread_places
 
-_MOST_TIMED = (
-    512  # effects of columns on targets at each time of the day; of more there is one
-)
+#: Effects of columns on targets at each time of the day; of more there is one for all times.
+_MOST_TIMED = 512
 
 
 class Effect(NamedTuple):
@@ -56,20 +55,23 @@ def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
     errors = [newer.unexplained(older.solve(strength)) for strength in strengths]
     if min(errors) > 0:
         return nothing
-    [effect] = Sums.total(halves).means().solve(strengths[int(np.argmin(errors))])
+    best = strengths[int(np.argmin(errors))]
+    [effect] = Sums.total(halves).means().solve(best)
     return np.asarray(effect)
 
 
 def _change_sums(problem: Problem, origins: IntArray) -> Sums:
     """Add up products of known columns' changes with themselves and with the targets'."""
-    n_columns, k = problem.values.shape[1], problem.n_targets
+    n_columns = problem.values.shape[1]
+    n_targets = problem.n_targets
     # Of all columns what follows is read.
     everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
-    sums = Sums.of_sizes(1, problem.n_known, k)
+    sums = Sums.of_sizes(1, problem.n_known, n_targets)
     for windows in gather(everything, origins):
         changes = windows.future.reshape(-1, n_columns)
-        weight = windows.weight.reshape(len(changes), -1)[:, :k]
-        sums.add(0, changes[:, problem.n_observed :], changes[:, :k], weight)
+        known = changes[:, problem.n_observed :]
+        weight = windows.weight.reshape(len(changes), -1)
+        sums.add(0, known, changes[:, :n_targets], weight[:, :n_targets])
     return sums
 
 
@@ -94,11 +96,14 @@ def calendar_effect(
     blocks = _cut_blocks(problem, origins, design)
     if not blocks:
         return None
-    times = np.array_split(np.arange(len(blocks)), min(4, len(blocks)))
-    parts = [_level_sums(problem, [blocks[i] for i in time], design) for time in times]
-    [found] = Sums.total(parts).means().solve(_choose_penalty(parts, design))
-    known = known_columns(problem, np.concatenate(blocks), design.n_known)
-    return design.effect(found, np.stack([known.min(axis=0), known.max(axis=0)]))
+    parts = []
+    for places in np.array_split(np.arange(len(blocks)), min(4, len(blocks))):
+        of_time = [blocks[i] for i in places]
+        parts.append(_level_sums(problem, of_time, design))
+    penalty = _choose_penalty(parts, design)
+    [found] = Sums.total(parts).means().solve(penalty)
+    bounds = _known_bounds(problem, np.concatenate(blocks), design.n_known)
+    return design.effect(found, bounds)
 
 
 def _choose_penalty(parts: list[Sums], design: _Design) -> Float64Array:
@@ -110,17 +115,18 @@ def _choose_penalty(parts: list[Sums], design: _Design) -> Float64Array:
     others = [rest.means() for rest in Sums.leave_one_out(parts)]
 
     def error(penalty: Float64Array) -> float:
-        pairs = zip(held_out, others, strict=True)
-        return sum(part.unexplained(rest.solve(penalty)) for part, rest in pairs)
+        total = 0.0
+        for part, rest in zip(held_out, others, strict=True):
+            total += part.unexplained(rest.solve(penalty))
+        return total
 
     # Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
     strengths = (1e-5, 1e-4, 1e-3, 1e-2)
-    best = min((np.full(design.width, strength) for strength in strengths), key=error)
+    best = min([np.full(design.width, strength) for strength in strengths], key=error)
     if design.n_known:
         is_column = np.arange(design.width) >= design.n_indicators
-        best = min(
-            (np.where(is_column, strength, best) for strength in strengths), key=error
-        )
+        penalties = [np.where(is_column, strength, best) for strength in strengths]
+        best = min(penalties, key=error)
     return best
 
 
@@ -154,9 +160,11 @@ class _Design(NamedTuple):
     def regressors(self, cell: IntArray, known: Float64Array) -> Float64Array:
         """Lay the regressors of rows out, (n_rows, width)."""
         times = np.eye(self.cells.n_times)[cell % self.cells.n_times]
-        parts = [times, np.eye(self.cells.n_cells)[cell % self.cells.n_cells], known]
+        cells = np.eye(self.cells.n_cells)[cell % self.cells.n_cells]
+        parts = [times, cells, known]
         if self.timed:
-            parts.append((times[:, :, None] * known[:, None]).reshape(len(cell), -1))
+            timed = times[:, :, None] * known[:, None]
+            parts.append(timed.reshape(len(cell), -1))
         return np.concatenate(parts, axis=1)
 
     def effect(self, found: Float64Array, bounds: Float64Array) -> CalendarEffect:
@@ -176,38 +184,55 @@ def _cut_blocks(problem: Problem, origins: IntArray, design: _Design) -> list[In
 
     None where rows hold fewer than four cycles; some of them where there are very many.
     """
-    origins, n_cells = np.sort(origins), design.cells.n_cells
+    n_cells = design.cells.n_cells
     blocks: list[IntArray] = []
-    # Windows of two series lie farther apart than they reach.
-    borders = np.flatnonzero(np.diff(origins) >= problem.seq_len + problem.pred_len) + 1
-    for run in np.split(origins, borders) if len(origins) else ():
-        rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
-        blocks += np.array_split(rows, max(len(rows) // (2 * n_cells), 1))
-    if sum(map(len, blocks)) < 4 * n_cells or len(blocks) < 2:
+    for rows in _runs(problem, origins):
+        n_blocks = max(len(rows) // (2 * n_cells), 1)
+        blocks += np.array_split(rows, n_blocks)
+    sizes = [len(block) for block in blocks]
+    if sum(sizes) < 4 * n_cells or len(blocks) < 2:
         return []
     # As many as take a second or two.
-    n_most = int(4e10 / design.width**2 / max(map(len, blocks)))
+    n_most = int(4e10 / design.width**2 / max(sizes))
     return [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
+
+
+def _runs(problem: Problem, origins: IntArray) -> list[IntArray]:
+    """List the consecutive rows of windows, series by series."""
+    if not len(origins):
+        return []
+    origins = np.sort(origins)
+    # Windows of two series lie farther apart than they reach.
+    length = problem.seq_len + problem.pred_len
+    borders = np.flatnonzero(np.diff(origins) >= length) + 1
+    runs = []
+    for run in np.split(origins, borders):
+        rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
+        runs.append(rows)
+    return runs
 
 
 def _level_sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     assert problem.cycle is not None
-    k = problem.n_targets
-    sums = Sums.of_sizes(1, design.width, k)
+    sums = Sums.of_sizes(1, design.width, problem.n_targets)
     for rows in blocks:
-        y = np.nan_to_num(problem.values[rows, :k].astype(np.float64))
+        y = problem.values[rows, : problem.n_targets].astype(np.float64)
         is_known = _is_known(problem, rows)
-        y -= (y * is_known).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1.0)
         cell = problem.cycle.of_row[rows].astype(np.int64)
-        regressors = design.regressors(
-            cell, known_columns(problem, rows, design.n_known)
-        )
+        known = known_columns(problem, rows, design.n_known)
+        regressors = design.regressors(cell, known)
         # A row counts by its truths: those that are missing by the clock have cells of their own.
         share = is_known.mean(axis=1, keepdims=True)
-        regressors -= (regressors * share).sum(axis=0) / max(share.sum(), 1.0)
-        sums.add(0, regressors, y, is_known)
+        centred = _centred(regressors, share)
+        sums.add(0, centred, _centred(np.nan_to_num(y), is_known), is_known)
     return sums
+
+
+def _centred(values: Float64Array, weight: Float64Array) -> Float64Array:
+    """Take off each column's weighted mean; a weight below 1 in all counts as 1."""
+    total = (values * weight).sum(axis=0)
+    return np.asarray(values - total / np.maximum(weight.sum(axis=0), 1.0))
 
 
 def _is_known(problem: Problem, rows: IntArray) -> Float64Array:
@@ -226,6 +251,12 @@ def known_columns(problem: Problem, rows: IntArray, n_known: int) -> Float64Arra
     return np.nan_to_num(problem.values[rows, first:].astype(np.float64))
 
 
+def _known_bounds(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
+    """Return the lowest and highest values of columns known ahead, (2, n_known)."""
+    known = known_columns(problem, rows, n_known)
+    return np.stack([known.min(axis=0), known.max(axis=0)])
+
+
 def with_year(problem: Problem, origins: IntArray) -> Problem:
     """Add the time of the year to what is known ahead, where whole years were seen."""
     year = year_effect(problem, origins)
@@ -233,8 +264,7 @@ def with_year(problem: Problem, origins: IntArray) -> Problem:
         return problem
     calendar, cells = problem.calendar, problem.cycle.cells
     if calendar is None:
-        seen = known_columns(problem, origins, problem.n_known)
-        bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
+        bounds = _known_bounds(problem, origins, problem.n_known)
         level = np.zeros((cells.n_cells, problem.n_targets))
         effect = problem.effect[None]
         calendar = CalendarEffect(level, effect, bounds, cells.places, cells.fields)
@@ -253,35 +283,52 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     rows = _year_rows(problem, origins)
     if problem.cycle is None or not len(rows):
         return None
-    cells, k = problem.cycle.cells, problem.n_targets
-    day, cell = np.divmod(problem.cycle.of_row[rows], cells.n_cells)
+    # 1. Waves, a line and a level.
+    cells = problem.cycle.cells
     waves = _year_waves(cells)
-    line = (rows - rows[0]) / (rows[-1] - rows[0])
-    place = day * cells.n_times + cell % cells.n_times
-    regressors = np.column_stack([waves[place], line, np.ones(len(rows))])
-    y = np.clip(
-        remaining(problem, rows)[:, :k], *find_bounds(problem.values[rows, :k], 0)
-    )
-    sums = Sums.of_sizes(1, regressors.shape[1], k)
+    regressors = _year_regressors(problem.cycle, rows, waves)
+    # 2. A ridge per row, for waves whose mean square is a half; line and level are free.
+    penalty = np.full(regressors.shape[1], 1e-3)
+    penalty[-2:] = 0.0
+    y = _bounded_targets(problem, rows)
+    sums = Sums.of_sizes(1, len(penalty), problem.n_targets)
     sums.add(0, regressors, y, np.ones_like(y))
-    # Per row, for waves whose mean square is a half; none for line and level.
-    penalty = np.append(np.full(waves.shape[1], 1e-3), [0.0, 0.0])
     [found] = sums.means().solve(penalty)
-    return np.reshape(product(waves, found[:-2]), (cells.n_days, cells.n_times, k))
+    year = product(waves, found[:-2])
+    return np.asarray(year.reshape(cells.n_days, cells.n_times, -1))
+
+
+def _year_regressors(
+    cycle: RowCells, rows: IntArray, waves: Float64Array
+) -> Float64Array:
+    """Lay out the waves of rows, a line in time, and 1."""
+    day, cell = np.divmod(cycle.of_row[rows], cycle.cells.n_cells)
+    time = cell % cycle.cells.n_times
+    of_rows = waves[day * cycle.cells.n_times + time]
+    line = (rows - rows[0]) / (rows[-1] - rows[0])
+    return np.column_stack([of_rows, line, np.ones(len(rows))])
+
+
+def _bounded_targets(problem: Problem, rows: IntArray) -> Float64Array:
+    """Read the targets of rows without other effects, outliers clipped."""
+    low, high = find_bounds(problem.values[rows, : problem.n_targets], 0)
+    return np.clip(remaining(problem, rows)[:, : problem.n_targets], low, high)
 
 
 def _year_rows(problem: Problem, origins: IntArray) -> IntArray:
     """Return the rows of windows that a year is learnt from; none where that cannot be done."""
     nothing = origins[:0]
-    if problem.cycle is None or problem.cycle.cells.n_days == 1 or not len(origins):
+    if problem.cycle is None or not len(origins):
         return nothing
     cells = problem.cycle.cells
+    n_effects = cells.n_days * cells.n_times * problem.n_targets
+    if cells.n_days == 1 or n_effects > 10_000_000:
+        return nothing
     rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
     rows = rows[_is_known(problem, rows).all(axis=1)]
     rows = rows[spread_places(len(rows), 100_000)]
-    is_too_large = cells.n_days * cells.n_times * problem.n_targets > 10_000_000
     days = np.unique(problem.cycle.of_row[rows] // cells.n_cells)
-    if is_too_large or not len(days):
+    if not len(days):
         return nothing
     # Between days that no year has shown, waves would make up what is there.
     longest_gap = np.diff(days, append=days[0] + cells.n_days).max()
@@ -292,20 +339,17 @@ def _year_waves(cells: Cells) -> Float64Array:
     """Lay the waves out, a row for each time of each of twelve months' 31 days."""
     days_before_month = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
     month, day = np.divmod(np.arange(cells.n_days), 31)
+    day_of_year = days_before_month[month] + day
+    time = np.arange(cells.n_times)
     # With one wave of each, WTH errs by 1 to 2 % more.
-    of_year = fourier((days_before_month[month] + day) / 366, 2)
-    of_day = fourier(
-        np.arange(cells.n_times) / cells.n_times, min(2, (cells.n_times - 1) // 2)
-    )
-    waves = of_year[:, None, :, None] * of_day[None, :, None, :]
-    return waves.reshape(cells.n_days * cells.n_times, -1)[
-        :, 1:
-    ]  # the first is constant
+    of_year = fourier(day_of_year / 366, 2)
+    of_day = fourier(time / cells.n_times, min(2, (cells.n_times - 1) // 2))
+    # Each wave of the year times each of the day; the first is constant.
+    waves = np.kron(of_year, of_day)
+    return np.asarray(waves[:, 1:], dtype=np.float64)
 
 
 def fourier(turns: Float64Array, n_waves: int) -> Float64Array:
     """Return 1, and cosines and sines of 1, 2, … turns as often: (n, 1 + 2 n_waves)."""
-    angle = 2 * np.pi * turns[:, None] * np.arange(1, n_waves + 1)
-    return np.concatenate(
-        [np.ones((len(turns), 1)), np.cos(angle), np.sin(angle)], axis=1
-    )
+    angle = 2 * np.pi * np.outer(turns, np.arange(1, n_waves + 1))
+    return np.column_stack([np.ones(len(turns)), np.cos(angle), np.sin(angle)])

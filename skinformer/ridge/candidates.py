@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,10 +46,10 @@ class Candidate(NamedTuple):
 
     def __str__(self) -> str:
         """Name the candidate, for reports."""
+        if not self.length:
+            return self.kind
         level = " and levels" if self.level else ""
-        return (
-            self.kind if not self.length else f"{self.kind}, {self.length} rows{level}"
-        )
+        return f"{self.kind}, {self.length} rows{level}"
 
 
 def affordable(n_gram: int, n_map: int) -> bool:
@@ -72,63 +72,65 @@ class Competition:
 
     def __init__(self, problem: Problem, *, alone: bool = False) -> None:
         self.problem = problem
-        seq_len, n_targets = problem.seq_len, problem.n_targets
+        seq_len = problem.seq_len
+        n_targets = problem.n_targets
         n_outputs = n_targets * problem.pred_len
         fits = affordable(n_targets * seq_len**2, seq_len * n_outputs)
         self.per_column = n_targets > 1 and fits and not alone
         n_groups = n_targets if self.per_column else 1
         self.columns = Sums.of_sizes(n_groups, seq_len, problem.pred_len)
         self.mixed_len = 0 if alone else _mixed_length(problem)
-        n_mixed = _n_mixed_features(problem, self.mixed_len) if self.mixed_len else 0
+        n_mixed = _n_mixed_features(problem, self.mixed_len)
         self.mixed = Sums.of_sizes(1, n_mixed, n_outputs)
         self.candidates = self._list_candidates(1 if alone else _HALVINGS)
 
     def _list_candidates(self, n_lengths: int) -> list[Candidate]:
         """List the last value, then maps over the whole look-back, its half, and so on."""
-        seq_len, mixed_len = self.problem.seq_len, self.mixed_len
-        halved = sorted({max(1, seq_len >> k) for k in range(n_lengths)}, reverse=True)
         out = [Candidate("last")]
-        out += [Candidate("shared", length) for length in halved]
-        if self.per_column:
-            out += [Candidate("own", length) for length in halved]
-        if mixed_len:
-            for length in sorted({mixed_len, max(1, mixed_len // 2)}, reverse=True):
-                out += [
-                    Candidate("mixed", length),
-                    Candidate("mixed", length, level=True),
-                ]
+        kinds = ["shared", "own"] if self.per_column else ["shared"]
+        lengths = _halved(self.problem.seq_len, n_lengths)
+        for kind in kinds:
+            out += [Candidate(kind, length) for length in lengths]
+        for length in _halved(self.mixed_len, 2):
+            out.append(Candidate("mixed", length))
+            out.append(Candidate("mixed", length, level=True))
         return out
 
     def learn(self, origins: IntArray) -> None:
         """Add windows to the sums that all candidates are fitted by."""
         for windows in gather(self.problem, origins):
             self.columns.add_columns(windows)
-        if self.mixed_len:
-            short = self.problem._replace(seq_len=self.mixed_len)
-            for windows in gather(short, origins):
+            if self.mixed_len:
                 self.mixed.add_mixed(windows, length=self.mixed_len)
 
-    def equations(
-        self, skip: Collection[Candidate] = ()
-    ) -> Iterator[tuple[Candidate, Equations]]:
-        """Return those of the windows so far, but for ``skip`` and "last", which learns nothing."""
-        groups = {
-            "shared": self.columns.shared(),
-            "own": self.columns,
-            "mixed": self.mixed,
-        }
-        for kind, sums in groups.items():
-            equations = sums.means()
-            for candidate in self.candidates:
-                if candidate.kind == kind and candidate not in skip:
-                    yield candidate, equations.of_features(self.features(candidate))
+    @classmethod
+    def total(cls, parts: Sequence[Competition]) -> Competition:
+        """Return what has learnt the windows of all parts."""
+        out = cls(parts[0].problem)
+        out.columns = Sums.total([part.columns for part in parts])
+        out.mixed = Sums.total([part.mixed for part in parts])
+        return out
+
+    def is_small(self, n: int) -> bool:
+        """Return whether the sums of so many may be kept in memory."""
+        n_gram = self.columns.gram.size + self.mixed.gram.size
+        n_map = self.columns.cross.size + self.mixed.cross.size
+        return affordable(n * n_gram, n * n_map)
+
+    def equations(self) -> Iterator[tuple[Candidate, Equations]]:
+        """Return those of the windows so far; "last", the first candidate, has none."""
+        for candidate in self.candidates[1:]:
+            sums = self.mixed if candidate.kind == "mixed" else self.columns
+            sums = sums.of_features(self.features(candidate))
+            if candidate.kind == "shared":
+                sums = sums.shared()
+            yield candidate, sums.means()
 
     def features(self, candidate: Candidate) -> IntArray:
         """Return the positions of the features of its sums that a candidate uses."""
         if candidate.kind != "mixed":
-            return np.arange(
-                self.problem.seq_len - candidate.length, self.problem.seq_len
-            )
+            seq_len = self.problem.seq_len
+            return np.arange(seq_len - candidate.length, seq_len)
         n_columns = self.problem.values.shape[1]
         stop = self.mixed_len * n_columns
         end = stop + n_columns + 1 if candidate.level else stop
@@ -138,24 +140,32 @@ class Competition:
         self, candidate: Candidate, ridges: Decomposition, windows: Windows
     ) -> Iterator[Float64Array]:
         """Forecast distances from the last values, (n, pred_len, n_targets), by each strength."""
-        shape, used = windows.future.shape, self.features(candidate)
+        used = self.features(candidate)
         if candidate.kind == "mixed":
-            features = mixed_features(windows, length=self.mixed_len)[None, :, used]
-            for each in ridges.forecasts(features):
-                yield each.reshape(shape)
+            features = mixed_features(windows, length=self.mixed_len)
+            for forecast in ridges.forecasts(features[None, :, used]):
+                yield forecast.reshape(windows.future.shape)
         else:
-            for each in ridges.forecasts(
-                windows.past[:, used, : shape[2]].transpose(2, 0, 1)
-            ):
-                yield each.transpose(1, 2, 0)
+            past = windows.past[:, used, : self.problem.n_targets]
+            for forecast in ridges.forecasts(past.transpose(2, 0, 1)):
+                yield forecast.transpose(1, 2, 0)
+
+
+def _halved(length: int, n_lengths: int) -> list[int]:
+    """List a length, its half, and so on, as long as they differ; none of 0.
+
+    >>> _halved(5, 4), _halved(0, 2)
+    ([5, 2, 1], [])
+    """
+    lengths = [length >> k for k in range(n_lengths)]
+    return [each for each in lengths if each]
 
 
 def _mixed_length(problem: Problem) -> int:
     """Return over how many rows all columns are looked at together; 0 where they are too many."""
     n_columns = problem.values.shape[1]
-    length = min(
-        problem.seq_len, _MIXED_ROWS, 1024 // n_columns
-    )  # the products must stay small
+    n_most = 1024 // n_columns  # the products must stay small
+    length = min(problem.seq_len, _MIXED_ROWS, n_most)
     n_features = _n_mixed_features(problem, length)
     n_outputs = problem.n_targets * problem.pred_len
     fits = affordable(n_features**2, 2 * n_features * n_outputs)
@@ -163,4 +173,6 @@ def _mixed_length(problem: Problem) -> int:
 
 
 def _n_mixed_features(problem: Problem, length: int) -> int:
-    return (length + 1) * int(problem.values.shape[1]) + 1
+    """Count the features of so many rows, the last values and 1; none of no rows."""
+    n_columns = int(problem.values.shape[1])
+    return (length + 1) * n_columns + 1 if length else 0

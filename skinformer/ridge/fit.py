@@ -1,5 +1,7 @@
 """Fit the linear path: let ridges compete on stretches of time, blend them, fold them into one."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,9 +33,8 @@ from skinformer.selection import sure_gain
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-_LEAST_GAIN = (
-    0.01  # of the log error: a cycle that is worth less is one more thing to know
-)
+#: Of the log error: a cycle that is worth less is one more thing to know.
+_LEAST_GAIN = 0.01
 
 
 class _Trial(NamedTuple):
@@ -46,6 +47,13 @@ class _Trial(NamedTuple):
     competition: Competition
     stretches: list[Stretch]
     noise: float
+
+
+class _Choice(NamedTuple):
+    """Each candidate's weight, and its strength by number."""
+
+    weights: Float64Array
+    strengths: IntArray
 
 
 def fit_linear_path(
@@ -72,45 +80,43 @@ def fit_linear_path(
     solved without it: the newest stretches may be of one season.
 
     Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products,
-    and six decompositions of each candidate; with `n_folds` two passes for each fold and
-    ``2 · n_folds`` decompositions more. Memory: the sums, with `n_folds` twice, and 16 MB.
+    and six decompositions of each candidate; with `n_folds` one pass and ``2 · n_folds``
+    decompositions more. Memory: the sums, with `n_folds` those of each fold, too, where they are
+    small, and 16 MB.
     """
-    windows = TimedOrigins(origins, steps).take(np.argsort(steps, kind="stable"))
-    windows = windows.take(_usable(problem, windows.origins))
+    windows = _usable(problem, TimedOrigins(origins, steps).sorted())
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
-    bare, effect = problem, _choose_effect(problem, windows, split)
-    problem = effect.find(bare, training.origins)
-    # 2. Weights of candidates, by stretches of time that they have not learnt.
-    trial = _try_candidates(problem, windows, split)
-    ends = _fold_ends(problem, training.steps, n_folds)
-    for others, left_out in _leave_one_period_out(problem, training, ends):
-        trial.stretches.extend(_compare(others, left_out))
-    weights, chosen = _weigh(trial)
-    # 3. Maps of all training windows, and without each period. Learnt anew: the sums of all of
-    # them beside each other would be several times the memory.
-    before = after = _blend(trial.competition, weights, chosen)
-    periods = _leave_one_period_out(problem, training, ends)
-    folds = [_blend(others, weights, chosen) for others, _ in periods]
-    # 4. Maps of all windows, and the newest holiday, too.
-    late = (
-        _without_jumps(problem, windows, len(training.origins))
-        if refit
-        else origins[:0]
-    )
-    if len(late):
-        trial.competition.learn(late)
-        after = _blend(trial.competition, weights, chosen)
-        if problem.calendar is not None:
-            newest = effect.find(bare, np.append(training.origins, late))
-            after = replace(after, calendar=newest.calendar)
-    fits = LinearFits(before, after, tuple(zip(ends.tolist(), folds, strict=True)))
-    # 5. What the same maps at all hours leave.
-    if folds and split is not None:
-        fits = find_phases(
-            problem, fits, training, windows.take(windows.steps >= split), late
-        )
-    return fits
+    effect = _choose_effect(problem, windows, split)
+    rest = effect.find(problem, training.origins)
+    # 2. Blends of candidates, by stretches of time that they have not learnt.
+    trial = _try_candidates(rest, windows, split)
+    periods = _Periods(rest, training, n_folds)
+    late = _without_jumps(rest, training, windows) if refit else origins[:0]
+    fits = _fit_blends(trial, periods, late)
+    # 3. The newest holiday, too.
+    if len(late) and rest.calendar is not None:
+        newest = effect.find(problem, np.append(training.origins, late))
+        final = replace(fits.final, calendar=newest.calendar)
+        fits = fits._replace(final=final)
+    # 4. What the same maps at all hours leave.
+    if split is None or not fits.folds:
+        return fits
+    validation = windows.take(windows.steps >= split)
+    return find_phases(rest, fits, training, validation, late)
+
+
+def _fit_blends(trial: _Trial, periods: _Periods, late: IntArray) -> LinearFits:
+    """Weigh candidates; blend those of all windows, without each period, and with late ones."""
+    trial.stretches.extend(periods.compare())
+    choice = _weigh(trial)
+    before = _blend(trial.competition, choice)
+    folds = periods.fit(choice)
+    if not len(late):
+        return LinearFits(before, before, folds)
+    trial.competition.learn(late)
+    final = _blend(trial.competition, choice)
+    return LinearFits(before, final, folds)
 
 
 def _choose_effect(
@@ -126,39 +132,44 @@ def _choose_effect(
     stretches = _stretch_borders(problem, windows, split)
     if not stretches:
         return Effect()
-    early = windows.ending_before(stretches[0][0], problem.pred_len).origins
+    first_stretch, _ = stretches[0]
+    early = windows.ending_before(first_stretch, problem.pred_len).origins
+    best, taken_off = _best_effect(problem, windows, split, early)
+    with_waves = with_year(taken_off, early)
+    if with_waves is taken_off:
+        return best
+    # By all candidates: those that see levels gain most.
+    without = _log_errors(taken_off, windows, split, alone=False)
+    gains = without - _log_errors(with_waves, windows, split, alone=False)
+    return best._replace(year=sure_gain(gains) >= _LEAST_GAIN)
+
+
+def _best_effect(
+    problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray
+) -> tuple[Effect, Problem]:
+    """Find effects by early windows; return the one that gains most, and the problem beside it."""
     kinds = [Effect(calendar=True)]
     if problem.n_known:
         kinds = [Effect(columns=True), *kinds, Effect(columns=True, calendar=True)]
-    best, highest, taken_off = Effect(), 0.0, problem
-    nothing = None
+    best = Effect()
+    taken_off = problem
+    highest = 0.0
+    without = None
     for kind in kinds:
         found = kind.find(problem, early)
         if found.calendar is None and not found.effect.any():
             continue
-        if nothing is None:
-            nothing = _log_errors(problem, windows, split)
-        gains = nothing - _log_errors(found, windows, split)
-        # Columns were asked for, and need not be sure.
-        gain = sure_gain(gains) - _LEAST_GAIN if kind.calendar else float(gains.mean())
+        if without is None:
+            without = _log_errors(problem, windows, split)
+        gains = without - _log_errors(found, windows, split)
+        gain = float(gains.mean())
+        if kind.calendar:  # columns were asked for, and need not be sure
+            gain = sure_gain(gains) - _LEAST_GAIN
         if gain >= highest:
-            best, highest, taken_off = kind, gain, found
-    return best._replace(year=_has_year(taken_off, windows, split, early))
-
-
-def _has_year(
-    problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray
-) -> bool:
-    """Return whether the time of the year, found by early windows, gains beside an effect.
-
-    By all candidates: those that see levels gain most.
-    """
-    within = with_year(problem, early)
-    if within is problem:
-        return False
-    before = _log_errors(problem, windows, split, alone=False)
-    after = _log_errors(within, windows, split, alone=False)
-    return sure_gain(before - after) >= _LEAST_GAIN
+            best = kind
+            taken_off = found
+            highest = gain
+    return best, taken_off
 
 
 def _log_errors(
@@ -193,14 +204,15 @@ def _try_candidates(
         competition.learn(ready[n_learnt:])
         n_learnt = len(ready)
         held_out = windows.take((windows.steps >= start) & (windows.steps < end))
-        if n_learnt and len(held_out.origins):
-            errors = _compare(competition, held_out.origins)
-            stretches += errors
+        if not n_learnt:
+            continue
+        for errors in _compare(competition, held_out.origins):
+            stretches.append(errors)
             # Series of a panel move together: many of one time say hardly more than one.
-            n_times += [len(np.unique(held_out.steps))] * len(errors)
+            n_times.append(len(np.unique(held_out.steps)))
     competition.learn(training.origins[n_learnt:])
     # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
-    noise = 0.5 * math.sqrt(pred_len / max(min(n_times, default=1), 1))
+    noise = 0.5 * math.sqrt(pred_len / min(n_times, default=1))
     return _Trial(competition, stretches, noise)
 
 
@@ -208,17 +220,18 @@ def _stretch_borders(
     problem: Problem, windows: TimedOrigins, split: int | None
 ) -> list[tuple[int, int]]:
     """Cut the second half of the training windows into stretches; the split is the last one."""
-    training = windows.ending_before(split, problem.pred_len).steps
-    if not len(training):
+    steps = windows.ending_before(split, problem.pred_len).steps
+    if not len(steps):
         return []
     n_parts = 4 if split is None else 3
-    places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(
-        np.int64
-    )
-    borders = training[places].tolist()
-    borders[-1] += 1
-    if split is not None:
-        borders[-1:] = [split, int(windows.steps[-1]) + 1]
+    last = len(steps) - 1
+    places = np.linspace(len(steps) // 2, last, n_parts + 1).astype(np.int64)
+    borders = steps[places].tolist()
+    if split is None:
+        borders[-1] += 1
+    else:
+        borders[-1] = split
+        borders.append(int(windows.steps[-1]) + 1)
     return list(pairwise(borders))
 
 
@@ -226,22 +239,56 @@ def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
     """Cut training windows into equal times and return where each ends; none where few."""
     if len(steps) < max(n_folds, 1) * (problem.seq_len + problem.pred_len):
         return steps[:0]
-    places = np.linspace(0, len(steps) - 1, n_folds + 1).astype(np.int64)[1:]
-    return steps[places] + 1
+    places = np.linspace(0, len(steps) - 1, n_folds + 1).astype(np.int64)
+    return steps[places[1:]] + 1
 
 
-def _leave_one_period_out(
-    problem: Problem, training: TimedOrigins, ends: IntArray
-) -> Iterator[tuple[Competition, IntArray]]:
-    """Learn all periods but one, and return what has with the windows whose truths are unknown."""
-    period = np.searchsorted(ends, training.steps, side="right")
-    # Windows on both sides of a border share truths.
-    distance = np.abs(training.steps[:, None] - ends[:-1] + 0.5)
-    is_near = (distance < problem.pred_len - 0.5).any(axis=1)
-    for number in range(len(ends)):
-        others = Competition(problem)
-        others.learn(training.origins[period != number])
-        yield others, training.origins[(period == number) & ~is_near]
+class _Periods:
+    """Equal times of the training windows, each left out of what the others teach."""
+
+    def __init__(self, problem: Problem, training: TimedOrigins, n_folds: int) -> None:
+        self.problem = problem
+        self.training = training.origins
+        ends = _fold_ends(problem, training.steps, n_folds)
+        self.ends: list[int] = ends.tolist()
+        self.number = np.searchsorted(ends, training.steps, side="right")
+        # Windows on both sides of a border share truths.
+        distance = np.abs(training.steps[:, None] - ends[:-1] + 0.5)
+        self.is_near = (distance < problem.pred_len - 0.5).any(axis=1)
+        # PERF: the sums of each period are kept, where they are not several times the memory.
+        self.parts = []
+        if Competition(problem).is_small(len(ends)):
+            for number in range(len(ends)):
+                self.parts.append(self._learn(self.number == number))
+
+    def compare(self) -> list[Stretch]:
+        """Return errors in each period, by what has learnt all others."""
+        stretches = []
+        for others, left_out in self._leave_one_out():
+            stretches += _compare(others, left_out)
+        return stretches
+
+    def fit(self, choice: _Choice) -> tuple[tuple[int, LinearFit], ...]:
+        """Return where each period ends, and the blend of all others."""
+        fits = [_blend(others, choice) for others, _ in self._leave_one_out()]
+        return tuple(zip(self.ends, fits, strict=True))
+
+    def _leave_one_out(self) -> Iterator[tuple[Competition, IntArray]]:
+        """Return what has learnt all others, and the windows whose truths are unknown to it."""
+        for number in range(len(self.ends)):
+            is_inside = self.number == number
+            if self.parts:
+                parts = self.parts[:number] + self.parts[number + 1 :]
+                others = Competition.total(parts)
+            else:
+                others = self._learn(~is_inside)
+            yield others, self.training[is_inside & ~self.is_near]
+
+    def _learn(self, is_learnt: BoolArray) -> Competition:
+        """Learn some of the windows."""
+        competition = Competition(self.problem)
+        competition.learn(self.training[is_learnt])
+        return competition
 
 
 def _count_in_windows(
@@ -250,13 +297,12 @@ def _count_in_windows(
     """Count the flagged rows of each window."""
     total = np.zeros((len(flags) + 1, *flags.shape[1:]), dtype=np.int64)
     np.cumsum(flags, axis=0, out=total[1:])
-    counts: IntArray = (
-        total[origins + problem.pred_len] - total[origins - problem.seq_len]
-    )
-    return counts
+    before_end = total[origins + problem.pred_len]
+    before_begin = total[origins - problem.seq_len]
+    return np.asarray(before_end - before_begin)
 
 
-def _usable(problem: Problem, origins: IntArray) -> BoolArray:
+def _usable(problem: Problem, windows: TimedOrigins) -> TimedOrigins:
     """Choose the windows to learn from: whole ones if there are enough, else all or none.
 
     A missing truth is held in the rows, in the window's past and in its future. A few do little;
@@ -264,17 +310,18 @@ def _usable(problem: Problem, origins: IntArray) -> BoolArray:
     values, which forecasts never see.
     """
     if problem.missing is None:
-        return np.ones(len(origins), dtype=bool)
-    n_missing = _count_in_windows(problem, problem.missing, origins)
-    is_whole: BoolArray = (n_missing == 0).all(axis=1)
-    if is_whole.sum() >= min(4 * problem.seq_len, len(origins)):
-        return is_whole
+        return windows
+    n_missing = _count_in_windows(problem, problem.missing, windows.origins)
+    whole = windows.take((n_missing == 0).all(axis=1))
+    n_enough = min(4 * problem.seq_len, len(windows.origins))
+    if len(whole.origins) >= n_enough:
+        return whole
     share = n_missing.mean() / (problem.seq_len + problem.pred_len)
-    return np.full(len(origins), share <= 0.4)
+    return windows if share <= 0.4 else windows.take(slice(0))
 
 
 def _without_jumps(
-    problem: Problem, windows: TimedOrigins, n_training: int
+    problem: Problem, training: TimedOrigins, windows: TimedOrigins
 ) -> IntArray:
     """Leave out windows of the split that hold what strengths chosen before it know nothing of.
 
@@ -282,13 +329,16 @@ def _without_jumps(
     others err four times as much.
     """
     size = np.abs(problem.values[:, : problem.n_targets]).max(axis=1)
-    training, late = windows.origins[:n_training], windows.origins[n_training:]
-    n_begun = np.bincount(training - problem.seq_len, minlength=len(size) + 1)
-    n_ended = np.bincount(training + problem.pred_len, minlength=len(size) + 1)
-    is_learnt = np.cumsum(n_begun - n_ended)[:-1] > 0
+    n_rows = len(size)
+    first_rows = training.origins - problem.seq_len
+    end_rows = training.origins + problem.pred_len
+    n_begun = np.bincount(first_rows, minlength=n_rows + 1)
+    n_ended = np.bincount(end_rows, minlength=n_rows + 1)
+    is_learnt = np.cumsum(n_begun - n_ended)[:n_rows] > 0
     is_far = size > 10 * size[is_learnt].max(initial=1.0)
-    is_near: BoolArray = _count_in_windows(problem, is_far, late) == 0
-    return late[is_near]
+    late = windows.origins[len(training.origins) :]
+    n_far = _count_in_windows(problem, is_far, late)
+    return late[n_far == 0]
 
 
 def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
@@ -299,11 +349,11 @@ def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
     # Spread over the stretch, and fewer where they are large.
     n_most = min(max(1_000_000 // n_outputs, 32), 256)
     origins = origins[spread_places(len(origins), n_most)]
+    chunk_size = max(1, 16_000_000 // (n_forecasts * n_outputs))
     ridges = {c: equations.decomposed() for c, equations in competition.equations()}
-    products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
-    for windows in gather(
-        problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))
-    ):
+    products = np.zeros((n_forecasts, n_forecasts))
+    total = 0.0
+    for windows in gather(problem, origins, chunk_size):
         errors = _weighted_errors(competition, ridges, windows)
         products += product(errors, errors.T)
         total += float(windows.weight.sum())
@@ -327,46 +377,42 @@ def _weighted_errors(
     return np.stack(errors)
 
 
-def _weigh(trial: _Trial) -> tuple[Float64Array, IntArray]:
-    """Return each candidate its weight and its strength; the last value where none was compared."""
-    candidates, stretches = trial.competition.candidates, trial.stretches
+def _weigh(trial: _Trial) -> _Choice:
+    """Choose weights and strengths; the last value alone where nothing was compared."""
+    candidates = trial.competition.candidates
     learns = np.array([candidate.kind != "last" for candidate in candidates])
-    if not stretches:
-        return 1.0 - learns, np.zeros(len(candidates), dtype=np.int64)
-    chosen = choose_strengths(stretches, len(STRENGTHS))
+    if not trial.stretches:
+        return _Choice(1.0 - learns, np.zeros(len(candidates), dtype=np.int64))
+    strengths = choose_strengths(trial.stretches, len(STRENGTHS))
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
-    margins = (
-        np.array([candidate.margin for candidate in candidates]) + trial.noise * learns
+    margins = np.array([candidate.margin for candidate in candidates])
+    margins += trial.noise * learns
+    weights = choose_weights(
+        trial.stretches, strengths, len(STRENGTHS), margins=margins
     )
-    return choose_weights(stretches, chosen, len(STRENGTHS), margins=margins), chosen
+    return _Choice(weights, strengths)
 
 
-def _blend(
-    competition: Competition, weights: Float64Array, chosen: IntArray
-) -> LinearFit:
+def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
-    problem, candidates = competition.problem, competition.candidates
     own = np.zeros_like(competition.columns.cross)
-    mixed = np.zeros_like(competition.mixed.cross[0])
-    negligible = [
-        c for c, weight in zip(candidates, weights, strict=True) if weight < 1e-6
-    ]
-    for candidate, equations in competition.equations(negligible):
-        place = candidates.index(candidate)
-        maps = weights[place] * equations.solve(STRENGTHS[chosen[place]])
-        used = competition.features(candidate)
-        if candidate.kind == "mixed":
-            mixed[used] += maps[0]
-        else:
-            own[:, used] += maps
-    blend = {
-        str(c): round(float(w), 4) for c, w in zip(candidates, weights, strict=True)
-    }
+    mixed = np.zeros_like(competition.mixed.cross)
+    blend = {}
+    for candidate, weight in zip(competition.candidates, choice.weights, strict=True):
+        blend[str(candidate)] = round(float(weight), 4)
+    # The first candidate, the last value, has no map.
+    strengths = np.array(STRENGTHS)[choice.strengths[1:]]
+    parts = zip(competition.equations(), choice.weights[1:], strengths, strict=True)
+    for (candidate, equations), weight, strength in parts:
+        if weight >= 1e-6:
+            whole = mixed if candidate.kind == "mixed" else own
+            used = competition.features(candidate)
+            whole[:, used] += weight * equations.solve(strength)
     return LinearFit(
         own.astype(np.float32),
-        mixed.astype(np.float32),
+        mixed[0].astype(np.float32),
         competition.mixed_len,
-        problem.effect.astype(np.float32),
+        competition.problem.effect.astype(np.float32),
         blend,
-        problem.calendar,
+        competition.problem.calendar,
     )

@@ -49,25 +49,24 @@ class LinearPath(nn.Module):
         past_calendar, future_calendar: as of `Informer`, for `calendar` and `phases`.
         """
         with torch.autocast(past.device.type, enabled=False):
-            past = self.seen(past.float().nan_to_num())
-            future = self.seen(future.float().nan_to_num())
+            past = self.seen(past)
+            future = self.seen(future)
             # 1. Take off what calendar and columns known ahead do.
-            targets = past[..., : self.n_targets] - self._effect(past, past_calendar)
-            past = torch.cat([targets, past[..., self.n_targets :]], dim=-1)
+            effect = self._effect(past, past_calendar)
+            targets, others = past.tensor_split([self.n_targets], dim=-1)
+            rest = torch.cat([targets - effect, others], dim=-1)
             # 2. Map distances from the last value.
-            last = past[:, -1:]
-            distance = past - last
-            forecast = last[..., : self.n_targets] + self.map_distances(
-                distance, last[:, 0]
-            )
-            if self.phases is not None and future_calendar is not None:
-                observed = distance[..., : distance.shape[-1] - self.n_known]
-                forecast = forecast + self.phases(observed, future_calendar[:, 0])
+            last = rest[:, -1:]
+            distance = rest - last
+            mapped = self.map_distances(distance, last[:, 0])
+            forecast = last[..., : self.n_targets] + mapped
+            forecast = forecast + self._turned(distance, future_calendar)
             # 3. Add what they do ahead.
             return forecast + self._effect(future, future_calendar)
 
     def seen(self, values: Tensor) -> Tensor:
-        """Clip columns known ahead to what a `calendar` has seen."""
+        """Fill NaN by the mean, and clip columns known ahead to what a `calendar` has seen."""
+        values = values.float().nan_to_num()
         return values if self.calendar is None else self.calendar.within(values)
 
     def map_distances(self, distance: Tensor, last: Tensor) -> Tensor:
@@ -88,6 +87,14 @@ class LinearPath(nn.Module):
             mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
         return forecast
+
+    def _turned(self, distance: Tensor, calendar: Tensor | None) -> Tensor | float:
+        """Map distances by the time of the day of the first step ahead; 0 without a calendar."""
+        if self.phases is None or calendar is None:
+            return 0.0
+        n_observed = distance.shape[-1] - self.n_known
+        added: Tensor = self.phases(distance[..., :n_observed], calendar[:, 0])
+        return added
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
         """Return the effect of calendar and columns known ahead on some steps."""

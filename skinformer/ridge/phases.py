@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
+from skinformer.algebra import tensor_of
 from skinformer.ridge.calendar import fourier
 from skinformer.ridge.candidates import affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
@@ -16,14 +17,18 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import (
     STRENGTHS,
     Decomposition,
-    Equations,
     Problem,
     Sums,
     TimedOrigins,
-    Windows,
     gather,
 )
-from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
+from skinformer.selection import (
+    MOST_STRETCHES,
+    SHARES,
+    cut_stretches,
+    stretch_sums,
+    surest_share,
+)
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
 
@@ -32,6 +37,10 @@ class _Period(NamedTuple):
 
     fit: LinearFit
     windows: TimedOrigins
+
+    def thinned(self, n_most: int) -> _Period:
+        """Return so many windows at most, spread over all."""
+        return self._replace(windows=self.windows.thinned(n_most))
 
 
 def find_phases(
@@ -49,82 +58,105 @@ def find_phases(
     late: windows of the split that are learnt at last; none for nothing of it.
 
     All fits come back with `phases`, the final one's learnt with `late`, too, or as they were where
-    these are not sure to help. Windows of each time are corrected by
-    maps that have learnt neither them nor their blend's luck with them. By these, and by those of
-    the split, strength and share are chosen: several seasons speak, where the split is one. Cost:
-    10,000 windows times the square of the features, and four decompositions for each target.
+    these are not sure to help. Windows of each time are corrected by maps that have learnt neither
+    them nor their blend's luck with them. By these, and by those of the split, strength and share
+    are chosen: several seasons speak, where the split is one. Cost: 10,000 windows times the square
+    of the features, and four decompositions for each target.
     """
     layout = _make_layout(problem)
     if layout is None or len(training.origins) < _n_features(problem, layout):
         return fits  # nothing so large is learnt from so little
-    ends = [end for end, _ in fits.folds[:-1]]
-    number = np.searchsorted(ends, training.steps, side="right")
-    periods = [
-        _Period(fit, training.take(number == i))
-        for i, (_, fit) in enumerate(fits.folds)
-    ]
-    judges = [*periods, _Period(fits.before, validation)]
+    judges = _cut_periods(fits, training)
+    judges.append(_Period(fits.before, validation))
     if not all(len(period.windows.origins) for period in judges):
         return fits
-    # 1. Equations without each period, and of all of them.
-    part = 10_000 / len(training.origins)
-    sums = [_learn(problem, layout, period, part) for period in periods]
+    maps = _find_maps(problem, layout, judges, late)
+    return _with_phases(fits, layout, maps) if maps else fits
+
+
+def _find_maps(
+    problem: Problem, layout: PhaseMaps, judges: list[_Period], late: IntArray
+) -> list[Float64Array]:
+    """Return maps without each period, of all of them, and of late windows, too, if there are any.
+
+    judges: the periods, and the split; none are returned where these are not sure of a gain.
+    """
+    *periods, split = judges
+    n_training = sum(len(period.windows.origins) for period in periods)
+    # 1. Ridges without each period, and of all of them.
+    learn = partial(_learn, problem, layout, 10_000 / n_training)
+    sums = [learn(period) for period in periods]
     whole = Sums.total(sums)
-    equations = [
-        *(others.means() for others in Sums.leave_one_out(sums)),
-        whole.means(),
-    ]
+    learnt = [*Sums.leave_one_out(sums), whole]
+    ridges = [each.means().decomposed() for each in learnt]
     # 2. Strength and share, by periods that were not learnt.
-    best = _choose(problem, layout, judges, [each.decomposed() for each in equations])
+    best = _choose(problem, layout, judges, ridges)
     if best is None:
-        return fits
-    # 3. Each blend has the maps that have not learnt its period.
+        return []
+    strength, share = best
+    maps = [share * ridge.solve(strength) for ridge in ridges]
+    # 3. Maps of all windows.
     if len(late):
-        newest = _Period(fits.before, TimedOrigins(late, late))
-        whole = Sums.total([whole, _learn(problem, layout, newest, part)])
-    return _with_phases(fits, layout, [*equations, whole.means()], *best)
+        newest = learn(split._replace(windows=TimedOrigins(late, late)))
+        everything = Sums.total([whole, newest]).means()
+        maps.append(share * everything.solve(strength))
+    return maps
+
+
+def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
+    """Cut the training windows into the periods of the folds, each beside its fold's fit."""
+    ends = [end for end, _ in fits.folds]
+    number = np.searchsorted(ends[:-1], training.steps, side="right")
+    periods = []
+    for i, (_, fit) in enumerate(fits.folds):
+        periods.append(_Period(fit, training.take(number == i)))
+    return periods
 
 
 def _with_phases(
-    fits: LinearFits,
-    layout: PhaseMaps,
-    equations: list[Equations],
-    strength: float,
-    share: float,
+    fits: LinearFits, layout: PhaseMaps, weights: list[Float64Array]
 ) -> LinearFits:
-    """Add maps to all fits, by the equations of those without each period, before and final."""
-    blends = [*(fit for _, fit in fits.folds), fits.before, fits.final]
-    found = []
-    for fit, learnt in zip(blends, equations, strict=True):
-        weights = (share * learnt.solve(strength)).astype(np.float32)
-        found.append(replace(fit, phases=layout._replace(weights=weights)))
-    *folds, before, final = found
-    ends = [end for end, _ in fits.folds]
-    return LinearFits(before, final, tuple(zip(ends, folds, strict=True)))
+    """Add maps to all fits, so that each blend has those that have not learnt its period.
+
+    weights: without each period, of all of them, and of the split, too, where it is learnt.
+    """
+    phases = [layout._replace(weights=each.astype(np.float32)) for each in weights]
+    folds = []
+    for (end, fit), without in zip(fits.folds, phases, strict=False):
+        folds.append((end, replace(fit, phases=without)))
+    before = replace(fits.before, phases=phases[len(folds)])
+    final = replace(fits.final, phases=phases[-1])
+    return LinearFits(before, final, tuple(folds))
 
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:
     """Describe what is read, without weights; None where there is no cycle, or too much to read."""
     if problem.cycle is None:
         return None
-    cells, k = problem.cycle.cells, problem.n_targets
+    cells = problem.cycle.cells
     n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
-    period = len(
-        np.unique(problem.cycle.of_row % n_times)
-    )  # rows of a cycle: three-hourly, 8
+    times_seen = np.unique(problem.cycle.of_row % n_times)
+    period = len(times_seen)  # rows of a cycle: three-hourly, 8
     n_waves = min(4, (period - 1) // 2)
     waves = fourier(np.arange(n_times) / n_times, n_waves)
     own, others = _window_features(problem.seq_len, period)
     if problem.n_observed > 16:
         others = others[:, :0]
-    tables = (
-        table.astype(np.float32) for table in (waves, own, others, np.zeros((k, 0, 0)))
+    maps = PhaseMaps(
+        cells.places,
+        waves=waves.astype(np.float32),
+        own=own.astype(np.float32),
+        others=others.astype(np.float32),
+        weights=np.zeros((problem.n_targets, 0, 0), dtype=np.float32),
     )
-    maps = PhaseMaps(cells.places, *tables)
-    n = _n_features(problem, maps)
-    # The sums of three times and all of them are held beside each other.
-    fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
-    return maps if n_waves and fits else None
+    return maps if n_waves and _is_small(problem, maps) else None
+
+
+def _is_small(problem: Problem, maps: PhaseMaps) -> bool:
+    """Return whether the sums of three times and all of them fit in memory together."""
+    n_features = _n_features(problem, maps)
+    n_rows = 4 * problem.n_targets * n_features
+    return affordable(n_rows * n_features, n_rows * problem.pred_len)
 
 
 def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Array]:
@@ -134,14 +166,16 @@ def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Ar
     column's the means over a cycle and the whole window.
     """
     rows = np.eye(seq_len)
-    near = rows[:, max(seq_len - 25, 0) : -1]
+    first = max(seq_len - 25, 0)
     size = max(1, seq_len // 28)
     n_parts = seq_len // size
-    parts = (
-        rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size).mean(axis=2)
-    )
-    means = [rows[:, -n:].mean(axis=1) for n in (period, seq_len) if n <= seq_len]
-    return np.concatenate([near, parts], axis=1), np.stack(means, axis=1)
+    in_parts = rows[:, -n_parts * size :].reshape(seq_len, n_parts, size)
+    own = np.concatenate([rows[:, first:-1], in_parts.mean(axis=2)], axis=1)
+    others = [rows.mean(axis=1)]
+    if period <= seq_len:
+        of_cycle = rows[:, -period:].mean(axis=1)
+        others.insert(0, of_cycle)
+    return own, np.stack(others, axis=1)
 
 
 def _n_features(problem: Problem, maps: PhaseMaps) -> int:
@@ -150,43 +184,50 @@ def _n_features(problem: Problem, maps: PhaseMaps) -> int:
     return int(maps.waves.shape[1] * n_read)
 
 
-def _residuals(
-    problem: Problem, maps: PhaseMaps, fit: LinearFit, origins: IntArray
-) -> Iterator[tuple[slice, Windows, Float32Array, Float64Array]]:
-    """Return places of windows, these, what each target's maps read, and what a fit leaves.
+class _Residuals(NamedTuple):
+    """What a fit leaves of some windows.
 
-    origins: ascending. Read is (n_targets, n_windows, n_features), left what `future` is.
+    features: what each target's maps read, (n_targets, n_windows, n_features).
+    y: what is left, (n_windows, pred_len, n_targets).
+    weight: of the same shape.
     """
-    path = LinearPath(replace(fit, phases=maps))
+
+    features: Float32Array
+    y: Float64Array
+    weight: Float64Array
+
+
+def _residuals(
+    problem: Problem, maps: PhaseMaps, period: _Period
+) -> Iterator[_Residuals]:
+    """Compute what a fit leaves of windows, of ascending origins, chunk by chunk."""
+    path = LinearPath(replace(period.fit, phases=maps))
+    origins = period.windows.origins
     assert problem.cycle is not None
     assert path.phases is not None
-    stop = 0
+    start = 0
     for windows in gather(problem, origins):
-        part = slice(stop, stop + len(windows.last))
-        stop = part.stop
-        cell = problem.cycle.of_row[origins[part]]
-        distance, last = (
-            torch.tensor(windows.past).float(),
-            torch.tensor(windows.last).float(),
-        )
-        features = path.phases.read(
-            distance[..., : problem.n_observed], torch.tensor(cell).long()
-        )
-        left = windows.future - path.map_distances(distance, last).numpy()
+        chunk = origins[start : start + len(windows.last)]
+        start += len(chunk)
+        cell = problem.cycle.of_row[chunk].astype(np.int64)
         # PERF: products of float32 take half the time; sums over chunks are added in float64.
-        yield part, windows, features.mT.numpy(), left
+        distance = tensor_of(windows.past.astype(np.float32))
+        last = tensor_of(windows.last.astype(np.float32))
+        observed = distance[..., : problem.n_observed]
+        features = path.phases.read(observed, tensor_of(cell))
+        left = windows.future - path.map_distances(distance, last).numpy()
+        yield _Residuals(features.mT.numpy(), left, windows.weight)
 
 
-def _learn(problem: Problem, maps: PhaseMaps, period: _Period, part: float) -> Sums:
+def _learn(problem: Problem, maps: PhaseMaps, part: float, period: _Period) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
-    sums = Sums.of_sizes(
-        problem.n_targets, _n_features(problem, maps), problem.pred_len
-    )
+    n_features = _n_features(problem, maps)
+    sums = Sums.of_sizes(problem.n_targets, n_features, problem.pred_len)
     n_most = int(part * len(period.windows.origins)) + 1
-    origins = period.windows.thinned(n_most).origins
-    for _, windows, features, left in _residuals(problem, maps, period.fit, origins):
-        for j in range(problem.n_targets):
-            sums.add(j, features[j], left[:, :, j], windows.weight[:, :, j])
+    some = period.thinned(n_most)
+    for left in _residuals(problem, maps, some):
+        for j, features in enumerate(left.features):
+            sums.add(j, features, left.y[:, :, j], left.weight[:, :, j])
     return sums
 
 
@@ -202,36 +243,36 @@ def _choose(
     losses = []
     for period, ridge in zip(judges, ridges, strict=True):
         is_split = period is judges[-1]
-        some = period._replace(windows=period.windows.thinned(n_most))
         n_stretches = MOST_STRETCHES if is_split else 4
-        stretches = cut_stretches(
-            some.windows.steps, problem.pred_len, n_most=n_stretches
-        )
+        some = period.thinned(n_most)
+        steps = some.windows.steps
+        stretches = cut_stretches(steps, problem.pred_len, n_most=n_stretches)
         if stretches is not None:
-            losses.append(_losses(problem, maps, some, ridge, stretches))
+            of_windows = _losses(problem, maps, some, ridge)
+            losses.append(stretch_sums(of_windows, stretches))
         elif is_split:
             return None
     # The first share is none, whatever the strength.
-    strength, share = divmod(surest_share(np.concatenate(losses)), len(SHARES))
+    place = surest_share(np.concatenate(losses))
+    strength, share = divmod(place, len(SHARES))
     return (STRENGTHS[strength], SHARES[share]) if share else None
 
 
 def _losses(
-    problem: Problem,
-    maps: PhaseMaps,
-    period: _Period,
-    ridges: Decomposition,
-    stretches: IntArray,
+    problem: Problem, maps: PhaseMaps, period: _Period, ridges: Decomposition
 ) -> Float64Array:
-    """Return squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
-    shares, origins = np.array(SHARES), period.windows.origins
-    out = np.zeros((int(stretches.max()) + 1, len(STRENGTHS), len(shares)))
-    for part, windows, features, left in _residuals(problem, maps, period.fit, origins):
-        alone = (windows.weight * left**2).sum(axis=(1, 2))[:, None]
-        for i, forecast in enumerate(ridges.forecasts(features)):
+    """Return squared errors of windows by strength and share, (n, n_strengths * n_shares)."""
+    shares = np.array(SHARES)
+    losses = []
+    for left in _residuals(problem, maps, period):
+        weighted = left.weight * left.y
+        alone = (weighted * left.y).sum(axis=(1, 2))
+        of_chunk = []
+        for forecast in ridges.forecasts(left.features):
             added = forecast.transpose(1, 2, 0)
-            linear = (windows.weight * left * added).sum(axis=(1, 2))[:, None]
-            square = (windows.weight * added**2).sum(axis=(1, 2))[:, None]
-            losses = alone - 2 * shares * linear + shares**2 * square
-            np.add.at(out[:, i], stretches[part], losses)
-    return out.reshape(len(out), -1)
+            linear = (weighted * added).sum(axis=(1, 2))
+            square = (left.weight * added**2).sum(axis=(1, 2))
+            gain = 2 * np.outer(linear, shares) - np.outer(square, shares**2)
+            of_chunk.append(alone[:, None] - gain)
+        losses.append(np.concatenate(of_chunk, axis=1))
+    return np.concatenate(losses)

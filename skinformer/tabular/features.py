@@ -7,6 +7,7 @@ whether later rows were given; never a row of another series.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,19 +25,10 @@ from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
 
 LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seasons.
-#: Seasons of more rows are left to the calendar: looking back four times bounds the history.
-_LONGEST_SEASON = 2048
 _N_SEASONS = 4  # of a length that are looked at
 _LAST = (1, 2, 3)  # rows back from the origin
 _BESIDE = (-3, -2, -1)  # rows before the step, of columns known ahead
 _DAY = 4  # rows of a day, three of which their means are over, where there is no season
-_SAMPLES = 168  # rows of a mean at most, equally far apart
-#: So many columns known ahead have all features; more of them have fewer …
-_ALL_FEATURES = 12
-#: … and of columns beyond these many the value at the step alone is seen.
-_MOST_COLUMNS = 40
-#: Columns that are not known ahead, besides the target, that are looked at.
-_MOST_OTHERS = 12
 
 
 class Columns(NamedTuple):
@@ -95,7 +87,9 @@ def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
     Each is about a multiple of the one before where there are dates; of at most 2048 rows, and such
     that half of the series, of these lengths, hold two of them.
     """
-    reach = min(_LONGEST_SEASON, int(np.median(lengths)) // 2)
+    # Longer ones are left to the calendar: looking back four times bounds the history.
+    longest = 2048
+    reach = min(longest, int(np.median(lengths)) // 2)
     seasons: list[int] = []
     for season in likely_seasons(clock):
         if season > reach:
@@ -143,9 +137,7 @@ class FeatureMaker:
     @property
     def of_effect(self) -> slice:
         """The last features, which the calendar's effect makes; none without one."""
-        if self.calendar is None:
-            return slice(0)
-        return slice(-self._n_of_effect, None)
+        return slice(-self._n_of_effect, None) if self.calendar else slice(0)
 
     @property
     def _n_of_effect(self) -> int:
@@ -156,25 +148,24 @@ class FeatureMaker:
 
     def known_positions(self, n_features: int) -> list[IntArray]:
         """Return the positions of the features of each column known ahead that varies."""
-        n_after = self.columns.n_static + self._n_of_effect
         n_against_phases = len(self.seasons) + 1 if self.seasons else 0
         n_beside = len(_BESIDE) + 2
-        numbers = [1, 1 + n_against_phases, 1 + n_against_phases + n_beside]
-        sizes = [numbers[detail] for detail in self._details()]
-        start = n_features - n_after - sum(sizes)
-        positions = []
-        for size in sizes:
-            positions.append(np.arange(start, start + size))
-            start += size
-        return positions
+        numbers = np.cumsum([1, n_against_phases, n_beside])
+        sizes = numbers[self._details()]
+        n_after = self.columns.n_static + self._n_of_effect
+        stop = n_features - n_after
+        of_columns = np.arange(stop - sizes.sum(), stop)
+        return np.split(of_columns, np.cumsum(sizes)[:-1]) if len(sizes) else []
 
     def _details(self) -> list[int]:
         """Return how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
         n_varying = self.columns.n_known - self.columns.n_static
         details = [0] * n_varying
-        rich = [i for i in range(n_varying) if i not in self.plain]
-        for i in rich[:_MOST_COLUMNS]:
-            details[i] = 2 if len(rich) <= _ALL_FEATURES else 1
+        helpful = np.setdiff1d(np.arange(n_varying), self.plain)
+        # Twelve have all features; more of them have fewer, and beyond forty the value alone.
+        detail = 2 if len(helpful) <= 12 else 1
+        for i in helpful[:40]:
+            details[i] = detail
         return details
 
     def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
@@ -202,9 +193,9 @@ class FeatureMaker:
             features.append(view.pairs.target)
         # 2. Columns that are not known ahead: one target alone has been looked at already.
         n_past = columns.n_targets + columns.n_past
-        if n_past > 1:
-            for j in range(min(n_past, _MOST_OTHERS)):
-                features += _past_features(view, j)
+        n_others = min(n_past, 12) if n_past > 1 else 0
+        for j in range(n_others):
+            features += _past_features(view, j)
         # 3. Columns that are known ahead, the static ones last.
         details = self._details()
         for j, detail in enumerate(details, start=n_past):
@@ -240,7 +231,7 @@ class View:
         return self._read(column, rows, self.pairs.origin)
 
     def ahead(self, column: int, rows: IntArray) -> Float64Array:
-        """Read a column that is known ahead, up to the step."""
+        """Read rows of a column that is known ahead where they lie before the step, or at it."""
         return self._read(column, rows, self.row + 1)
 
     def _read(
@@ -284,10 +275,11 @@ def _target_features(view: View) -> list[AnyArray]:
     """Make features of the target's own past: first the anchors."""
     origin = view.pairs.origin
     target = view.pairs.target
-    last = [view.before(target, origin - k) for k in _LAST]
-    longest = _window(origin - 1, _N_SEASONS * max(view.seasons, default=1))
-    anchors = [last[0], _mean_known(view.before(target, longest))]
-    others = last[1:]
+    last = view.before(target, origin[:, None] - np.array(_LAST)).T
+    length = _N_SEASONS * max(view.seasons, default=1)
+    level = _mean_known(view.before(target, _window(origin - 1, length)))
+    anchors = [last[0], level]
+    others = [*last[1:]]
     for season, phase in zip(view.seasons, view.phase.T, strict=True):
         same_phase = view.before(target, _same_phase(phase, season))
         anchors.append(_mean_known(same_phase))
@@ -318,9 +310,8 @@ def _calendar_features(view: View) -> list[AnyArray]:
     if not view.clock.dated:
         return []
     steps, place = np.unique(view.pairs.step + view.pairs.ahead, return_inverse=True)
-    wall: Any = view.clock.labels(
-        steps
-    )  # of periods what pandas reads, as everywhere else
+    # Of periods what pandas reads, as everywhere else.
+    wall: Any = view.clock.labels(steps)
     minute = wall.hour * 60 + wall.minute
     minute_of_week = wall.day_of_week * 1440 + minute
     fields = (minute, wall.day_of_week, minute_of_week, wall.day, wall.day_of_year)
@@ -340,10 +331,13 @@ def _usual(view: View, calendar: CalendarEffect, ahead: IntArray) -> Float64Arra
     """Read the effect on the targets of rows; before the series began it is the first row's."""
     pairs = view.pairs
     ahead = np.maximum(ahead, pairs.begin - pairs.origin)
-    first_known = view.values.shape[1] - calendar.known.shape[1]
-    known = view.values[pairs.origin + ahead, first_known:].astype(np.float64)
-    effect = calendar.at(known, pairs.step + ahead, view.clock)
-    return effect[np.arange(len(ahead)), pairs.target]
+    row = pairs.origin + ahead
+    step = pairs.step + ahead
+    n_known = calendar.known.shape[1]
+    first_known = view.values.shape[1] - n_known
+    known = view.values[row, first_known:].astype(np.float64)
+    effect = calendar.at(known, step, view.clock)
+    return effect[np.arange(len(row)), pairs.target]
 
 
 def _past_features(view: View, j: int) -> list[AnyArray]:
@@ -361,14 +355,18 @@ def _known_features(view: View, j: int, detail: int) -> list[AnyArray]:
     now = view.ahead(j, view.row)
     features = [now]
     if detail > 0 and view.seasons:
-        features += [now - before for before in view.before(j, view.phase).T]
+        before = view.before(j, view.phase)
+        features += list(now - before.T)
         same_phase = _same_phase(view.phase[:, -1], view.seasons[-1])
-        features.append(now - _mean_known(view.before(j, same_phase)))
+        usual = _mean_known(view.before(j, same_phase))
+        features.append(now - usual)
     if detail > 1:
-        features += [view.ahead(j, view.row + k) for k in _BESIDE]
+        beside = view.row[:, None] + np.array(_BESIDE)
+        features += list(view.ahead(j, beside).T)
         day = view.seasons[0] if view.seasons else _DAY
         for n_rows in (day, 3 * day):
-            features.append(_mean_known(view.ahead(j, _window(view.row, n_rows))))
+            recent = view.ahead(j, _window(view.row, n_rows))
+            features.append(_mean_known(recent))
     return features
 
 
@@ -379,5 +377,6 @@ def _same_phase(phase: IntArray, season: int) -> IntArray:
 
 def _window(last: IntArray, length: int) -> IntArray:
     """List the rows up to a last one, shape (n, length); of long windows equally many apart."""
-    every = -(-length // _SAMPLES)
+    n_most = 168
+    every = math.ceil(length / n_most)
     return last[:, None] - np.arange(0, length, every)

@@ -34,10 +34,6 @@ from skinformer.timeline.timeline import Timeline, first_known
 MOST_PAIRS = 60_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
 PAIRS_PER_ROW = 2
-#: Where the last value errs by less than this share of what the mean of four seasons errs, both
-#: regressors learn distances from it: .07 to .16 on walks and prices, .27 to .85 elsewhere. A price
-#: was forecast with 1.67 times the error of its last value without.
-_MUCH_CLOSER = 0.2
 
 
 class Anchored(NamedTuple):
@@ -135,22 +131,21 @@ def fit_tabular(
 
     # 2. Make fewer features of the columns known ahead that do not help.
     if plain is None:
-        distance = training.distance_from(_closest_anchor(maker, training))
-        plain = unhelpful_columns(maker, training.features, distance, pairs.step)
+        plain = _find_plain(maker, training)
         maker = replace(maker, plain=plain)
         if plain:
             training = _make_training(timeline, maker, pairs)
 
     # 3. Fit the regressors, each to the distances from its level.
-    if regressor is None:
+    if regressor is not None:
+        plans = [_Plan(_closest_anchor(maker, training), regressor)]
+    else:
         # Columns that are known ahead take trees longer to learn, and so do many series.
         simple = columns.n_known == 0 and timeline.n_series == 1
         models = default_regressors(simple=simple, quick=quick)
         plans = _plan_trees(maker, training, models, of_mean=of_mean)
-    else:
-        plans = [_Plan(_closest_anchor(maker, training), regressor)]
-    fits = [partial(_fit_member, training, plan, random_state) for plan in plans]
-    return TabularFit(maker, tuple(at_once(fits)), _name(regressor))
+    members = _fit_members(training, plans, random_state)
+    return TabularFit(maker, members, _name(regressor))
 
 
 class _Training(NamedTuple):
@@ -183,6 +178,20 @@ class _Plan(NamedTuple):
     model: Any
     unseen: slice = slice(0)
     of_mean: bool = False
+
+
+def _find_plain(maker: FeatureMaker, training: _Training) -> tuple[int, ...]:
+    """Find columns known ahead that explain nothing of the distance from the closest anchor."""
+    distance = training.distance_from(_closest_anchor(maker, training))
+    return unhelpful_columns(maker, training.features, distance, training.steps)
+
+
+def _fit_members(
+    training: _Training, plans: list[_Plan], random_state: int
+) -> tuple[Anchored, ...]:
+    """Fit regressors beside each other."""
+    fits = [partial(_fit_member, training, plan, random_state) for plan in plans]
+    return tuple(at_once(fits))
 
 
 def _fit_member(training: _Training, plan: _Plan, random_state: int) -> Anchored:
@@ -330,9 +339,11 @@ def _plan_trees(
     closest = _closest_anchor(maker, training)
     level = _level(training.features, LEVEL)
     steady = None if _stays(level, training.steps) else LEVEL
-    if closest == 0 and _mean_error(training, 0) < _MUCH_CLOSER * _mean_error(
-        training, LEVEL
-    ):
+    # Where the last value errs by less than this share of what the mean of four seasons errs, both
+    # regressors learn distances from it: .07 to .16 on walks and prices, .27 to .85 elsewhere. A
+    # price was forecast with 1.67 times the error of its last value without.
+    much_closer = 0.2 * _mean_error(training, LEVEL)
+    if closest == 0 and _mean_error(training, 0) < much_closer:
         steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (docs/laboratory/drivers.md).

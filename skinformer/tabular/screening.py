@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -10,13 +11,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from skinformer.tabular.features import FeatureMaker
 from skinformer.threads import at_once, threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-
-_MOST_PAIRS = 15_000
-_LEAST_PAIRS = 1000  # with fewer, what helps cannot be told from luck
-_LEARNT = 2 / 3  # of the pairs, the earliest; the others judge
-#: Share by which the squared error of the others has to be lower than with the column's features
-#: in a random order: a column of noise alone can lower it by 1 % by luck (laboratory/drivers.md).
-_LEAST_GAIN = 0.015
 
 
 def unhelpful_columns(
@@ -29,15 +23,22 @@ def unhelpful_columns(
 
     The result counts the columns known ahead that vary. Cost: two small fits for each.
     """
-    groups = maker.known_positions(features.shape[1])
-    if not groups or len(y) < _LEAST_PAIRS:
+    # With fewer, what helps cannot be told from luck.
+    n_least = 1000
+    if not maker.known_positions(features.shape[1]) or len(y) < n_least:
         return ()
-    every = -(-len(y) // _MOST_PAIRS)
-    features = features[::every]
-    y = y[::every]
-    steps = steps[::every]
-    late = steps >= np.quantile(steps, _LEARNT)
+    some = slice(None, None, math.ceil(len(y) / 15_000))
+    # The earliest two thirds are learnt, the others judge.
+    late = steps[some] >= np.quantile(steps[some], 2 / 3)
+    helpful = _are_helpful(maker, features[some], y[some], late)
+    return tuple(np.flatnonzero(~helpful).tolist())
 
+
+def _are_helpful(
+    maker: FeatureMaker, features: Float64Array, y: Float64Array, late: BoolArray
+) -> BoolArray:
+    """Return whether late pairs are forecast better by each column, learnt from the others."""
+    groups = maker.known_positions(features.shape[1])
     # 1. What trees leave that see no column known ahead.
     n_before = groups[0][0]
     past = features[:, :n_before]
@@ -50,8 +51,9 @@ def unhelpful_columns(
     fits = [partial(error, features, group) for group in groups]
     fits += [partial(error, shuffled, group) for group in groups]
     own_order, random_order = np.reshape(at_once(fits), (2, -1))
-    helpful = own_order < (1 - _LEAST_GAIN) * random_order
-    return tuple(np.flatnonzero(~helpful).tolist())
+    # A column of noise alone can lower the error by 1 % by luck (laboratory/drivers.md).
+    least_gain = 0.015
+    return np.asarray(own_order < (1 - least_gain) * random_order)
 
 
 def _late_error(

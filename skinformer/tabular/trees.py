@@ -115,23 +115,30 @@ def _with_trees(stub: Any, trees: Trees) -> Any:
     if len(trees.sizes) % n_each:
         raise ValueError("a turn lacks a tree")
     tree = stub._predictors[0][0]
-    # What no forecast reads may be anything.
-    nodes = np.zeros(len(trees.leaf), dtype=tree.nodes.dtype)
+    nodes = _to_nodes(trees, tree.nodes.dtype)
+    predictors = []
+    for part in np.split(nodes, np.cumsum(trees.sizes)[:-1]):
+        predictor = type(tree)(
+            part, tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets
+        )
+        predictors.append(predictor)
+    turns = range(0, len(predictors), n_each)
+    stub._predictors = [predictors[first : first + n_each] for first in turns]
+    stub._baseline_prediction = trees.baseline
+    return stub.set_params(**trees.parameters)
+
+
+def _to_nodes(trees: Trees, dtype: np.dtype[Any]) -> AnyArray:
+    """Return all trees' nodes as scikit-learn has them; what no forecast reads is 0."""
+    nodes = np.zeros(len(trees.leaf), dtype=dtype)
     nodes["is_leaf"] = trees.leaf
-    nodes["value"] = nodes["num_threshold"] = trees.value
+    nodes["value"] = trees.value
+    nodes["num_threshold"] = trees.value
     nodes["feature_idx"] = trees.feature
     nodes["missing_go_to_left"] = trees.missing_left
     nodes["left"] = _number_in_tree(trees.sizes) + 1
     nodes["right"] = trees.right
-    categories = tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets
-    parts = np.split(nodes, np.cumsum(trees.sizes)[:-1])
-    predictors = [type(tree)(part, *categories) for part in parts]
-    stub._predictors = [
-        predictors[first : first + n_each]
-        for first in range(0, len(predictors), n_each)
-    ]
-    stub._baseline_prediction = trees.baseline
-    return stub.set_params(**trees.parameters)
+    return nodes
 
 
 def _number_in_tree(sizes: IntArray) -> IntArray:
@@ -141,7 +148,8 @@ def _number_in_tree(sizes: IntArray) -> IntArray:
 
 def _check(trees: Trees) -> None:
     """Raise unless every way goes on to later nodes of its tree, and ends."""
-    n_nodes, sizes = len(trees.leaf), trees.sizes
+    n_nodes = len(trees.leaf)
+    sizes = trees.sizes
     of_nodes = trees.value, trees.feature, trees.missing_left, trees.right
     is_whole = (
         all(len(part) == n_nodes for part in of_nodes)
@@ -155,5 +163,6 @@ def _check(trees: Trees) -> None:
         raise ValueError("trees have other sizes than they say")
     left = _number_in_tree(sizes) + 1
     goes_on = (left < trees.right) & (trees.right < np.repeat(sizes, sizes))
-    if not (trees.leaf | (goes_on & (trees.feature < trees.n_features))).all():
+    has_feature = trees.feature < trees.n_features
+    if not (trees.leaf | (goes_on & has_feature)).all():
         raise ValueError("a way through the trees leaves them")

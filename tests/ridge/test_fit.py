@@ -308,9 +308,11 @@ def test_what_is_fitted_apart_errs_more_on_its_time_than_who_has_learnt_it():
         begin = end
 
 
+@pytest.mark.parametrize("is_small", [True, False])
 @pytest.mark.parametrize("split", [None, 170])
-def test_each_time_judges_who_has_learnt_all_others(split, monkeypatch):
+def test_each_time_judges_who_has_learnt_all_others(split, is_small, monkeypatch):
     """Whoever has seen a time is no witness of how it would have forecast it."""
+    monkeypatch.setattr(Competition, "is_small", lambda *_: is_small)
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     origins = origins_of(problem)
     kept = (
@@ -402,21 +404,20 @@ class Course:
 
     def __init__(self, monkeypatch):
         self.learnt, self.compared, self.sums, self.weighed = [], [], [], []
-        learn, read, choose_weights = (
-            Competition.learn,
-            fitting.gather,
-            fitting.choose_weights,
-        )
+        learn, read = Competition.learn, fitting.gather
+        compare, choose_weights = fitting._compare, fitting.choose_weights
 
         def spy_learn(competition, origins):
             self.learnt.append(origins)
-            self.learner = competition
             return learn(competition, origins)
+
+        def spy_compare(competition, origins):
+            sums = competition.columns, competition.mixed
+            self.sums.append([a.copy() for s in sums for a in (s.gram, s.cross)])
+            return compare(competition, origins)
 
         def spy_read(problem, origins, n_most):
             self.compared.append((np.concatenate(self.learnt), origins))
-            sums = self.learner.columns, self.learner.mixed
-            self.sums.append([a.copy() for s in sums for a in (s.gram, s.cross)])
             return read(problem, origins, n_most)
 
         def spy_choose(stretches, *args, margins):
@@ -424,6 +425,7 @@ class Course:
             return choose_weights(stretches, *args, margins=margins)
 
         monkeypatch.setattr(Competition, "learn", spy_learn)
+        monkeypatch.setattr(fitting, "_compare", spy_compare)
         monkeypatch.setattr(fitting, "gather", spy_read)
         monkeypatch.setattr(fitting, "choose_weights", spy_choose)
 
