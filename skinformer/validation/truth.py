@@ -113,9 +113,9 @@ def check_target_count(n_targets: int, n_columns: int) -> None:
         )
 
 
-def check_any_truth(n_rows: int) -> None:
+def check_any_truth(is_known: Any) -> None:
     """Raise if no row to score has a truth."""
-    if not n_rows:
+    if not is_known.any():
         raise ValueError(
             "score found no row whose truth is known: every one holds a NaN. Pass rows with "
             "observed targets."
