@@ -34,6 +34,11 @@ from skinformer.validation.columns import labelled_rows
 from skinformer.validation.index import find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
+#: X and y.
+_Rows: TypeAlias = tuple[Any, Any]
+#: Origins, (n_origins,), and the forecasts from these: (n_steps, n_targets, 1 + n_levels).
+_Forecasts: TypeAlias = tuple[pd.DataFrame, Float64Array]
+
 
 def backtest(
     estimator: Any,
@@ -136,37 +141,29 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    requested = check_range_levels(coverage, levels)
+    wanted = check_range_levels(coverage, levels)
     if refit is False:
         _check_forecasts(estimator)
     horizon = _horizon(split_last_step(estimator)[1], horizon)
     step = check_row_count("step", horizon if step is None else step)
     if refit is False:
         rows = read_sorted_rows(estimator, X, y, known_future)
-        quantiles = np.empty(0) if requested is None else requested
-        return _forecast_all(
-            estimator, rows, rows.origins(start, horizon, step), quantiles
-        )
+        origins = rows.origins(start, horizon, step)
+        quantiles = np.empty(0) if wanted is None else wanted
+        return _forecast_all(estimator, rows, origins, quantiles)
     every = 1 if refit is True else check_row_count("refit", refit)
     folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
-    options = {
-        "horizon": horizon,
-        "step": step,
-        "known_future": known_future,
-        "levels": requested,
-    }
-    calls = (
-        delayed(_fit_and_forecast)(estimator, *fold, options, every) for fold in folds
-    )
+    options = {"horizon": horizon, "step": step, "known_future": known_future}
+    forecast_fold = partial(_fit_and_forecast, estimator, every, levels=wanted)
+    calls = (delayed(forecast_fold)(*fold, **options) for fold in folds)
     table = pd.concat(Parallel(n_jobs=n_jobs)(calls))
     keys = [key for key in ("series", "origin", "target", "time") if key in table]
-    ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
-    return ordered
+    return table.sort_values(keys, kind="stable", ignore_index=True)
 
 
 def _refit_folds(
     X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int
-) -> Iterator[list[tuple[Any, Any]]]:
+) -> Iterator[tuple[_Rows, _Rows]]:
     """Part rows, X and y (None for none), into stretches of origins, with the rows before each.
 
     A stretch ends with the last row that is forecast from its origins.
@@ -187,9 +184,8 @@ def _refit_folds(
         )
     X = labelled_rows(X, 0)
     time, labels = time_labels(X.index)
-    order = sort_rows(
-        time, labels, len(X)
-    ).order  # a fit needs rows in the order of time
+    # A fit needs rows in the order of time.
+    order = sort_rows(time, labels, len(X)).order
     time = time[order]
     moments = time.unique().sort_values()
     first: Any = moments.get_loc(find_start(time, start))
@@ -199,12 +195,12 @@ def _refit_folds(
             "training rows before it."
         )
     for begin in range(first, len(moments), every * step):
-        stop = min(begin + (every - 1) * step + horizon, len(moments))
-        before = np.asarray(time < moments[begin])
-        later = ~before & np.asarray(time <= moments[stop - 1])
-        yield [
-            (X.iloc[order[part]], _rows_of(y, order[part])) for part in (before, later)
-        ]
+        stop = begin + (every - 1) * step + horizon
+        before = order[time < moments[begin]]
+        later = order[time.isin(moments[begin:stop])]
+        training = (X.iloc[before], _rows_of(y, before))
+        test = (X.iloc[later], _rows_of(y, later))
+        yield training, test
 
 
 def _rows_of(y: Any, rows: IntArray) -> Any:
@@ -215,7 +211,7 @@ def _rows_of(y: Any, rows: IntArray) -> Any:
 
 
 def _fit_and_forecast(
-    estimator: Any, training: Any, test: Any, options: dict[str, Any], every: int
+    estimator: Any, every: int, training: _Rows, test: _Rows, **options: Any
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
@@ -223,12 +219,11 @@ def _fit_and_forecast(
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
     table = backtest(fitted, *test, **options)
-    origins = (
-        table.groupby("series")["origin"] if "series" in table else table["origin"]
-    )
-    place = origins.rank(
-        method="dense"
-    )  # origins behind the stretch are the next fold's
+    origins = table["origin"]
+    if "series" in table:
+        origins = origins.groupby(table["series"])
+    # Origins behind the stretch are the next fold's.
+    place = origins.rank(method="dense")
     return table[place <= every]
 
 
@@ -259,34 +254,36 @@ def _horizon(last: Any, horizon: int | None) -> int:
     return check_row_count("horizon", horizon)
 
 
-#: Origins, (n_origins,), and the forecasts from these: (n_steps, n_targets, 1 + n_levels).
-_Forecasts: TypeAlias = tuple[pd.DataFrame, Float64Array]
-
-
 def _forecast_all(
     estimator: Any, rows: SortedRows, origins: pd.DataFrame, levels: Float64Array
 ) -> pd.DataFrame:
     """Forecast from all origins."""
     transformers, last = split_last_step(estimator)
-    if not hasattr(last, "forecast"):
-        if len(levels):
-            raise_no_ranges(estimator, "predict_quantiles")
-        found = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
-        return _as_table(rows, levels, list(found))
-    model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+    if hasattr(last, "forecast"):
+        model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+        parts = _forecast_by_model(model, rows, origins)
+    elif len(levels):
+        raise_no_ranges(estimator, "predict_quantiles")
+    else:
+        parts = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
+    return _as_table(rows, levels, list(parts))
+
+
+def _forecast_by_model(
+    model: ForecastingModel, rows: SortedRows, origins: pd.DataFrame
+) -> Iterator[_Forecasts]:
+    """Forecast from all origins at once where rows may be given to `update`, else by turns."""
     observed = rows.truth.notna().any(axis=1).to_numpy()
     origins = origins[model.has_history(origins["row"].to_numpy(), observed)]
-    parts: list[_Forecasts] = []
-    updated = None if transformers else after_updates(last, rows.frame)
+    updated = None if model.transformers else after_updates(model.model, rows.frame)
     if updated is not None:
         after_truth = updated.after_truth[origins["row"]]
         at_once = origins[after_truth]
+        origins = origins[~after_truth]
         if len(at_once):
             row, stop = at_once[["row", "stop"]].to_numpy().T
-            parts.append((at_once, updated.forecast(row, stop - row, levels)))
-        origins = origins[~after_truth]
-    parts += _forecast_turns(model.forecast, rows, origins)
-    return _as_table(rows, levels, parts)
+            yield at_once, updated.forecast(row, stop - row, model.levels)
+    yield from _forecast_turns(model.forecast, rows, origins)
 
 
 def _forecast_turns(
@@ -313,10 +310,14 @@ def _as_table(
     values = np.concatenate([forecasts for _, forecasts in parts])
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    keys = _keys(pd.concat([origins for origins, _ in parts]), n_targets)
+    # 1. Where each forecast of each target belongs.
+    origins = pd.concat([origins for origins, _ in parts])
+    keys = _keys(origins, n_targets)
     order = np.lexsort(keys)
     row, target, origin = keys[:, order]
-    table = pd.DataFrame({"origin": rows.time[origin], "time": rows.time[row]})
+    # 2. What it is of, and what it says.
+    time = rows.time
+    table = pd.DataFrame({"origin": time[origin], "time": time[row]})
     table["ahead"] = row - origin + 1
     table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
     table["actual"] = rows.truth.to_numpy()[row, target]
@@ -331,5 +332,6 @@ def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
     """Return row, target and origin, (3, n), of each forecast of each target."""
     first, stop = origins[["row", "stop"]].to_numpy().T
     row = np.repeat(origins_between(first, stop - 1), n_targets)
+    target = np.resize(np.arange(n_targets), len(row))
     origin = np.repeat(first, (stop - first) * n_targets)
-    return np.stack([row, np.resize(np.arange(n_targets), len(row)), origin])
+    return np.stack([row, target, origin])
