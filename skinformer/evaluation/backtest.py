@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,20 @@ from skinformer.validation.truth import check_target_count
 _Rows: TypeAlias = tuple[Any, Any]
 #: Origins, (n_origins,), and the forecasts from these: (n_steps, n_targets, 1 + n_levels).
 _Forecasts: TypeAlias = tuple[pd.DataFrame, Float64Array]
+
+
+class _Request(NamedTuple):
+    """What is forecast from each origin.
+
+    horizon, step: rows of a forecast and between origins.
+    known_future: columns of X that are known ahead.
+    levels: of quantiles.
+    """
+
+    horizon: int
+    step: int
+    known_future: Any
+    levels: Float64Array
 
 
 def backtest(
@@ -142,65 +156,83 @@ def backtest(
     [3.0, 3.0, 5.0, 5.0]
     """
     wanted = check_range_levels(coverage, levels)
-    if refit is False:
-        _check_forecasts(estimator)
+    _check_estimator(estimator, must_be_fitted=refit is False)
     horizon = _horizon(split_last_step(estimator)[1], horizon)
     step = check_row_count("step", horizon if step is None else step)
+    quantiles = np.empty(0) if wanted is None else wanted
+    request = _Request(horizon, step, known_future, quantiles)
     if refit is False:
-        rows = read_sorted_rows(estimator, X, y, known_future)
-        origins = rows.origins(start, horizon, step)
-        quantiles = np.empty(0) if wanted is None else wanted
-        return _forecast_all(estimator, rows, origins, quantiles)
+        return _forecast_all(estimator, X, y, start, request)
     every = 1 if refit is True else check_row_count("refit", refit)
-    folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
-    options = {"horizon": horizon, "step": step, "known_future": known_future}
-    forecast_fold = partial(_fit_and_forecast, estimator, every, levels=wanted)
-    calls = (delayed(forecast_fold)(*fold, **options) for fold in folds)
-    table = pd.concat(Parallel(n_jobs=n_jobs)(calls))
-    keys = [key for key in ("series", "origin", "target", "time") if key in table]
+    return _refit_all(estimator, X, y, start, every, request, n_jobs)
+
+
+def _refit_all(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    start: Any,
+    every: int,
+    request: _Request,
+    n_jobs: int | None,
+) -> pd.DataFrame:
+    """Forecast from all origins, of which so many share a fit to the rows before the first."""
+    folds = _refit_folds(X, y, start, every, request)
+    fits = (
+        delayed(_fit_and_forecast)(estimator, every, request, *fold) for fold in folds
+    )
+    table = pd.concat(Parallel(n_jobs=n_jobs)(fits))
+    # As without refits.
+    keys = ["origin", "target", "time"]
+    if "series" in table:
+        keys.insert(0, "series")
     return table.sort_values(keys, kind="stable", ignore_index=True)
 
 
 def _refit_folds(
-    X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int
+    X: Any, y: Any, start: Any, every: int, request: _Request
 ) -> Iterator[tuple[_Rows, _Rows]]:
-    """Part rows, X and y (None for none), into stretches of origins, with the rows before each.
+    """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
-    A stretch ends with the last row that is forecast from its origins.
-    every: origins of a stretch.
-    horizon, step: rows of a forecast and between origins.
-
-    Series of a panel are cut at the same times. It is a ValueError if there is no start.
+    A stretch ends with the last row that is forecast from its origins, `every` of them. Series of a
+    panel are cut at the same times. It is a ValueError if there is no start.
 
     >>> X = pd.DataFrame({"load": range(6)})
-    >>> folds = _refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
+    >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0))
+    >>> folds = _refit_folds(X, X["load"], 3, 1, request)
     >>> [len(rows) for (rows, truth), later in folds]
     [3, 5]
     """
-    if start is None:
-        raise ValueError(
-            "refit needs start=, the label of the first origin: X holds the training rows before "
-            "it. Pass it, such as start=X.index[1000]."
-        )
     X = labelled_rows(X, 0)
     time, labels = time_labels(X.index)
     # A fit needs rows in the order of time.
     order = sort_rows(time, labels, len(X)).order
     time = time[order]
     moments = time.unique().sort_values()
-    first: Any = moments.get_loc(find_start(time, start))
-    if not first:
-        raise ValueError(
-            "start is the first label of X, so there are no rows to fit to. Pass X with the "
-            "training rows before it."
-        )
-    for begin in range(first, len(moments), every * step):
-        stop = begin + (every - 1) * step + horizon
+    first = _find_first_origin(moments, start)
+    for begin in range(first, len(moments), every * request.step):
+        stop = begin + (every - 1) * request.step + request.horizon
         before = order[time < moments[begin]]
         later = order[time.isin(moments[begin:stop])]
         training = (X.iloc[before], _rows_of(y, before))
         test = (X.iloc[later], _rows_of(y, later))
         yield training, test
+
+
+def _find_first_origin(moments: pd.Index, start: Any) -> int:
+    """Return the place of the first origin among all times; raise if no row lies before it."""
+    if start is None:
+        raise ValueError(
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000]."
+        )
+    first: Any = moments.get_loc(find_start(moments, start))
+    if not first:
+        raise ValueError(
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it."
+        )
+    return first
 
 
 def _rows_of(y: Any, rows: IntArray) -> Any:
@@ -211,15 +243,15 @@ def _rows_of(y: Any, rows: IntArray) -> Any:
 
 
 def _fit_and_forecast(
-    estimator: Any, every: int, training: _Rows, test: _Rows, **options: Any
+    estimator: Any, every: int, request: _Request, training: _Rows, test: _Rows
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
     bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
-    table = backtest(fitted, *test, **options)
-    origins = table["origin"]
+    table = _forecast_all(fitted, *test, None, request)
+    origins: Any = table["origin"]
     if "series" in table:
         origins = origins.groupby(table["series"])
     # Origins behind the stretch are the next fold's.
@@ -227,7 +259,7 @@ def _fit_and_forecast(
     return table[place <= every]
 
 
-def _check_forecasts(estimator: Any) -> None:
+def _check_estimator(estimator: Any, *, must_be_fitted: bool) -> None:
     """Raise if an estimator is not fitted, forecasts classes, or is none and no function either."""
     if not hasattr(estimator, "fit"):
         if callable(estimator):
@@ -242,7 +274,8 @@ def _check_forecasts(estimator: Any) -> None:
             "to cross_val_score(estimator, X, y, cv=PanelTimeSeriesSplit(), "
             "scoring='neg_log_loss'), which fits it to the rows before each test."
         )
-    check_fitted(estimator)
+    if must_be_fitted:
+        check_fitted(estimator)
 
 
 def _horizon(last: Any, horizon: int | None) -> int:
@@ -255,9 +288,12 @@ def _horizon(last: Any, horizon: int | None) -> int:
 
 
 def _forecast_all(
-    estimator: Any, rows: SortedRows, origins: pd.DataFrame, levels: Float64Array
+    estimator: Any, X: Any, y: Any, start: Any, request: _Request
 ) -> pd.DataFrame:
-    """Forecast from all origins."""
+    """Forecast from all origins of a fitted estimator."""
+    horizon, step, known_future, levels = request
+    rows = read_sorted_rows(estimator, X, y, known_future)
+    origins = rows.origins(start, horizon, step)
     transformers, last = split_last_step(estimator)
     if hasattr(last, "forecast"):
         model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
@@ -310,28 +346,26 @@ def _as_table(
     values = np.concatenate([forecasts for _, forecasts in parts])
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    # 1. Where each forecast of each target belongs.
     origins = pd.concat([origins for origins, _ in parts])
-    keys = _keys(origins, n_targets)
-    order = np.lexsort(keys)
-    row, target, origin = keys[:, order]
-    # 2. What it is of, and what it says.
-    time = rows.time
-    table = pd.DataFrame({"origin": time[origin], "time": time[row]})
-    table["ahead"] = row - origin + 1
-    table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
-    table["actual"] = rows.truth.to_numpy()[row, target]
-    names = ["forecast", *(f"q{level:g}" for level in levels)]
-    table[names] = values.reshape(-1, len(names))[order]
-    if rows.labels is not None:
-        table.insert(0, "series", rows.labels[row])
-    return table
-
-
-def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
-    """Return row, target and origin, (3, n), of each forecast of each target."""
     first, stop = origins[["row", "stop"]].to_numpy().T
     row = np.repeat(origins_between(first, stop - 1), n_targets)
     target = np.resize(np.arange(n_targets), len(row))
     origin = np.repeat(first, (stop - first) * n_targets)
-    return np.stack([row, target, origin])
+    order = np.lexsort([row, target, origin])
+    table = _label(rows, row[order], target[order], origin[order])
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
+    table[names] = values.reshape(-1, len(names))[order]
+    return table
+
+
+def _label(
+    rows: SortedRows, row: IntArray, target: IntArray, origin: IntArray
+) -> pd.DataFrame:
+    """Name what forecasts are of, and put the truth beside: numbers of rows and columns each."""
+    table = pd.DataFrame({"origin": rows.time[origin], "time": rows.time[row]})
+    table["ahead"] = row - origin + 1
+    table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
+    table["actual"] = rows.truth.to_numpy()[row, target]
+    if rows.labels is not None:
+        table.insert(0, "series", rows.labels[row])
+    return table
