@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, permutations
 from typing import Any
 
@@ -20,7 +21,7 @@ from skinformer.evaluation.recording import (
     requested_forecasts,
 )
 from skinformer.evaluation.usual import usual_values
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.validation.arguments import check_choice, check_count
 
 
@@ -112,33 +113,36 @@ def explain(
     random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
-    columns = [*model.roles_.targets, *model.roles_.past, *model.roles_.known]
+    roles = model.roles_
+    columns = [*roles.targets, *roles.past, *roles.known]
     named = _complete_groups(columns, groups)
-    members = np.array(
-        [[column in group for column in columns] for group in named.values()]
-    )
-    points = _Counterfactual.of(forecasts, members)
-    orders = list(_orders(len(named), n_permutations, random_state))
-    contributions = [points(frozenset()), *_shapley_values(points, orders)]
+    n_groups = len(named)
+    counterfactual = _Counterfactual.of(forecasts, columns, list(named.values()))
+    points = cache(counterfactual.forecast)
+    orders = list(_orders(n_groups, n_permutations, random_state))
+    contributions = [points(frozenset()), *_shapley_values(points, n_groups, orders)]
     sources: list[Hashable] = ["baseline", *named]
     if model.head_.level is not None:
+        own = points(frozenset(range(n_groups)))
         sources.append("calibration")
-        own = points(frozenset(range(len(named))))
         contributions.append(model._points(forecasts.steps) - own)
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
 
 
 def _shapley_values(
-    points: _Counterfactual, orders: Sequence[Sequence[int]]
+    points: Callable[[frozenset[int]], Float64Array],
+    n_groups: int,
+    orders: Sequence[Sequence[int]],
 ) -> Float64Array:
     """Average by how much each group moves forecasts over orders: (n_groups, n, n_targets)."""
-    values = np.zeros((len(points.members), *points(frozenset()).shape))
+    values = np.zeros((n_groups, *points(frozenset()).shape))
     for order in orders:
-        for i, group in enumerate(order):
-            before = points(frozenset(order[:i]))
-            after = points(frozenset(order[: i + 1]))
-            values[group] += (after - before) / len(orders)
+        inside = frozenset[int]()
+        for group in order:
+            before = points(inside)
+            inside = inside | {group}
+            values[group] += (points(inside) - before) / len(orders)
     return values
 
 
@@ -176,45 +180,46 @@ def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
 class _Counterfactual:
     """Forecasts where some groups of columns have their own values, and others the usual ones.
 
-    members: (n_groups, n_columns), the columns of each group.
+    columns, groups: of the history, and those of each group.
     usual, usual_given: the history's values, and those of X's rows, if all were usual.
-    known: forecasts so far, by the groups inside.
     """
 
     forecasts: RequestedForecasts
-    members: BoolArray
+    columns: list[Hashable]
+    groups: list[list[Hashable]]
     usual: Float32Array
     usual_given: Float32Array
-    known: dict[frozenset[int], Float64Array]
 
     @classmethod
-    def of(cls, forecasts: RequestedForecasts, members: BoolArray) -> _Counterfactual:
+    def of(
+        cls,
+        forecasts: RequestedForecasts,
+        columns: list[Hashable],
+        groups: list[list[Hashable]],
+    ) -> _Counterfactual:
         """Find the usual values."""
         history = forecasts.model.timeline_
         steps = forecasts.steps
         observed = steps.observed
         usual = history.values.copy()
-        usual_given = observed.values.copy()
+        usual_given = np.full_like(observed.values, np.nan)
         series_of_rows = steps.place.series[observed.segment]
         for series in np.unique(steps.place.series):
             own = series_of_rows == series
-            usual_given[own] = usual_values(
-                history, series, observed.steps[own], steps.clock
-            )
+            given = observed.steps[own]
+            usual_given[own] = usual_values(history, series, given, steps.clock)
             if series < history.n_series:
-                rows = np.arange(
-                    history.first_truth[series], history.first_row[series + 1]
-                )
+                stop = history.first_row[series + 1]
+                rows = np.arange(history.first_truth[series], stop)
                 past = history.steps_of(rows)
                 usual[rows] = usual_values(history, series, past, history.clock)
         usual_given[np.isnan(observed.values)] = np.nan
-        return cls(forecasts, members, usual, usual_given, {})
+        return cls(forecasts, columns, groups, usual, usual_given)
 
-    def __call__(self, inside: frozenset[int]) -> Float64Array:
+    def forecast(self, inside: frozenset[int]) -> Float64Array:
         """Forecast, (n, n_targets), with the own values of some groups, before calibration."""
-        if inside in self.known:
-            return self.known[inside]
-        own = self.members[list(inside)].any(axis=0)
+        names = list(chain(*[self.groups[i] for i in inside]))
+        own = [column in names for column in self.columns]
         steps = self.forecasts.steps
         model = self.forecasts.model
         history = model.timeline_
@@ -225,8 +230,7 @@ class _Counterfactual:
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
         outputs, _ = forecaster.standardised_and_held(shown)
         in_units = forecaster.in_units(outputs, steps.series(history.n_series))
-        self.known[inside] = model.head_.point(in_units)
-        return self.known[inside]
+        return model.head_.point(in_units)
 
 
 def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
@@ -270,12 +274,11 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration"])]
     names = ["target", "series"] if "series" in reasons else ["target"]
-    reasons = reasons.assign(size=reasons["contribution"].abs())
-    mean = reasons.groupby([*names, "source"], sort=False)["size"].mean()
+    sizes = reasons.assign(importance=reasons["contribution"].abs())
+    mean = sizes.groupby([*names, "source"], sort=False)["importance"].mean()
     shares = mean / mean.groupby(names).transform("sum")
     found = shares.groupby("source", sort=False).mean().fillna(0.0)
-    largest_first = found.sort_values(ascending=False)
-    return largest_first.rename("importance").rename_axis(None)
+    return found.sort_values(ascending=False).rename_axis(None)
 
 
 def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
@@ -324,33 +327,36 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     """
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
-    names = list(model.ensemble_.members)
     windows, window = forecasts.record(_parts_of_windows)
     parts = np.stack(windows)
-    # 1. Weights and points of each forecast: (n, n_members, n_targets).
+    # 1. Weights and points of each forecast, in the target's units: (n, n_members, n_targets).
     weights, points = np.moveaxis(parts[window, :, :, forecasts.ahead], 2, 0)
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
-    in_units = [scaler.inverse(points[:, i], series) for i in range(len(names))]
-    # 2. Members that have a weight somewhere in the forecast's block.
-    has_weight = np.asarray(parts[:, :, 0].any(axis=(2, 3)))[window]
-    rows = np.repeat(has_weight, points.shape[2], axis=0)
-    table = forecasts.table(part=names)
+    for i in range(points.shape[1]):
+        points[:, i] = scaler.inverse(points[:, i], series)
+    table = forecasts.table(part=list(model.ensemble_.members))
     table["weight"] = weights.swapaxes(1, 2).ravel()
-    table["forecast"] = np.stack(in_units, axis=2).ravel()
-    return table[rows.ravel()].reset_index(drop=True)
+    table["forecast"] = points.swapaxes(1, 2).ravel()
+    # 2. Members that have a weight somewhere in the forecast's block.
+    has_weight = np.any(parts[:, :, 0], axis=(2, 3))
+    is_kept = np.repeat(has_weight[window], points.shape[2], axis=0)
+    return table[is_kept.ravel()].reset_index(drop=True)
 
 
 def _parts_of_windows(
     ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
 ) -> Float64Array:
     """Return weights and points of members, (n_windows, n_members, 2, pred_len, n_targets)."""
-    parts: dict[str, Any] = ensemble.parts(rows, origins)
-    none = np.zeros_like(next(iter(parts.values())))
-    members = [
-        np.stack(parts.get(name, none), axis=1) for name in ensemble.ensemble.members
-    ]
-    return np.stack(members, axis=1)
+    sizes = ensemble.sizes
+    found = ensemble.parts(rows, origins)
+    names = list(ensemble.ensemble.members)
+    shape = (len(origins), len(names), 2, sizes.pred_len, sizes.n_targets)
+    parts = np.zeros(shape)
+    for i, name in enumerate(names):
+        if name in found:
+            parts[:, i] = np.stack(found[name], axis=1)
+    return parts
 
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:
