@@ -43,10 +43,6 @@ def numeric_truth(y: Any) -> Float64Array:
     return np.asarray(values, dtype=np.float64)
 
 
-#: What scikit-learn takes for weights.
-_NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
-
-
 def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, another single value, or a dictionary."""
     if holds_no_rows(y):
@@ -60,7 +56,7 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
+    weight = _read_weights(sample_weight, observed)
     if not np.isfinite(weight).all():
         raise ValueError(
             f"sample_weight={sample_weight!r} must be finite: one number a row."
@@ -68,10 +64,8 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
     exponent = np.frexp(weight.max(initial=0.0))[1]
     least = 1e-12  # beside the greatest: sums and numbers of 32 bits hold it
-    weight = np.where(
-        weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), least), 0.0
-    )
-    return observed * weight[:, None]
+    scaled = np.maximum(np.ldexp(weight, 1 - exponent), least)
+    return observed * np.where(weight > 0, scaled, 0.0)[:, None]
 
 
 def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
@@ -79,7 +73,14 @@ def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
     if sample_weight is None:
         return None
     rows = np.empty((n_rows, 1))
-    return np.asarray(_check_sample_weight(sample_weight, rows, **_NOT_NEGATIVE))
+    return _read_weights(sample_weight, rows)
+
+
+def _read_weights(sample_weight: Any, rows: Any) -> Float64Array:
+    """Check that there is one number a row, and none below zero."""
+    return _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
 
 
 def check_some_truth(y: Float64Array) -> None:
@@ -191,9 +192,10 @@ def warn_of_outliers(
     done = (
         "taken as missing" if missing else "replaced by an earlier value of the column"
     )
-    transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
-    advice = f"; if it is right, fit the logarithms (target_transform={transform})"
-    advice = advice if missing and least >= 0 else ""
+    advice = ""
+    if missing and least >= 0:
+        transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
+        advice = f"; if it is right, fit the logarithms (target_transform={transform})"
     warn_user(
         f"{column!r}={outlier.value:g} at {where}{more} is {done}: {outlier.low:g} to "
         f"{outlier.high:g} is usual there, and one such value would bend all forecasts. Correct "
@@ -214,10 +216,9 @@ def label_array(y: Any) -> npt.NDArray[Any]:
     """Return labels as an array of one or two dimensions."""
     check_truth_given(y)
     values = np.asarray(y)
+    # A list of texts and None, which numpy would print.
     if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        values = np.asarray(
-            y, dtype=object
-        )  # a list of texts and None, which numpy would print
+        values = np.asarray(y, dtype=object)
     if values.ndim not in (1, 2):
         raise ValueError(
             f"y should be a 1d array, got an array of shape {values.shape} instead: pass one label "
@@ -228,17 +229,18 @@ def label_array(y: Any) -> npt.NDArray[Any]:
 
 def sorted_classes(observed: AnyArray, where: str) -> AnyArray:
     """Sort the classes among labels; raise where labels are no classes."""
-    if observed.dtype.kind == "f" and np.isinf(observed).any():
-        raise ValueError(
-            f"Input {where} contains infinity or a value too large for {observed.dtype!r}: a "
-            "class is a label. Make it NaN where it is missing."
-        )
-    if observed.dtype.kind == "f" and (observed % 1).any():
-        raise ValueError(
-            f"Unknown label type: continuous. {where} holds {observed[observed % 1 != 0][0]:g}, "
-            "and classes are labels. Forecast numbers by InformerRegressor, or make classes of "
-            "them by pd.cut."
-        )
+    if observed.dtype.kind == "f":
+        if np.isinf(observed).any():
+            raise ValueError(
+                f"Input {where} contains infinity or a value too large for {observed.dtype!r}: a "
+                "class is a label. Make it NaN where it is missing."
+            )
+        fractions = observed[observed % 1 != 0]
+        if len(fractions):
+            raise ValueError(
+                f"Unknown label type: continuous. {where} holds {fractions[0]:g}, and classes are "
+                "labels. Forecast numbers by InformerRegressor, or make classes of them by pd.cut."
+            )
     if observed.dtype.kind not in "fO":
         check_classification_targets(observed)
     try:
