@@ -344,18 +344,22 @@ def _as_table(
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     values = np.concatenate([forecasts for _, forecasts in parts])
-    n_targets = values.shape[1]
-    check_target_count(n_targets, rows.truth.shape[1])
-    origins = pd.concat([origins for origins, _ in parts])
+    check_target_count(values.shape[1], rows.truth.shape[1])
+    keys = _keys(pd.concat([origins for origins, _ in parts]), values.shape[1])
+    order = np.lexsort(keys)
+    table = _label(rows, *keys[:, order])
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
+    table[names] = values.reshape(-1, len(names))[order]
+    return table
+
+
+def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
+    """Return row, target and origin, (3, n), of each forecast of each target."""
     first, stop = origins[["row", "stop"]].to_numpy().T
     row = np.repeat(origins_between(first, stop - 1), n_targets)
     target = np.resize(np.arange(n_targets), len(row))
     origin = np.repeat(first, (stop - first) * n_targets)
-    order = np.lexsort([row, target, origin])
-    table = _label(rows, row[order], target[order], origin[order])
-    names = ["forecast", *(f"q{level:g}" for level in levels)]
-    table[names] = values.reshape(-1, len(names))[order]
-    return table
+    return np.stack([row, target, origin])
 
 
 def _label(

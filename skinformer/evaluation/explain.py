@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, permutations
@@ -112,38 +112,36 @@ def explain(
     )
     random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
-    model = forecasts.model
-    roles = model.roles_
+    roles = forecasts.model.roles_
     columns = [*roles.targets, *roles.past, *roles.known]
     named = _complete_groups(columns, groups)
-    n_groups = len(named)
     counterfactual = _Counterfactual.of(forecasts, columns, list(named.values()))
-    points = cache(counterfactual.forecast)
-    orders = list(_orders(n_groups, n_permutations, random_state))
-    contributions = [points(frozenset()), *_shapley_values(points, n_groups, orders)]
-    sources: list[Hashable] = ["baseline", *named]
-    if model.head_.level is not None:
-        own = points(frozenset(range(n_groups)))
-        sources.append("calibration")
-        contributions.append(model._points(forecasts.steps) - own)
+    orders = list(_orders(len(named), n_permutations, random_state))
+    contributions = _contributions(counterfactual, orders)
+    sources = ["baseline", *named, "calibration"][: len(contributions)]
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
 
 
-def _shapley_values(
-    points: Callable[[frozenset[int]], Float64Array],
-    n_groups: int,
-    orders: Sequence[Sequence[int]],
-) -> Float64Array:
-    """Average by how much each group moves forecasts over orders: (n_groups, n, n_targets)."""
-    values = np.zeros((n_groups, *points(frozenset()).shape))
+def _contributions(
+    counterfactual: _Counterfactual, orders: list[Sequence[int]]
+) -> list[Float64Array]:
+    """Return those of the baseline, of groups and, if there is one, of the calibration."""
+    forecasts = counterfactual.forecasts
+    points = cache(counterfactual.forecast)
+    everything = frozenset(orders[0])
+    values = np.zeros((len(everything), *points(frozenset()).shape))
     for order in orders:
         inside = frozenset[int]()
         for group in order:
             before = points(inside)
             inside = inside | {group}
             values[group] += (points(inside) - before) / len(orders)
-    return values
+    contributions = [points(frozenset()), *values]
+    if forecasts.model.head_.level is not None:
+        calibrated = forecasts.model._points(forecasts.steps)
+        contributions.append(calibrated - points(everything))
+    return contributions
 
 
 def _complete_groups(
@@ -202,12 +200,13 @@ class _Counterfactual:
         steps = forecasts.steps
         observed = steps.observed
         usual = history.values.copy()
-        usual_given = np.full_like(observed.values, np.nan)
-        series_of_rows = steps.place.series[observed.segment]
+        usual_given = np.empty_like(observed.values)
+        owner = steps.place.series[observed.segment]
         for series in np.unique(steps.place.series):
-            own = series_of_rows == series
-            given = observed.steps[own]
-            usual_given[own] = usual_values(history, series, given, steps.clock)
+            given = owner == series
+            usual_given[given] = usual_values(
+                history, series, observed.steps[given], steps.clock
+            )
             if series < history.n_series:
                 stop = history.first_row[series + 1]
                 rows = np.arange(history.first_truth[series], stop)
@@ -326,22 +325,28 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
     forecasts = _forecasts_of(estimator, X)
-    model = forecasts.model
     windows, window = forecasts.record(_parts_of_windows)
     parts = np.stack(windows)
-    # 1. Weights and points of each forecast, in the target's units: (n, n_members, n_targets).
+    # 1. Weights and points of each forecast: (n, n_members, n_targets).
     weights, points = np.moveaxis(parts[window, :, :, forecasts.ahead], 2, 0)
+    _put_in_units(points, forecasts)
+    # 2. Members that have a weight somewhere in the forecast's block.
+    has_weight = np.any(parts[:, :, 0], axis=(2, 3))
+    is_kept = np.repeat(has_weight[window], points.shape[2], axis=0)
+    # 3. A row for each forecast, target and member.
+    table = forecasts.table(part=list(forecasts.model.ensemble_.members))
+    table["weight"] = weights.swapaxes(1, 2).ravel()
+    table["forecast"] = points.swapaxes(1, 2).ravel()
+    return table[is_kept.ravel()].reset_index(drop=True)
+
+
+def _put_in_units(points: Float64Array, forecasts: RequestedForecasts) -> None:
+    """Convert standardised points of members, (n, n_members, n_targets), in place."""
+    model = forecasts.model
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
     for i in range(points.shape[1]):
         points[:, i] = scaler.inverse(points[:, i], series)
-    table = forecasts.table(part=list(model.ensemble_.members))
-    table["weight"] = weights.swapaxes(1, 2).ravel()
-    table["forecast"] = points.swapaxes(1, 2).ravel()
-    # 2. Members that have a weight somewhere in the forecast's block.
-    has_weight = np.any(parts[:, :, 0], axis=(2, 3))
-    is_kept = np.repeat(has_weight[window], points.shape[2], axis=0)
-    return table[is_kept.ravel()].reset_index(drop=True)
 
 
 def _parts_of_windows(
