@@ -158,7 +158,8 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     # 1. The variance of their mean, and Harvey's correction for few origins.
     mean = differences.mean()
     variance = _variance_of_mean(differences - mean, h)
-    correction = (n + 1 - 2 * h + h * (h - 1) / n) / n
+    n_effective = n + 1 - 2 * h + h * (h - 1) / n
+    correction = n_effective / n
     if variance <= 0 or correction <= 0:
         return np.nan, np.nan
     # 2. Student's law.
@@ -181,8 +182,10 @@ def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
     n_lags: of autocovariances, from lag 0.
     """
     n = len(centred)
-    products = np.array([centred[lag:] @ centred[: n - lag] for lag in range(n_lags)])
-    return float(2 * products.sum() - products[0]) / n**2
+    total = centred @ centred
+    for lag in range(1, n_lags):
+        total += 2 * centred[lag:] @ centred[:-lag]
+    return float(total) / n**2
 
 
 def _overlap(result: pd.DataFrame) -> int:
