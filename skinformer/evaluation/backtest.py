@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -210,8 +210,9 @@ def _refit_folds(
     time = time[order]
     moments = time.unique().sort_values()
     first = _find_first_origin(moments, start)
+    to_last_origin = (every - 1) * request.step
     for begin in range(first, len(moments), every * request.step):
-        stop = begin + (every - 1) * request.step + request.horizon
+        stop = begin + to_last_origin + request.horizon
         before = order[time < moments[begin]]
         later = order[time.isin(moments[begin:stop])]
         training = (X.iloc[before], _rows_of(y, before))
@@ -239,7 +240,9 @@ def _rows_of(y: Any, rows: IntArray) -> Any:
     """Choose rows of a frame, a series, an array or a list; None stays None."""
     if y is None:
         return None
-    return y.iloc[rows] if hasattr(y, "iloc") else np.asarray(y)[rows]
+    if hasattr(y, "iloc"):
+        return y.iloc[rows]
+    return np.asarray(y)[rows]
 
 
 def _fit_and_forecast(
@@ -302,7 +305,7 @@ def _forecast_all(
         raise_no_ranges(estimator, "predict_quantiles")
     else:
         parts = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
-    return _as_table(rows, levels, list(parts))
+    return _as_table(rows, levels, parts)
 
 
 def _forecast_by_model(
@@ -340,16 +343,19 @@ def _forecast_turns(
 
 
 def _as_table(
-    rows: SortedRows, levels: Float64Array, parts: list[_Forecasts]
+    rows: SortedRows, levels: Float64Array, parts: Iterable[_Forecasts]
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
-    values = np.concatenate([forecasts for _, forecasts in parts])
-    check_target_count(values.shape[1], rows.truth.shape[1])
-    keys = _keys(pd.concat([origins for origins, _ in parts]), values.shape[1])
+    origins, forecasts = zip(*parts, strict=True)
+    values = np.concatenate(forecasts)
+    n_targets = values.shape[1]
+    check_target_count(n_targets, rows.truth.shape[1])
+    keys = _keys(pd.concat(origins), n_targets)
     order = np.lexsort(keys)
     table = _label(rows, *keys[:, order])
     names = ["forecast", *(f"q{level:g}" for level in levels)]
-    table[names] = values.reshape(-1, len(names))[order]
+    columns = values.reshape(-1, len(names))
+    table[names] = columns[order]
     return table
 
 
@@ -366,7 +372,8 @@ def _label(
     rows: SortedRows, row: IntArray, target: IntArray, origin: IntArray
 ) -> pd.DataFrame:
     """Name what forecasts are of, and put the truth beside: numbers of rows and columns each."""
-    table = pd.DataFrame({"origin": rows.time[origin], "time": rows.time[row]})
+    time = rows.time
+    table = pd.DataFrame({"origin": time[origin], "time": time[row]})
     table["ahead"] = row - origin + 1
     table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
     table["actual"] = rows.truth.to_numpy()[row, target]

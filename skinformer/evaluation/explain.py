@@ -130,14 +130,17 @@ def _contributions(
     forecasts = counterfactual.forecasts
     points = cache(counterfactual.forecast)
     everything = frozenset(orders[0])
-    values = np.zeros((len(everything), *points(frozenset()).shape))
+    baseline = points(frozenset())
+    values = np.zeros((len(everything), *baseline.shape))
     for order in orders:
         inside = frozenset[int]()
+        before = baseline
         for group in order:
-            before = points(inside)
             inside = inside | {group}
-            values[group] += (points(inside) - before) / len(orders)
-    contributions = [points(frozenset()), *values]
+            after = points(inside)
+            values[group] += (after - before) / len(orders)
+            before = after
+    contributions = [baseline, *values]
     if forecasts.model.head_.level is not None:
         calibrated = forecasts.model._points(forecasts.steps)
         contributions.append(calibrated - points(everything))
@@ -148,7 +151,8 @@ def _complete_groups(
     columns: list[Hashable], groups: Any
 ) -> dict[Hashable, list[Hashable]]:
     """Return groups by name, and behind them one for each column that is in none of them."""
-    named = {name: list(members) for name, members in (groups or {}).items()}
+    given = groups or {}
+    named = {name: list(members) for name, members in given.items()}
     grouped = list(chain(*named.values()))
     for column in grouped:
         check_choice("groups: column", column, columns)
@@ -217,13 +221,15 @@ class _Counterfactual:
 
     def forecast(self, inside: frozenset[int]) -> Float64Array:
         """Forecast, (n, n_targets), with the own values of some groups, before calibration."""
-        names = list(chain(*[self.groups[i] for i in inside]))
+        groups = [self.groups[i] for i in inside]
+        names = list(chain(*groups))
         own = [column in names for column in self.columns]
         steps = self.forecasts.steps
         model = self.forecasts.model
         history = model.timeline_
         # What is shown of the history, and of X.
-        context = replace(history, values=np.where(own, history.values, self.usual))
+        values = np.where(own, history.values, self.usual)
+        context = replace(history, values=values)
         given = np.where(own, steps.observed.values, self.usual_given)
         shown = steps._replace(observed=steps.observed._replace(values=given))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)

@@ -123,7 +123,8 @@ def _first_number(last: Any) -> int:
 def _find_targets(estimator: Any, last: Any, X: pd.DataFrame) -> list[Any]:
     """Return the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
     if isinstance(estimator, SeasonalNaive):
-        return [X.columns[place] for place in estimator.targets_ if place < X.shape[1]]
+        places = [place for place in estimator.targets_ if place < X.shape[1]]
+        return list(X.columns[places])
     if not hasattr(last, "roles_"):
         return []
     if last.roles_.mode == "features":
