@@ -400,8 +400,7 @@ class BaseInformer(
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         checks.check_any_truth(present)
-        weight = checks.score_weight(sample_weight, len(truth))
-        weight = None if weight is None else weight[present]
+        weight = checks.score_weight(sample_weight, len(truth))[present]
         return self.head_.score(truth[present], forecast[present], weight)
 
     def update(self, X: Any, y: Any = None) -> Self:

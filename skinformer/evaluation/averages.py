@@ -52,8 +52,6 @@ def mean_score(errors: Float64Array, sample_weight: Any) -> float:
 def ratio_score(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
     """Divide sums over the rows that are known, then average over the targets that have any."""
     weights = score_weight(sample_weight, len(errors))
-    if weights is None:
-        weights = np.ones(len(errors))
     is_known = ~np.isnan(errors)
     total = weights @ np.where(is_known, errors, 0.0)
     size = weights @ np.where(is_known, sizes, 0.0)

@@ -257,7 +257,7 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         columns = y.reshape(len(y), -1)
         known = ~np.isnan(columns).any(axis=1)
         checks.check_any_truth(known)
-        weight = checks.score_weight(sample_weight, len(y))
-        if weight is not None:
+        if sample_weight is not None:
+            weight = checks.score_weight(sample_weight, len(y))
             options["sample_weight"] = weight[known]
         return self.metric(y[known], y_pred[known], **options)

@@ -65,8 +65,9 @@ def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
         values = np.asarray(levels, dtype=np.float64)
     except (TypeError, ValueError):  # what is no number
         values = np.empty(0)
-    is_listed = values.ndim == 1 and 0 < len(values) == len(np.unique(values))
-    if not is_listed or not ((values > 0) & (values < 1)).all():
+    is_inside = (values > 0) & (values < 1)
+    is_listed = values.ndim == 1 and values.size > 0 and is_inside.all()
+    if not is_listed or len(np.unique(values)) < len(values):
         raise ValueError(
             f"{name}={levels!r} must be a list of numbers between 0 and 1, each once, such as "
             "[0.1, 0.5, 0.9]."

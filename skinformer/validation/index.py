@@ -10,6 +10,7 @@ from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, is_dated
+from skinformer.validation.warning import of_series
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -107,8 +108,9 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
 
 def check_order(time: pd.Index, series: IntArray) -> None:
     """Raise if the rows of a series, brought together, go back in time."""
-    forward = np.asarray(time[1:] > time[:-1]) | (np.diff(series) != 0)
-    if not forward.all():
+    goes_forward = np.asarray(time[1:] > time[:-1])
+    begins_series = np.diff(series) != 0
+    if not (goes_forward | begins_series).all():
         raise ValueError(
             "X.index is not in time order: call X.sort_index() before fit; in cross-validation "
             "use TimeSeriesSplit, which keeps the order."
@@ -124,12 +126,13 @@ def check_no_missing_steps(
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     step_lengths = np.diff(steps)
-    gaps = np.flatnonzero((step_lengths != 1) & (np.diff(series) == 0))
+    same_series = np.diff(series) == 0
+    gaps = np.flatnonzero((step_lengths != 1) & same_series)
     if not len(gaps):
         return
     n_missing = (step_lengths[gaps] - 1).sum()
     first = clock.labels(steps[gaps[:1]] + 1)[0]
-    of_series = "" if names is None else f" (series {names[series[gaps[0]]]!r})"
+    where = of_series(names, series[gaps[0]])
     add = "X.reindex to all steps"
     hint = ""
     if isinstance(time, pd.DatetimeIndex):
@@ -139,7 +142,7 @@ def check_no_missing_steps(
             "closed days or hours are no steps, pass freq, such as 'B'."
         )
     raise ValueError(
-        f"X.index{of_series} lacks {n_missing} timestamps, the first {first}: {add} adds them "
+        f"X.index{where} lacks {n_missing} timestamps, the first {first}: {add} adds them "
         f"with NaN, which the target may hold; fill the other columns.{hint} In cross-validation "
         "use TimeSeriesSplit, whose folds have no gaps."
     )
@@ -239,11 +242,11 @@ def check_on_grid(
     if not off.any():
         return
     first = int(off.argmax())
-    of_series = "" if names is None else f" of series {names[series[first]]!r}"
+    where = of_series(names, series[first])
     step = _step_to_type(clock.freq)
     grid = f"freq={step}" if named else f"one grid, the {step} of its longest series"
     raise ValueError(
-        f"X.index does not lie on {grid}: {time[first]}{of_series} is between two steps. Pass the "
+        f"X.index does not lie on {grid}: {time[first]}{where} is between two steps. Pass the "
         f"freq that fits, or {_regrid(time, panel=names is not None)}."
     )
 
@@ -307,9 +310,11 @@ def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
         return times
     if not is_dated(times):
         times = _parse_times(times, format, column.name, tz)
-    if tz is not None and isinstance(times, pd.DatetimeIndex):
-        times = times.tz_localize(tz) if times.tz is None else times.tz_convert(tz)
-    return times
+    if tz is None or not isinstance(times, pd.DatetimeIndex):
+        return times
+    if times.tz is None:
+        return times.tz_localize(tz)
+    return times.tz_convert(tz)
 
 
 def _parse_times(

@@ -11,7 +11,7 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.closed import Closed
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
-from skinformer.validation.warning import warn_user
+from skinformer.validation.warning import of_series, warn_user
 
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
@@ -114,7 +114,9 @@ def warn_of_closed(closed: Closed) -> None:
 def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
-        numbers = f"{end} + len(X)" if step == 1 else f"{end} + {step} * len(X), {step}"
+        numbers = f"{end} + len(X)"
+        if step != 1:
+            numbers = f"{end} + {step} * len(X), {step}"
         raise ValueError(
             f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
             f"values: the index was reset. Let new rows count on, X.index = range({end}, {numbers}"
@@ -132,7 +134,7 @@ def check_follows(
     first = np.flatnonzero(wrong)[:1]
     given = table.clock.labels(table.steps[first])
     due = history_clock.labels(expected[first])
-    where = "" if names is None else f" of series {names[table.series[first[0]]]!r}"
+    where = of_series(names, table.series[first[0]])
     raise ValueError(
         f"update got rows from {given[0]}{where} on: they must follow the history directly, from "
         f"{due[0]}. Pass all rows since then; local times that skip or repeat an hour need their "
@@ -191,7 +193,8 @@ def check_placement(
     observed = np.bincount(segment, weights=has_target, minlength=len(place.series)) > 0
     apart = _check_apart(place.series, first, observed, segment, table, timeline)
     owner = np.where(apart, 0, place.series)  # any for a new series
-    distance = np.where(~apart & observed, first - timeline.end_step[owner], 0)
+    distance = first - timeline.end_step[owner]
+    distance[apart | ~observed] = 0
     _warn_of_far_rows(distance, place.stored, segment, sizes)
 
 
@@ -248,9 +251,11 @@ def check_after_context(
     if timeline.forecast_from is None or since is None or table.clock != timeline.clock:
         return
     known = table.series < timeline.n_series
-    early = known & (table.steps < since[np.where(known, table.series, 0)])
+    first_allowed = since[np.where(known, table.series, 0)]
+    early = known & (table.steps < first_allowed)
     if early.any():
-        first = timeline.clock.labels(table.steps[early].min(keepdims=True))[0]
+        earliest = table.steps[early].min(keepdims=True)
+        first = timeline.clock.labels(earliest)[0]
         raise ValueError(
             f"X holds {int(early.sum()):,} rows of the training data's time, the first at {first}: "
             'this model was saved with history="context", which leaves out the rows that they '

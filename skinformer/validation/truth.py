@@ -18,7 +18,7 @@ from skinformer.validation.columns import (
     holds_no_rows,
     numeric_column,
 )
-from skinformer.validation.warning import first_names, warn_user
+from skinformer.validation.warning import first_names, of_series, warn_user
 
 
 def numeric_truth(y: Any) -> Float64Array:
@@ -68,16 +68,13 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     return observed * np.where(weight > 0, scaled, 0.0)[:, None]
 
 
-def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
+def score_weight(sample_weight: Any, n_rows: int) -> Float64Array:
     """Check the weights of rows to score; None weighs all alike."""
-    if sample_weight is None:
-        return None
-    rows = np.empty((n_rows, 1))
-    return _read_weights(sample_weight, rows)
+    return _read_weights(sample_weight, np.empty((n_rows, 1)))
 
 
 def _read_weights(sample_weight: Any, rows: Any) -> Float64Array:
-    """Check that there is one number a row, and none below zero."""
+    """Check that there is one number a row, and none below zero; 1 for None."""
     return _check_sample_weight(
         sample_weight, rows, dtype=np.float64, ensure_non_negative=True
     )
@@ -175,8 +172,10 @@ def warn_of_leaks(
 
 def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
     """Return whether a column equals a truth that varies, where the truth is known."""
-    known = ~np.isnan(y)
-    return bool((column[known] == y[known]).all() and np.ptp(y[known]) > 0)
+    is_known = ~np.isnan(y)
+    values = y[is_known]
+    is_equal = (column[is_known] == values).all()
+    return bool(is_equal and np.ptp(values) > 0)
 
 
 def warn_of_outliers(
@@ -309,12 +308,11 @@ def check_positive(
     """Raise if logarithms are asked for of targets that are not all above zero."""
     if positive.all():
         return
-    i, j = (int(place[0]) for place in (~positive).nonzero())
-    where = f"{targets[j]!r}" + ("" if names is None else f" of series {names[i]!r}")
+    i, j = np.argwhere(~positive)[0]
     raise ValueError(
-        f"target_transform='log' needs targets above 0, but {where} falls to {least[i, j]:g}: that "
-        "has no logarithm. Make such rows NaN, or pass target_transform=None or "
-        "FunctionTransformer(np.log1p, np.expm1)."
+        f"target_transform='log' needs targets above 0, but {targets[j]!r}{of_series(names, i)} "
+        f"falls to {least[i, j]:g}: that has no logarithm. Make such rows NaN, or pass "
+        "target_transform=None or FunctionTransformer(np.log1p, np.expm1)."
     )
 
 

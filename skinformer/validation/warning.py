@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import sklearn
@@ -30,3 +31,8 @@ def first_names(names: pd.Index) -> str:
     text = str(list(names[:n_named]))
     n_more = len(names) - n_named
     return f"{text} and {n_more} more" if n_more > 0 else text
+
+
+def of_series(names: pd.Index | None, number: Any) -> str:
+    """Write which series of a panel something is of; nothing for one series."""
+    return "" if names is None else f" of series {names[number]!r}"
