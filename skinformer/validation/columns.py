@@ -90,7 +90,7 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
     )
     check_kind(checked, "X")
-    return np.asarray(checked)
+    return checked
 
 
 def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
@@ -131,7 +131,7 @@ def numeric_column(
             pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
         ):
             raise TypeError(dtype)
-        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         column = where.format(name)
         raise ValueError(
@@ -225,13 +225,13 @@ def check_finite(
 
 def count_rows(X: Any) -> int:
     """Count the rows of anything array-like."""
-    return int(validation._num_samples(X))
+    return validation._num_samples(X)
 
 
 def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.object_]:
     """Return the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
     validation.check_is_fitted(transformer)
-    return np.asarray(validation._check_feature_names_in(transformer, input_features))
+    return validation._check_feature_names_in(transformer, input_features)
 
 
 def labelled_rows(X: Any, first: int) -> Any:

@@ -108,7 +108,7 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
 
 def check_order(time: pd.Index, series: IntArray) -> None:
     """Raise if the rows of a series, brought together, go back in time."""
-    goes_forward = np.asarray(time[1:] > time[:-1])
+    goes_forward = time[1:] > time[:-1]
     begins_series = np.diff(series) != 0
     if not (goes_forward | begins_series).all():
         raise ValueError(
@@ -241,7 +241,7 @@ def check_on_grid(
     off = steps == OFF_GRID
     if not off.any():
         return
-    first = int(off.argmax())
+    first = off.argmax()
     where = of_series(names, series[first])
     step = _step_to_type(clock.freq)
     grid = f"freq={step}" if named else f"one grid, the {step} of its longest series"

@@ -100,9 +100,7 @@ def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
 
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
-    parts = [
-        f"{int(places.sum())} of the {len(places)} steps" for places in closed.places
-    ]
+    parts = [f"{places.sum()} of the {len(places)} steps" for places in closed.places]
     if parts:
         warn_user(
             f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
@@ -118,7 +116,7 @@ def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
         if step != 1:
             numbers = f"{end} + {step} * len(X), {step}"
         raise ValueError(
-            f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
+            f"X.index repeats {collides.sum()} row numbers of the training rows with other "
             f"values: the index was reset. Let new rows count on, X.index = range({end}, {numbers}"
             "), or keep the time index."
         )
@@ -222,14 +220,14 @@ def _check_apart(
         (early, "before the training data"),
     ):
         _check_own_timelines(flags, observed, where)
-        n_rows = int(flags[segment].sum())
+        n_rows = flags[segment].sum()
         if n_rows:
             warn_user(
                 f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one "
                 "another alone, the first of them from the training mean. Rows that follow the "
                 "history directly are joined to it by update."
             )
-    return np.asarray(new | off_grid | early)
+    return new | off_grid | early
 
 
 def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> None:
@@ -257,7 +255,7 @@ def check_after_context(
         earliest = table.steps[early].min(keepdims=True)
         first = timeline.clock.labels(earliest)[0]
         raise ValueError(
-            f"X holds {int(early.sum()):,} rows of the training data's time, the first at {first}: "
+            f"X holds {early.sum():,} rows of the training data's time, the first at {first}: "
             'this model was saved with history="context", which leaves out the rows that they '
             'were forecast from. Give later rows alone, or save the model with history="all".'
         )

@@ -243,7 +243,7 @@ def sorted_classes(observed: AnyArray, where: str) -> AnyArray:
     if observed.dtype.kind not in "fO":
         check_classification_targets(observed)
     try:
-        return np.asarray(np.unique(observed))
+        return np.unique(observed)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in observed})
         raise TypeError(
@@ -270,7 +270,7 @@ def class_weights(
     """Weigh the classes of one target, as scikit-learn does; None weighs all alike."""
     if class_weight is None or not len(classes):
         return None
-    return np.asarray(compute_class_weight(class_weight, classes=classes, y=observed))
+    return compute_class_weight(class_weight, classes=classes, y=observed)
 
 
 def raise_other_labels(name: Hashable, label: Any) -> None:
