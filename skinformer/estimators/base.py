@@ -399,9 +399,8 @@ class BaseInformer(
         truth = read_y_true(self, rows, reader.encode_y(y, unseen=-1.0), self.roles_)
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
-        checks.check_any_truth(int(present.sum()))
-        weight = checks.score_weight(sample_weight, len(truth))
-        weight = None if weight is None else weight[present]
+        checks.check_any_truth(present)
+        weight = checks.score_weight(sample_weight, len(truth))[present]
         return self.head_.score(truth[present], forecast[present], weight)
 
     def update(self, X: Any, y: Any = None) -> Self:

@@ -5,21 +5,17 @@ from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
 from skinformer.evaluation.explain import explain, forecast_parts, importance
-from skinformer.evaluation.scorers import ForecastScorer
-from skinformer.evaluation.scores import (
+from skinformer.evaluation.range_scores import (
     crps_of_quantiles,
     crps_of_samples,
     interval_coverage,
     interval_width,
-    mase,
     pinball_loss,
-    rmsse,
-    skip_missing,
-    smape,
-    wape,
     weighted_quantile_loss,
     winkler_score,
 )
+from skinformer.evaluation.scorers import ForecastScorer
+from skinformer.evaluation.scores import mase, rmsse, skip_missing, smape, wape
 
 __all__ = [
     "AttentionMap",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from skinformer.reading.places import RowPlaces
+from skinformer.estimators.reading import fitted_rows
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
@@ -37,7 +37,8 @@ def predict_ahead(
             forecast = np.asarray(estimator.predict(shown))[ahead]
         else:
             forecast = estimator(shown[~ahead], shown[ahead])
-    return np.asarray(forecast, dtype=np.float64).reshape(int(ahead.sum()), -1, 1)
+    values = np.asarray(forecast, dtype=np.float64)
+    return values.reshape(np.count_nonzero(ahead), -1, 1)
 
 
 class ForecastingModel:
@@ -58,19 +59,18 @@ class ForecastingModel:
     ) -> None:
         self.transformers = transformers
         self.model = model
-        self.levels = list(levels)
+        self.levels = levels
         history = model.timeline_
-        places = RowPlaces(history.clock, model.series_, int(history.end_step[0]), b"")
-        found = places.find(None, time, labels, len(time))
+        found = fitted_rows(model).places.find(None, time, labels, len(time))
         self._series = found.series
         self._is_fitted = found.series < history.n_series
-        end = history.end_step[np.where(self._is_fitted, found.series, 0)]
-        self._is_past = self._is_fitted & (found.steps < end)
-        if found.own:
-            self._is_past[:] = False
-        else:  # as the model writes them: X's may be of another time zone
-            time = history.clock.labels(found.steps)
-        self._index = join_series(labels, np.arange(len(time)), time)
+        fitted_series = np.where(self._is_fitted, found.series, 0)
+        is_before_end = found.steps < history.end_step[fitted_series]
+        # Steps between those of the training rows are counted from X's own first row.
+        self._is_past = self._is_fitted & is_before_end & (not found.own)
+        # Labels as the model writes them: X's may be of another time zone.
+        labels_of_steps = found.clock.labels(found.steps)
+        self._index = join_series(labels, np.arange(len(time)), labels_of_steps)
 
     def has_history(self, rows: IntArray, observed: BoolArray) -> BoolArray:
         """Return which origins have a history, and warn of series that have none at first.
@@ -86,22 +86,22 @@ class ForecastingModel:
                 "Pass rows after them, or a later start."
             )
         n_observed = pd.Series(observed).groupby(self._series).cumsum().to_numpy()
-        has_observed = n_observed > observed  # before the row
-        has_history = np.asarray(has_observed | self._is_fitted)[rows]
+        is_observed_before = n_observed > observed
+        has_history: BoolArray = (is_observed_before | self._is_fitted)[rows]
         if not has_history.all():
-            series = self._index.get_level_values(0)[rows[~has_history]]
-            names = first_names(series.unique())
-            text = (
-                f"series {names} are new to the fit: no forecast before an observed row"
-            )
-            if not has_history.any():
-                raise ValueError(
-                    f"{text}, and none has one. Pass more rows, or a smaller step."
-                )
-            warn_user(
-                f"{text}. For earlier ones add their history to X, and pass start."
-            )
+            self._warn_of_new_series(rows[~has_history], len(rows))
         return has_history
+
+    def _warn_of_new_series(self, rows: IntArray, n_origins: int) -> None:
+        """Warn of series without a history at some origins; raise if these are all."""
+        series = self._index.get_level_values(0)[rows]
+        names = first_names(series.unique())
+        text = f"series {names} are new to the fit: no forecast before an observed row"
+        if len(rows) == n_origins:
+            raise ValueError(
+                f"{text}, and none has one. Pass more rows, or a smaller step."
+            )
+        warn_user(f"{text}. For earlier ones add their history to X, and pass start.")
 
     def forecast(
         self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray
@@ -113,9 +113,11 @@ class ForecastingModel:
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
-        forecast = self.model.forecast(shown, levels=self.levels or None)
+        forecast = self.model.forecast(
+            shown, levels=self.levels if len(self.levels) else None
+        )
         labels = self._index[rows[ahead]]
-        values: Float64Array = forecast.loc[labels].to_numpy()
+        values = forecast.loc[labels].to_numpy()
         return values.reshape(len(labels), -1, 1 + len(self.levels))
 
 

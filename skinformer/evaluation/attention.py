@@ -165,27 +165,26 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     _warn_of_no_weight(model, [windows[each][0] for each in window])
     series = forecasts.labels.get("series")
     _, first = np.unique(window, return_index=True)
+    clock = forecasts.steps.clock
     maps = []
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = int(forecasts.origins[row])
-        maps += [
-            _as_map(layer, origin, forecasts.steps.clock, weight, name)
-            for layer in layers
-        ]
+        maps += [_as_map(layer, origin, clock, weight, name) for layer in layers]
     return maps
 
 
 def _warn_of_no_weight(model: BaseInformer, weights: list[float]) -> None:
     """Warn if the network has no weight in some forecasts."""
     n_silent = weights.count(0)
-    if n_silent:
-        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
-        warn_user(
-            f"the network has no share in {n_silent} of {len(weights)} forecasts{but}: others make "
-            "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
-            "it; with members=['network'] it forecasts alone."
-        )
+    if not n_silent:
+        return
+    but = " but for how far quantiles lie apart" if model.head_.outputs else ""
+    warn_user(
+        f"the network has no share in {n_silent} of {len(weights)} forecasts{but}: others make "
+        "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
+        "it; with members=['network'] it forecasts alone."
+    )
 
 
 def _observe(
@@ -195,18 +194,18 @@ def _observe(
     windows = ensemble.windows(rows, origins)
     members = ensemble.ensemble.members
     network = cast(Network, members[NETWORK])
-    corrected = (
-        None if network.base is None else members[network.base].forecast(windows)
-    )
+    corrected = None
+    if network.base is not None:
+        corrected = members[network.base].forecast(windows)
     recorder = AttentionRecorder(network.network, n_kept=len(windows))
     recorded = replace(network, network=cast(Informer, recorder))
     recorded.forecast(windows, corrected)
     layers = recorder.kept()
-    weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2)).tolist()
-    return [
-        (weight, [layer.of_window(i) for layer in layers])
-        for i, weight in enumerate(weights)
-    ]
+    weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2))
+    found = []
+    for i, weight in enumerate(weights.tolist()):
+        found.append((weight, [layer.of_window(i) for layer in layers]))
+    return found
 
 
 def _as_map(
@@ -229,9 +228,9 @@ def _as_map(
 
 def _times_of_tokens(clock: Clock, steps: IntArray) -> pd.DataFrame:
     """Return the times of the first and the last step, (n, 2), of tokens."""
-    return pd.DataFrame(
-        {"first": clock.labels(steps[:, 0]), "last": clock.labels(steps[:, 1])}
-    )
+    first = clock.labels(steps[:, 0])
+    last = clock.labels(steps[:, 1])
+    return pd.DataFrame({"first": first, "last": last})
 
 
 def list_maps(maps: Any) -> list[AttentionMap]:

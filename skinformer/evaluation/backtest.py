@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,25 @@ from skinformer.validation.arguments import (
 from skinformer.validation.columns import labelled_rows
 from skinformer.validation.index import find_start, time_labels
 from skinformer.validation.truth import check_target_count
+
+#: X and y.
+_Rows: TypeAlias = tuple[Any, Any]
+#: Origins, (n_origins,), and the forecasts from these: (n_steps, n_targets, 1 + n_levels).
+_Forecasts: TypeAlias = tuple[pd.DataFrame, Float64Array]
+
+
+class _Request(NamedTuple):
+    """What is forecast from each origin.
+
+    horizon, step: rows of a forecast and between origins.
+    known_future: columns of X that are known ahead.
+    levels: of quantiles.
+    """
+
+    horizon: int
+    step: int
+    known_future: Any
+    levels: Float64Array
 
 
 def backtest(
@@ -136,103 +155,114 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    requested = check_range_levels(coverage, levels)
-    if refit is False:
-        _check_forecasts(estimator)
+    wanted = check_range_levels(coverage, levels)
+    _check_estimator(estimator, must_be_fitted=refit is False)
     horizon = _horizon(split_last_step(estimator)[1], horizon)
     step = check_row_count("step", horizon if step is None else step)
+    quantiles = np.empty(0) if wanted is None else wanted
+    request = _Request(horizon, step, known_future, quantiles)
     if refit is False:
-        rows = read_sorted_rows(estimator, X, y, known_future)
-        quantiles = np.empty(0) if requested is None else requested
-        return _forecast_all(
-            estimator, rows, rows.origins(start, horizon, step), quantiles
-        )
+        return _forecast_all(estimator, X, y, start, request)
     every = 1 if refit is True else check_row_count("refit", refit)
-    folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
-    options = {
-        "horizon": horizon,
-        "step": step,
-        "known_future": known_future,
-        "levels": requested,
-    }
-    calls = (
-        delayed(_fit_and_forecast)(estimator, *fold, options, every) for fold in folds
+    return _refit_all(estimator, X, y, start, every, request, n_jobs)
+
+
+def _refit_all(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    start: Any,
+    every: int,
+    request: _Request,
+    n_jobs: int | None,
+) -> pd.DataFrame:
+    """Forecast from all origins, of which so many share a fit to the rows before the first."""
+    folds = _refit_folds(X, y, start, every, request)
+    fits = (
+        delayed(_fit_and_forecast)(estimator, every, request, *fold) for fold in folds
     )
-    table = pd.concat(Parallel(n_jobs=n_jobs)(calls))
-    keys = [key for key in ("series", "origin", "target", "time") if key in table]
-    ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
-    return ordered
+    table = pd.concat(Parallel(n_jobs=n_jobs)(fits))
+    # As without refits.
+    keys = ["origin", "target", "time"]
+    if "series" in table:
+        keys.insert(0, "series")
+    return table.sort_values(keys, kind="stable", ignore_index=True)
 
 
 def _refit_folds(
-    X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int
-) -> Iterator[list[tuple[Any, Any]]]:
-    """Part rows, X and y (None for none), into stretches of origins, with the rows before each.
+    X: Any, y: Any, start: Any, every: int, request: _Request
+) -> Iterator[tuple[_Rows, _Rows]]:
+    """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
-    A stretch ends with the last row that is forecast from its origins.
-    every: origins of a stretch.
-    horizon, step: rows of a forecast and between origins.
-
-    Series of a panel are cut at the same times. It is a ValueError if there is no start.
+    A stretch ends with the last row that is forecast from its origins, `every` of them. Series of a
+    panel are cut at the same times. It is a ValueError if there is no start.
 
     >>> X = pd.DataFrame({"load": range(6)})
-    >>> folds = _refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
+    >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0))
+    >>> folds = _refit_folds(X, X["load"], 3, 1, request)
     >>> [len(rows) for (rows, truth), later in folds]
     [3, 5]
     """
+    X = labelled_rows(X, 0)
+    time, labels = time_labels(X.index)
+    # A fit needs rows in the order of time.
+    order = sort_rows(time, labels, len(X)).order
+    time = time[order]
+    moments = time.unique().sort_values()
+    first = _find_first_origin(moments, start)
+    to_last_origin = (every - 1) * request.step
+    for begin in range(first, len(moments), every * request.step):
+        stop = begin + to_last_origin + request.horizon
+        before = order[time < moments[begin]]
+        later = order[time.isin(moments[begin:stop])]
+        training = (X.iloc[before], _rows_of(y, before))
+        test = (X.iloc[later], _rows_of(y, later))
+        yield training, test
+
+
+def _find_first_origin(moments: pd.Index, start: Any) -> int:
+    """Return the place of the first origin among all times; raise if no row lies before it."""
     if start is None:
         raise ValueError(
             "refit needs start=, the label of the first origin: X holds the training rows before "
             "it. Pass it, such as start=X.index[1000]."
         )
-    X = labelled_rows(X, 0)
-    time, labels = time_labels(X.index)
-    order = sort_rows(
-        time, labels, len(X)
-    ).order  # a fit needs rows in the order of time
-    time = time[order]
-    moments = time.unique().sort_values()
-    first: Any = moments.get_loc(find_start(time, start))
+    first: Any = moments.get_loc(find_start(moments, start))
     if not first:
         raise ValueError(
             "start is the first label of X, so there are no rows to fit to. Pass X with the "
             "training rows before it."
         )
-    for begin in range(first, len(moments), every * step):
-        stop = min(begin + (every - 1) * step + horizon, len(moments))
-        before = np.asarray(time < moments[begin])
-        later = ~before & np.asarray(time <= moments[stop - 1])
-        yield [
-            (X.iloc[order[part]], _rows_of(y, order[part])) for part in (before, later)
-        ]
+    return first
 
 
 def _rows_of(y: Any, rows: IntArray) -> Any:
     """Choose rows of a frame, a series, an array or a list; None stays None."""
     if y is None:
         return None
-    return y.iloc[rows] if hasattr(y, "iloc") else np.asarray(y)[rows]
+    if hasattr(y, "iloc"):
+        return y.iloc[rows]
+    return np.asarray(y)[rows]
 
 
 def _fit_and_forecast(
-    estimator: Any, training: Any, test: Any, options: dict[str, Any], every: int
+    estimator: Any, every: int, request: _Request, training: _Rows, test: _Rows
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
     bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
-    table = backtest(fitted, *test, **options)
-    origins = (
-        table.groupby("series")["origin"] if "series" in table else table["origin"]
-    )
-    place = origins.rank(
-        method="dense"
-    )  # origins behind the stretch are the next fold's
+    table = _forecast_all(fitted, *test, None, request)
+    origins: Any = table["origin"]
+    if "series" in table:
+        origins = origins.groupby(table["series"])
+    # Origins behind the stretch are the next fold's.
+    place = origins.rank(method="dense")
     return table[place <= every]
 
 
-def _check_forecasts(estimator: Any) -> None:
+def _check_estimator(estimator: Any, *, must_be_fitted: bool) -> None:
     """Raise if an estimator is not fitted, forecasts classes, or is none and no function either."""
     if not hasattr(estimator, "fit"):
         if callable(estimator):
@@ -247,7 +277,8 @@ def _check_forecasts(estimator: Any) -> None:
             "to cross_val_score(estimator, X, y, cv=PanelTimeSeriesSplit(), "
             "scoring='neg_log_loss'), which fits it to the rows before each test."
         )
-    check_fitted(estimator)
+    if must_be_fitted:
+        check_fitted(estimator)
 
 
 def _horizon(last: Any, horizon: int | None) -> int:
@@ -259,34 +290,39 @@ def _horizon(last: Any, horizon: int | None) -> int:
     return check_row_count("horizon", horizon)
 
 
-#: Origins, (n_origins,), and the forecasts from these: (n_steps, n_targets, 1 + n_levels).
-_Forecasts: TypeAlias = tuple[pd.DataFrame, Float64Array]
-
-
 def _forecast_all(
-    estimator: Any, rows: SortedRows, origins: pd.DataFrame, levels: Float64Array
+    estimator: Any, X: Any, y: Any, start: Any, request: _Request
 ) -> pd.DataFrame:
-    """Forecast from all origins."""
+    """Forecast from all origins of a fitted estimator."""
+    horizon, step, known_future, levels = request
+    rows = read_sorted_rows(estimator, X, y, known_future)
+    origins = rows.origins(start, horizon, step)
     transformers, last = split_last_step(estimator)
-    if not hasattr(last, "forecast"):
-        if len(levels):
-            raise_no_ranges(estimator, "predict_quantiles")
-        found = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
-        return _as_table(rows, levels, list(found))
-    model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+    if hasattr(last, "forecast"):
+        model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+        parts = _forecast_by_model(model, rows, origins)
+    elif len(levels):
+        raise_no_ranges(estimator, "predict_quantiles")
+    else:
+        parts = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
+    return _as_table(rows, levels, parts)
+
+
+def _forecast_by_model(
+    model: ForecastingModel, rows: SortedRows, origins: pd.DataFrame
+) -> Iterator[_Forecasts]:
+    """Forecast from all origins at once where rows may be given to `update`, else by turns."""
     observed = rows.truth.notna().any(axis=1).to_numpy()
     origins = origins[model.has_history(origins["row"].to_numpy(), observed)]
-    parts: list[_Forecasts] = []
-    updated = None if transformers else after_updates(last, rows.frame)
+    updated = None if model.transformers else after_updates(model.model, rows.frame)
     if updated is not None:
         after_truth = updated.after_truth[origins["row"]]
         at_once = origins[after_truth]
+        origins = origins[~after_truth]
         if len(at_once):
             row, stop = at_once[["row", "stop"]].to_numpy().T
-            parts.append((at_once, updated.forecast(row, stop - row, levels)))
-        origins = origins[~after_truth]
-    parts += _forecast_turns(model.forecast, rows, origins)
-    return _as_table(rows, levels, parts)
+            yield at_once, updated.forecast(row, stop - row, model.levels)
+    yield from _forecast_turns(model.forecast, rows, origins)
 
 
 def _forecast_turns(
@@ -307,23 +343,19 @@ def _forecast_turns(
 
 
 def _as_table(
-    rows: SortedRows, levels: Float64Array, parts: list[_Forecasts]
+    rows: SortedRows, levels: Float64Array, parts: Iterable[_Forecasts]
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
-    values = np.concatenate([forecasts for _, forecasts in parts])
+    origins, forecasts = zip(*parts, strict=True)
+    values = np.concatenate(forecasts)
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    keys = _keys(pd.concat([origins for origins, _ in parts]), n_targets)
+    keys = _keys(pd.concat(origins), n_targets)
     order = np.lexsort(keys)
-    row, target, origin = keys[:, order]
-    table = pd.DataFrame({"origin": rows.time[origin], "time": rows.time[row]})
-    table["ahead"] = row - origin + 1
-    table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
-    table["actual"] = rows.truth.to_numpy()[row, target]
+    table = _label(rows, *keys[:, order])
     names = ["forecast", *(f"q{level:g}" for level in levels)]
-    table[names] = values.reshape(-1, len(names))[order]
-    if rows.labels is not None:
-        table.insert(0, "series", rows.labels[row])
+    columns = values.reshape(-1, len(names))
+    table[names] = columns[order]
     return table
 
 
@@ -331,5 +363,20 @@ def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
     """Return row, target and origin, (3, n), of each forecast of each target."""
     first, stop = origins[["row", "stop"]].to_numpy().T
     row = np.repeat(origins_between(first, stop - 1), n_targets)
+    target = np.resize(np.arange(n_targets), len(row))
     origin = np.repeat(first, (stop - first) * n_targets)
-    return np.stack([row, np.resize(np.arange(n_targets), len(row)), origin])
+    return np.stack([row, target, origin])
+
+
+def _label(
+    rows: SortedRows, row: IntArray, target: IntArray, origin: IntArray
+) -> pd.DataFrame:
+    """Name what forecasts are of, and put the truth beside: numbers of rows and columns each."""
+    time = rows.time
+    table = pd.DataFrame({"origin": time[origin], "time": time[row]})
+    table["ahead"] = row - origin + 1
+    table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
+    table["actual"] = rows.truth.to_numpy()[row, target]
+    if rows.labels is not None:
+        table.insert(0, "series", rows.labels[row])
+    return table

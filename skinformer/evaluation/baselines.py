@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from skinformer.reading.columns import read_rows
 from skinformer.reading.pickling import PlainPickles
-from skinformer.reading.places import group_rows
+from skinformer.reading.places import FoundRows, group_rows
 from skinformer.reading.targets import find_known, find_targets, read_targets
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_fitted
@@ -97,7 +97,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)
         self._one_dimensional = not isinstance(self.target, list)
-        values = rows.values[:, self.targets_].astype(np.float64)
+        values = self._targets_of(rows)
         if truth is not None:
             check_same_rows(X, y)
             self._one_dimensional = truth.one_dimensional
@@ -138,36 +138,39 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         """
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
-        shape = (len(rows.values), len(self.mean_))
-        places = self._places.find(X, rows.time, rows.series, shape[0])
-        observed = np.full(shape, np.nan)
-        if self.targets_:
-            observed = rows.values[:, self.targets_].astype(np.float64)
-        known = _as_rows(places.series, places.steps, observed)
-        if not places.own:
-            known = pd.concat([self._history, known])
-        if self.targets_:
-            known = known.drop_duplicates(
-                ["series", "step"], keep="last"
-            )  # X's own values win
-        forecast = np.empty(shape)
+        n_rows = len(rows.values)
+        places = self._places.find(X, rows.time, rows.series, n_rows)
+        known = self._known_rows(rows, places)
+        before = pd.DataFrame({"series": places.series, "step": places.steps})
+        before["step"] -= self.season
+        forecast = np.empty((n_rows, len(self.mean_)))
         for j, mean in enumerate(self.mean_):
-            found = self._a_season_before(known, places.series, places.steps, j)
-            forecast[:, j] = np.where(np.isnan(found), mean, found)
+            forecast[:, j] = self._last_known(known, before, j).fillna(mean)
         return forecast[:, 0] if self._one_dimensional else forecast
 
-    def _a_season_before(
-        self, known: pd.DataFrame, series: Any, steps: Any, target: int
-    ) -> Float64Array:
-        """Find one target's last value known a whole number of seasons before each step."""
-        known = known[known[target].notna()].sort_values("step")
-        known = known[["series", "step", target]]
-        known = known.assign(phase=known["step"] % self.season)
-        before = pd.DataFrame({"series": series, "step": steps - self.season})
-        before["phase"] = steps % self.season
-        before = before.reset_index().sort_values("step")
-        found = pd.merge_asof(before, known, on="step", by=["series", "phase"])
-        return found.set_index("index")[target].sort_index().to_numpy()
+    def _targets_of(self, rows: Any) -> Float64Array:
+        """Return the columns of the targets that rows of X hold."""
+        return rows.values[:, self.targets_].astype(np.float64)
+
+    def _known_rows(self, rows: Any, places: FoundRows) -> pd.DataFrame:
+        """Join the history, if rows lie on its steps, and what they hold of the targets."""
+        known = self._history.iloc[:0] if places.own else self._history
+        if not self.targets_:
+            return known
+        own = _as_rows(places.series, places.steps, self._targets_of(rows))
+        return pd.concat([known, own]).drop_duplicates(["series", "step"], keep="last")
+
+    def _last_known(
+        self, known: pd.DataFrame, until: pd.DataFrame, target: int
+    ) -> pd.Series:
+        """Find one target's last value known whole seasons before steps, or at them."""
+        by = ["series", "phase"]
+        values = known[["series", "step", target]].dropna().sort_values("step")
+        values["phase"] = values["step"] % self.season
+        steps = until.reset_index().sort_values("step")
+        steps["phase"] = steps["step"] % self.season
+        found = pd.merge_asof(steps, values, on="step", by=by)
+        return found.set_index("index")[target].sort_index()
 
 
 def _as_rows(series: Any, steps: Any, values: Float64Array) -> pd.DataFrame:

@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from skinformer.evaluation.scores import interval_coverage, interval_width, pinball_loss
+from skinformer.evaluation.range_scores import (
+    interval_coverage,
+    interval_width,
+    pinball_loss,
+)
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_choice
 
@@ -51,8 +55,7 @@ def summary(
     check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
     names = by if isinstance(by, list | tuple) and by else [by]
-    keys = [group_key(known, each) for each in names]
-    groups = known.groupby(keys if len(keys) > 1 else keys[0])
+    groups = known.groupby([group_key(known, name) for name in names])
     errors = [_errors(part) for _, part in groups]
     return pd.DataFrame(errors, index=groups.size().index)
 
@@ -107,36 +110,36 @@ def compare(
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    named_results(results, "origin", "time", "actual", "forecast")
-    given: Any = results
-    if not isinstance(given, Mapping):
-        given = {"": given}
+    tables = read_results(results, "origin", "time", "actual", "forecast")
     if reference is None:
-        reference = next(iter(given))
-    tables = aligned(given, reference)
+        reference = next(iter(tables))
+    tables = aligned(tables, reference)
     other = tables[reference]
-    other_mae = _errors(other[other["actual"].notna()])["mae"]
-    rows = {}
+    errors = {}
+    tests = []
     for name, table in tables.items():
-        errors = _errors(table[table["actual"].notna()])
-        errors["skill"] = 1 - errors["mae"] / other_mae if other_mae else float("nan")
-        errors["dm"], errors["p_value"] = _diebold_mariano(table, other)
-        rows[name] = errors
-    return pd.DataFrame.from_dict(rows, orient="index")
+        errors[name] = _errors(table[table["actual"].notna()])
+        tests.append(_diebold_mariano(table, other))
+    measures = pd.DataFrame.from_dict(errors, orient="index")
+    mae = measures["mae"]
+    other_mae = mae[reference]
+    measures["skill"] = 1 - mae / other_mae if other_mae else np.nan
+    measures[["dm", "p_value"]] = tests
+    return measures
 
 
 def _errors(part: pd.DataFrame) -> dict[str, float]:
     """Average the errors of rows whose truth is known."""
-    error = (part["forecast"] - part["actual"]).to_numpy()
+    actual = part["actual"].to_numpy()
+    error = part["forecast"].to_numpy() - actual
     errors = {
         "n": len(part),
-        "mae": float(np.abs(error).mean()),
-        "rmse": float(np.sqrt((error**2).mean())),
-        "bias": float(error.mean()),
+        "mae": np.abs(error).mean(),
+        "rmse": np.sqrt((error**2).mean()),
+        "bias": error.mean(),
     }
     columns = quantile_columns(part)
     if columns:
-        actual = part["actual"].to_numpy()
         quantiles = part[list(columns.values())].to_numpy()
         interval = quantiles[:, [0, -1]]
         errors["pinball"] = pinball_loss(actual, quantiles, levels=list(columns))
@@ -147,26 +150,30 @@ def _errors(part: pd.DataFrame) -> dict[str, float]:
 
 def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, float]:
     """Test whether mean absolute errors differ: the statistic of [1]_ in `compare`, its p-value."""
-    nothing = (float("nan"), float("nan"))
-    # 1. Mean differences by origin.
+    differences = _differences_by_origin(one, other)
+    n = len(differences)
+    h = _overlap(one)
+    if n < 3 or h >= n or not differences.any():
+        return np.nan, np.nan
+    # 1. The variance of their mean, and Harvey's correction for few origins.
+    mean = differences.mean()
+    variance = _variance_of_mean(differences - mean, h)
+    n_effective = n + 1 - 2 * h + h * (h - 1) / n
+    correction = n_effective / n
+    if variance <= 0 or correction <= 0:
+        return np.nan, np.nan
+    # 2. Student's law.
+    statistic = mean / np.sqrt(variance) * np.sqrt(correction)
+    p_value = 2 * stdtr(n - 1, -abs(statistic))
+    return statistic, p_value
+
+
+def _differences_by_origin(one: pd.DataFrame, other: pd.DataFrame) -> Float64Array:
+    """Subtract mean absolute errors of two aligned results: (n_origins,), in time order."""
     error = (one["forecast"] - one["actual"]).abs()
     other_error = (other["forecast"] - other["actual"]).abs()
-    differences = error - other_error
-    by_origin = differences.groupby(one["origin"], sort=True).mean().dropna().to_numpy()
-    n = len(by_origin)
-    h = _overlap(one)
-    if n < 3 or h >= n or not by_origin.any():
-        return nothing
-    # 2. The variance of their mean, and Harvey's correction for few origins.
-    mean = by_origin.mean()
-    variance = _variance_of_mean(by_origin - mean, h)
-    correction = (n + 1 - 2 * h + h * (h - 1) / n) / n
-    if variance <= 0 or correction <= 0:
-        return nothing
-    # 3. Student's law.
-    statistic = float(mean / np.sqrt(variance) * np.sqrt(correction))
-    p_value = 2 * stdtr(n - 1, -abs(statistic))
-    return statistic, float(p_value)
+    differences = (error - other_error).groupby(one["origin"]).mean()
+    return differences.dropna().to_numpy()
 
 
 def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
@@ -175,31 +182,30 @@ def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
     n_lags: of autocovariances, from lag 0.
     """
     n = len(centred)
-    products = np.array([centred[lag:] @ centred[: n - lag] for lag in range(n_lags)])
-    return float(2 * products.sum() - products[0]) / n**2
+    total = centred @ centred
+    for lag in range(1, n_lags):
+        total += 2 * centred[lag:] @ centred[:-lag]
+    return float(total) / n**2
 
 
 def _overlap(result: pd.DataFrame) -> int:
     """Return how many origins at most lie in the time of one forecast, its own among them."""
-    ends = result.groupby("origin", sort=True)["time"].max()
+    ends = result.groupby("origin")["time"].max()
     n_begun = ends.index.searchsorted(ends.to_numpy(), side="right")
-    return int((n_begun - np.arange(len(ends))).max())
-
-
-_KEYS = ["series", "origin", "time", "ahead", "target"]
+    n_inside = n_begun - np.arange(len(ends))
+    return int(n_inside.max())
 
 
 def check_result(result: Any, *needed: str, name: Any = "") -> None:
     """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
     of = f" of {name!r}" if name else ""
-    missing = [
-        column for column in needed if column not in getattr(result, "columns", ())
-    ]
-    if missing:
-        raise ValueError(
-            f"results{of} lack the column {missing[0]!r}: pass a frame that `backtest` gives, or "
-            "several of them by name, {'model': frame}."
-        )
+    columns = getattr(result, "columns", ())
+    for column in needed:
+        if column not in columns:
+            raise ValueError(
+                f"results{of} lack the column {column!r}: pass a frame that `backtest` gives, or "
+                "several of them by name, {'model': frame}."
+            )
     if not result["actual"].notna().any():
         raise ValueError(
             f"results{of} hold no known truth: there is nothing to compare with. Pass backtests of "
@@ -207,7 +213,7 @@ def check_result(result: Any, *needed: str, name: Any = "") -> None:
         )
 
 
-def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
+def read_results(results: Any, *needed: str) -> dict[Any, pd.DataFrame]:
     """Return backtests by name, a single one by none; raise if they are none."""
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     if not tables:
@@ -216,6 +222,12 @@ def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
         )
     for name, table in tables.items():
         check_result(table, *needed, name=name)
+    return tables
+
+
+def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
+    """Return backtests by names that are text, as pictures and reports need them."""
+    tables = read_results(results, *needed)
     return {str(name): table for name, table in tables.items()}
 
 
@@ -243,14 +255,15 @@ def aligned(
     >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
     [7.0, 5.0]
     """
+    names = ["series", "origin", "time", "ahead", "target"]
     tables = {}
     for name, table in results.items():
-        keys = [key for key in _KEYS if key in table]
+        keys = [name for name in names if name in table]
         tables[name] = table.sort_values(keys, ignore_index=True)
     check_choice("reference", reference, tables)
-    labels = tables[reference].filter(items=_KEYS)
+    labels = tables[reference].filter(items=names)
     for name, table in tables.items():
-        if not table.filter(items=_KEYS).equals(labels):
+        if not table.filter(items=names).equals(labels):
             raise ValueError(
                 f"results of {name!r} and {reference!r} are of different rows: run both backtests "
                 "on the same X with the same start, horizon and step."
@@ -284,15 +297,17 @@ def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
         return result[by]
     times = pd.Index(result["time"])
     if callable(by):
-        return pd.Series(
-            by(times), index=result.index, name=getattr(by, "__name__", "group")
-        )
-    if not hasattr(times, str(by)):
+        groups = by(times)
+        name = getattr(by, "__name__", "group")
+    elif hasattr(times, str(by)):
+        groups = getattr(times, by)
+        name = by
+    else:
         raise ValueError(
             f"by={by!r} is neither a column of the result, {list(result.columns)}, nor a field of "
             "its times, such as 'hour'. Pass one of these, or a function of the times."
         )
-    return pd.Series(getattr(times, by), index=result.index, name=by)
+    return pd.Series(groups, index=result.index, name=name)
 
 
 def quantile_columns(result: pd.DataFrame) -> dict[float, str]:

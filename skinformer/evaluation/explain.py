@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, permutations
 from typing import Any
 
@@ -20,7 +21,7 @@ from skinformer.evaluation.recording import (
     requested_forecasts,
 )
 from skinformer.evaluation.usual import usual_values
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.validation.arguments import check_choice, check_count
 
 
@@ -111,42 +112,47 @@ def explain(
     )
     random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
-    model = forecasts.model
-    columns = [*model.roles_.targets, *model.roles_.past, *model.roles_.known]
+    roles = forecasts.model.roles_
+    columns = [*roles.targets, *roles.past, *roles.known]
     named = _complete_groups(columns, groups)
-    members = np.array(
-        [[column in group for column in columns] for group in named.values()]
-    )
-    points = _Counterfactual.of(forecasts, members)
+    counterfactual = _Counterfactual.of(forecasts, columns, list(named.values()))
     orders = list(_orders(len(named), n_permutations, random_state))
-    contributions = [points(frozenset()), *_shapley_values(points, orders)]
-    sources: list[Hashable] = ["baseline", *named]
-    if model.head_.level is not None:
-        sources.append("calibration")
-        own = points(frozenset(range(len(named))))
-        contributions.append(model._points(forecasts.steps) - own)
+    contributions = _contributions(counterfactual, orders)
+    sources = ["baseline", *named, "calibration"][: len(contributions)]
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
 
 
-def _shapley_values(
-    points: _Counterfactual, orders: Sequence[Sequence[int]]
-) -> Float64Array:
-    """Average by how much each group moves forecasts over orders: (n_groups, n, n_targets)."""
-    values = np.zeros((len(points.members), *points(frozenset()).shape))
+def _contributions(
+    counterfactual: _Counterfactual, orders: list[Sequence[int]]
+) -> list[Float64Array]:
+    """Return those of the baseline, of groups and, if there is one, of the calibration."""
+    forecasts = counterfactual.forecasts
+    points = cache(counterfactual.forecast)
+    everything = frozenset(orders[0])
+    baseline = points(frozenset())
+    values = np.zeros((len(everything), *baseline.shape))
     for order in orders:
-        for i, group in enumerate(order):
-            before = points(frozenset(order[:i]))
-            after = points(frozenset(order[: i + 1]))
+        inside = frozenset[int]()
+        before = baseline
+        for group in order:
+            inside = inside | {group}
+            after = points(inside)
             values[group] += (after - before) / len(orders)
-    return values
+            before = after
+    contributions = [baseline, *values]
+    if forecasts.model.head_.level is not None:
+        calibrated = forecasts.model._points(forecasts.steps)
+        contributions.append(calibrated - points(everything))
+    return contributions
 
 
 def _complete_groups(
     columns: list[Hashable], groups: Any
 ) -> dict[Hashable, list[Hashable]]:
     """Return groups by name, and behind them one for each column that is in none of them."""
-    named = {name: list(members) for name, members in (groups or {}).items()}
+    given = groups or {}
+    named = {name: list(members) for name, members in given.items()}
     grouped = list(chain(*named.values()))
     for column in grouped:
         check_choice("groups: column", column, columns)
@@ -176,57 +182,60 @@ def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
 class _Counterfactual:
     """Forecasts where some groups of columns have their own values, and others the usual ones.
 
-    members: (n_groups, n_columns), the columns of each group.
+    columns, groups: of the history, and those of each group.
     usual, usual_given: the history's values, and those of X's rows, if all were usual.
-    known: forecasts so far, by the groups inside.
     """
 
     forecasts: RequestedForecasts
-    members: BoolArray
+    columns: list[Hashable]
+    groups: list[list[Hashable]]
     usual: Float32Array
     usual_given: Float32Array
-    known: dict[frozenset[int], Float64Array]
 
     @classmethod
-    def of(cls, forecasts: RequestedForecasts, members: BoolArray) -> _Counterfactual:
+    def of(
+        cls,
+        forecasts: RequestedForecasts,
+        columns: list[Hashable],
+        groups: list[list[Hashable]],
+    ) -> _Counterfactual:
         """Find the usual values."""
         history = forecasts.model.timeline_
         steps = forecasts.steps
         observed = steps.observed
         usual = history.values.copy()
-        usual_given = observed.values.copy()
-        series_of_rows = steps.place.series[observed.segment]
+        usual_given = np.empty_like(observed.values)
+        owner = steps.place.series[observed.segment]
         for series in np.unique(steps.place.series):
-            own = series_of_rows == series
-            usual_given[own] = usual_values(
-                history, series, observed.steps[own], steps.clock
+            given = owner == series
+            usual_given[given] = usual_values(
+                history, series, observed.steps[given], steps.clock
             )
             if series < history.n_series:
-                rows = np.arange(
-                    history.first_truth[series], history.first_row[series + 1]
-                )
+                stop = history.first_row[series + 1]
+                rows = np.arange(history.first_truth[series], stop)
                 past = history.steps_of(rows)
                 usual[rows] = usual_values(history, series, past, history.clock)
         usual_given[np.isnan(observed.values)] = np.nan
-        return cls(forecasts, members, usual, usual_given, {})
+        return cls(forecasts, columns, groups, usual, usual_given)
 
-    def __call__(self, inside: frozenset[int]) -> Float64Array:
+    def forecast(self, inside: frozenset[int]) -> Float64Array:
         """Forecast, (n, n_targets), with the own values of some groups, before calibration."""
-        if inside in self.known:
-            return self.known[inside]
-        own = self.members[list(inside)].any(axis=0)
+        groups = [self.groups[i] for i in inside]
+        names = list(chain(*groups))
+        own = [column in names for column in self.columns]
         steps = self.forecasts.steps
         model = self.forecasts.model
         history = model.timeline_
         # What is shown of the history, and of X.
-        context = replace(history, values=np.where(own, history.values, self.usual))
+        values = np.where(own, history.values, self.usual)
+        context = replace(history, values=values)
         given = np.where(own, steps.observed.values, self.usual_given)
         shown = steps._replace(observed=steps.observed._replace(values=given))
         forecaster = WatchedForecaster.of(model._forecaster, context=context)
         outputs, _ = forecaster.standardised_and_held(shown)
         in_units = forecaster.in_units(outputs, steps.series(history.n_series))
-        self.known[inside] = model.head_.point(in_units)
-        return self.known[inside]
+        return model.head_.point(in_units)
 
 
 def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
@@ -270,12 +279,11 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration"])]
     names = ["target", "series"] if "series" in reasons else ["target"]
-    reasons = reasons.assign(size=reasons["contribution"].abs())
-    mean = reasons.groupby([*names, "source"], sort=False)["size"].mean()
+    sizes = reasons.assign(importance=reasons["contribution"].abs())
+    mean = sizes.groupby([*names, "source"], sort=False)["importance"].mean()
     shares = mean / mean.groupby(names).transform("sum")
     found = shares.groupby("source", sort=False).mean().fillna(0.0)
-    largest_first = found.sort_values(ascending=False)
-    return largest_first.rename("importance").rename_axis(None)
+    return found.sort_values(ascending=False).rename_axis(None)
 
 
 def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
@@ -323,34 +331,43 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
     forecasts = _forecasts_of(estimator, X)
-    model = forecasts.model
-    names = list(model.ensemble_.members)
     windows, window = forecasts.record(_parts_of_windows)
     parts = np.stack(windows)
     # 1. Weights and points of each forecast: (n, n_members, n_targets).
     weights, points = np.moveaxis(parts[window, :, :, forecasts.ahead], 2, 0)
+    _put_in_units(points, forecasts)
+    # 2. Members that have a weight somewhere in the forecast's block.
+    has_weight = np.any(parts[:, :, 0], axis=(2, 3))
+    is_kept = np.repeat(has_weight[window], points.shape[2], axis=0)
+    # 3. A row for each forecast, target and member.
+    table = forecasts.table(part=list(forecasts.model.ensemble_.members))
+    table["weight"] = weights.swapaxes(1, 2).ravel()
+    table["forecast"] = points.swapaxes(1, 2).ravel()
+    return table[is_kept.ravel()].reset_index(drop=True)
+
+
+def _put_in_units(points: Float64Array, forecasts: RequestedForecasts) -> None:
+    """Convert standardised points of members, (n, n_members, n_targets), in place."""
+    model = forecasts.model
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
-    in_units = [scaler.inverse(points[:, i], series) for i in range(len(names))]
-    # 2. Members that have a weight somewhere in the forecast's block.
-    has_weight = np.asarray(parts[:, :, 0].any(axis=(2, 3)))[window]
-    rows = np.repeat(has_weight, points.shape[2], axis=0)
-    table = forecasts.table(part=names)
-    table["weight"] = weights.swapaxes(1, 2).ravel()
-    table["forecast"] = np.stack(in_units, axis=2).ravel()
-    return table[rows.ravel()].reset_index(drop=True)
+    for i in range(points.shape[1]):
+        points[:, i] = scaler.inverse(points[:, i], series)
 
 
 def _parts_of_windows(
     ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
 ) -> Float64Array:
     """Return weights and points of members, (n_windows, n_members, 2, pred_len, n_targets)."""
-    parts: dict[str, Any] = ensemble.parts(rows, origins)
-    none = np.zeros_like(next(iter(parts.values())))
-    members = [
-        np.stack(parts.get(name, none), axis=1) for name in ensemble.ensemble.members
-    ]
-    return np.stack(members, axis=1)
+    sizes = ensemble.sizes
+    found = ensemble.parts(rows, origins)
+    names = list(ensemble.ensemble.members)
+    shape = (len(origins), len(names), 2, sizes.pred_len, sizes.n_targets)
+    parts = np.zeros(shape)
+    for i, name in enumerate(names):
+        if name in found:
+            parts[:, i] = np.stack(found[name], axis=1)
+    return parts
 
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:

@@ -40,38 +40,32 @@ class OriginsModel:
         forecaster = self.forecaster
         series = np.repeat(forecaster.history.series_of(rows), horizon)
         if forecaster.head.level is not None or len(levels):
-            found = check_ranges(self.model.intervals_)
-            forecaster = IntervalForecaster.of(forecaster, found)
+            intervals = check_ranges(self.model.intervals_)
+            forecaster = IntervalForecaster.of(forecaster, intervals)
         outputs, held = forecast_origins(forecaster, rows, horizon)
         warn_of_held_values(forecaster.roles, past=held.past, known=held.known)
         if isinstance(forecaster, IntervalForecaster):
             return forecaster.forecasts(outputs, levels, series)
-        return forecaster.head.point(forecaster.in_units(outputs, series))[..., None]
+        in_units = forecaster.in_units(outputs, series)
+        return forecaster.head.point(in_units)[..., None]
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     """Update a copy of a fitted model by later rows; None if `update` could not take them."""
     table = model._read_prediction(frame).without_outliers()
-    order = np.lexsort((table.steps, table.series))
-    table = table.take(order)
-    if not _can_update(model, table):
+    ordered = table.take(np.lexsort((table.steps, table.series)))
+    if not _can_update(model, ordered):
         return None
-    # Missing truths, which are filled in, have no weight.
-    known = np.ones((len(order), table.n_targets), dtype=bool)
-    weight = None
-    if table.missing is not None:
-        known = ~table.missing
-        weight = known.astype(np.float64)
+    # 1. Append the rows: missing truths, which are filled in, have no weight.
+    targets = np.column_stack(ordered.columns[: ordered.n_targets])
+    weight = (~np.isnan(targets)).astype(np.float64)
     forecaster = model._forecaster
-    history = forecaster.appended(replace(table, weight=weight))
-    place = (
-        table.steps - model.timeline_.end_step[table.series]
-    )  # of a row in its series
-    n_stored = np.diff(model.timeline_.first_row)
-    rows = np.empty_like(order)
-    rows[order] = (history.first_row[:-1] + n_stored)[table.series] + place
-    after_truth = np.empty(len(order), dtype=bool)
-    after_truth[order] = np.append(True, known[:-1].all(axis=1)) | (place == 0)
+    history = forecaster.appended(replace(ordered, weight=weight))
+    # 2. Find where they lie now, and whether a truth precedes each.
+    rows = history.find(table.series, table.steps)
+    is_first = table.steps == model.timeline_.end_step[table.series]
+    has_truth = (history.weight > 0).all(axis=1)
+    after_truth = is_first | has_truth[rows - 1]
     return OriginsModel(model, replace(forecaster, history=history), rows, after_truth)
 
 
@@ -86,13 +80,12 @@ def _can_update(model: Any, table: Table) -> bool:
         return False
     first_row = runs(table.series, history.n_series)
     place = np.arange(len(table.steps)) - first_row[table.series]
-    follows = table.steps == history.end_step[table.series] + place
-    covariates = table.columns[table.n_targets :]
-    if not follows.all() or any(
-        each is None or np.isnan(each).any() for each in covariates
-    ):
+    expected = history.end_step[table.series] + place
+    if (table.steps != expected).any():
         return False
-    floor = model.scaler_.targets.floor
-    return bool(
-        (model.scaler_.updated(table.columns, first_row).targets.floor == floor).all()
-    )
+    for column in table.columns[table.n_targets :]:
+        if column is None or np.isnan(column).any():
+            return False
+    scaler = model.scaler_
+    updated = scaler.updated(table.columns, first_row)
+    return np.array_equal(updated.targets.floor, scaler.targets.floor)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.ensemble import EnsembleForecaster
@@ -45,11 +44,9 @@ class WatchedForecaster(StepForecaster):
         self, forecast: Forecaster, clock: Clock
     ) -> RecursiveForecaster:
         recursive = super()._recursive_forecaster(forecast, clock)
-        return (
-            recursive
-            if self.context is None
-            else replace(recursive, history=self.context)
-        )
+        if self.context is None:
+            return recursive
+        return replace(recursive, history=self.context)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         ensemble = self.ensemble_forecaster(requested.place.series, requested.clock)
@@ -86,36 +83,31 @@ class RequestedForecasts:
 
     def record(self, observe: Observer) -> tuple[list[Any], IntArray]:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
-        keys = np.stack([self.steps.segment, self.origins])
-        windows, window = np.unique(keys, axis=1, return_inverse=True)
-        found: dict[tuple[int, int], Any] = dict.fromkeys(
-            zip(*windows.tolist(), strict=True)
-        )
+        keys = pd.MultiIndex.from_arrays([self.steps.segment, self.origins])
+        windows = keys.unique().sort_values()
+        found: list[Any] = [None] * len(windows)
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
-            pairs = zip(
-                rows.segment[origins].tolist(),
-                rows.steps[origins].tolist(),
-                strict=True,
-            )
-            place = {pair: i for i, pair in enumerate(pairs) if pair in found}
-            if place:
-                observed = observe(ensemble, rows, origins[list(place.values())])
-                found.update(zip(place, observed, strict=True))
+            places = [rows.segment[origins], rows.steps[origins]]
+            place = windows.get_indexer(pd.MultiIndex.from_arrays(places))
+            is_requested = place >= 0
+            if is_requested.any():
+                observed = observe(ensemble, rows, origins[is_requested])
+                for i, item in zip(place[is_requested], observed, strict=True):
+                    found[i] = item
 
         WatchedForecaster.of(self.model._forecaster, watch=watch).forecast(self.steps)
-        return list(found.values()), window.reshape(-1)
+        return found, windows.get_indexer(keys)
 
     def table(self, **columns: Sequence[Hashable]) -> pd.DataFrame:
         """Lay out a row for each forecast, each target and each of so many items.
 
         The columns are ``time``, ``series``, ``ahead``, ``target`` and those that name the items.
         """
-        targets = pd.DataFrame({"target": list(self.model.roles_.targets)})
         rows = self.labels.assign(ahead=self.ahead + 1)
-        return rows.merge(targets, how="cross").merge(
-            pd.DataFrame(columns), how="cross"
-        )
+        targets = pd.DataFrame({"target": list(self.model.roles_.targets)})
+        items = pd.DataFrame(columns)
+        return rows.merge(targets, how="cross").merge(items, how="cross")
 
 
 def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
@@ -135,8 +127,9 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
     if not isinstance(index, pd.Index):
         index = steps.clock.labels(steps.steps)
     time, series = time_labels(index)
-    labels = {"time": time} if series is None else {"time": time, "series": series}
-    origins = block_starts(
-        steps.place, steps.segment, steps.steps, model.sizes_.pred_len
-    )
-    return RequestedForecasts(model, steps, origins, pd.DataFrame(labels))
+    labels = pd.DataFrame({"time": time})
+    if series is not None:
+        labels["series"] = series
+    pred_len = model.sizes_.pred_len
+    origins = block_starts(steps.place, steps.segment, steps.steps, pred_len)
+    return RequestedForecasts(model, steps, origins, labels)

@@ -16,7 +16,6 @@ from skinformer.reading.targets import find_known, read_targets
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import runs
-from skinformer.timeline.windows import origins_between
 from skinformer.validation import columns as checks
 from skinformer.validation.index import (
     check_distinct,
@@ -50,20 +49,18 @@ class SortedRows:
         A row for each: ``first``, the first row of its series; ``row`` and ``stop``, the first one
         that it forecasts and the one after the last; ``turn``, its place among those of its series.
         """
-        first = self.first_row[:-1]
-        ends = self.first_row[1:]
-        begin = first
+        row = np.arange(len(self.series))
         if start is not None:
-            is_early = self.time < find_start(self.time, start)
-            begin = first + np.bincount(self.series[is_early], minlength=len(ends))
-        n_origins = -((begin - ends) // step)
-        turn = origins_between(np.zeros_like(n_origins), n_origins - 1)
-        row = np.repeat(begin, n_origins) + step * turn
-        series = self.series[row]
-        stop = np.minimum(row + horizon, ends[series])
-        return pd.DataFrame(
-            {"first": first[series], "row": row, "stop": stop, "turn": turn}
-        )
+            row = row[self.time >= find_start(self.time, start)]
+        series = pd.Series(self.series[row])
+        place = series.groupby(series).cumcount().to_numpy()
+        is_origin = place % step == 0
+        turn = place[is_origin] // step
+        row = row[is_origin]
+        first = self.first_row[self.series[row]]
+        end = self.first_row[self.series[row] + 1]
+        stop = np.minimum(row + horizon, end)
+        return pd.DataFrame({"first": first, "row": row, "stop": stop, "turn": turn})
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
         """Return some rows; of those ahead only what is known then."""
@@ -82,12 +79,9 @@ def read_sorted_rows(
     time, labels = time_labels(X.index)
     check_distinct(time, labels)
     hidden = _hidden_columns(last, list(X.columns), list(truth.columns), known_future)
-    frame = X.copy()
-    for j in hidden:  # whole numbers have no NaN
-        values = checks.numeric_column(X.iloc[:, j], X.columns[j])
-        frame.isetitem(j, values.astype(np.float64))
     rows = sort_rows(time, labels, len(X))
     order = rows.order
+    frame = _as_floats(X, hidden)
     return SortedRows(
         frame=frame.iloc[order],
         hidden=hidden,
@@ -97,6 +91,15 @@ def read_sorted_rows(
         series=rows.series,
         first_row=runs(rows.series, rows.series[-1] + 1),
     )
+
+
+def _as_floats(X: pd.DataFrame, columns: list[int]) -> pd.DataFrame:
+    """Convert some columns, as whole numbers have no NaN."""
+    frame = X.copy()
+    for j in columns:
+        values = checks.numeric_column(X.iloc[:, j], X.columns[j])
+        frame.isetitem(j, values.astype(np.float64))
+    return frame
 
 
 def _hidden_columns(
@@ -112,15 +115,16 @@ def _hidden_columns(
 
 def _first_number(last: Any) -> int:
     """Return the number of the first row without an index, after those that a fit has counted."""
-    history = getattr(last, "timeline_", None)
-    counts_rows = history is not None and isinstance(history.clock, RowClock)
-    return int(last.timeline_.end_step[0]) if counts_rows else 0
+    if hasattr(last, "timeline_") and isinstance(last.timeline_.clock, RowClock):
+        return int(last.timeline_.end_step[0])
+    return 0
 
 
 def _find_targets(estimator: Any, last: Any, X: pd.DataFrame) -> list[Any]:
     """Return the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
     if isinstance(estimator, SeasonalNaive):
-        return [X.columns[place] for place in estimator.targets_ if place < X.shape[1]]
+        places = [place for place in estimator.targets_ if place < X.shape[1]]
+        return list(X.columns[places])
     if not hasattr(last, "roles_"):
         return []
     if last.roles_.mode == "features":
@@ -132,31 +136,36 @@ def _find_targets(estimator: Any, last: Any, X: pd.DataFrame) -> list[Any]:
 
 
 def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
-    """Find the truth of X's rows, one column a target."""
-    if y is None and not targets:
-        raise ValueError(
-            "y=None needs an estimator that knows its target, such as InformerRegressor("
-            "target='load'). Pass the truth, such as y=X['load']."
-        )
-    if y is None:
-        for target in targets:
-            checks.check_target_exists(target, list(X.columns), named=True)
-        y = X[targets]
-    elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
-        y = y[targets]  # of X itself, say
+    """Read the truth of X's rows, one column a target."""
+    y = _find_truth(targets, X, y)
     truth = read_targets(y)
     check_same_rows(X, y)
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
-    if (
-        truth.named and truth.index is not None
-    ):  # other libraries call a Series without a name ""
+    # Other libraries call a Series without a name "".
+    if truth.named and truth.index is not None:
         names = list(truth.names)
     if targets:
         check_target_count(len(targets), n_columns)
-    if targets and names != targets and set(names) <= set(X.columns):
-        raise ValueError(
-            f"y holds {names!r}, but the estimator forecasts {targets!r}: they would be "
-            f"compared with one another. Pass the truth of these, such as y=X[{targets!r}]."
-        )
+        if names != targets and set(names) <= set(X.columns):
+            raise ValueError(
+                f"y holds {names!r}, but the estimator forecasts {targets!r}: they would be "
+                f"compared with one another. Pass the truth of these, such as y=X[{targets!r}]."
+            )
     return pd.DataFrame(truth.values, X.index, pd.Index(names, tupleize_cols=False))
+
+
+def _find_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> Any:
+    """Return y, or of a frame, be it y or X, the columns of the targets."""
+    if y is None:
+        if not targets:
+            raise ValueError(
+                "y=None needs an estimator that knows its target, such as InformerRegressor("
+                "target='load'). Pass the truth, such as y=X['load']."
+            )
+        for target in targets:
+            checks.check_target_exists(target, list(X.columns), named=True)
+        return X[targets]
+    if targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
+        return y[targets]
+    return y

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from skinformer.estimators.state import FittedState
-from skinformer.evaluation import scores
 from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, split_last_step
+from skinformer.evaluation.range_scores import (
+    crps_of_quantiles,
+    interval_coverage,
+    interval_width,
+    pinball_loss,
+    weighted_quantile_loss,
+    winkler_score,
+)
+from skinformer.evaluation.scores import mase, rmsse, smape, wape
 from skinformer.reading.prediction import read_y_true
 from skinformer.timeline.clock import join_series
 from skinformer.validation import arguments as checks
 from skinformer.validation.truth import numeric_truth
 
-#: Scores by the names that follow "neg_": of points, of quantiles and of intervals.
-_Scores: TypeAlias = dict[str, Callable[..., float]]
-_POINTS: _Scores = {
-    "mase": scores.mase,
-    "rmsse": scores.rmsse,
-    "smape": scores.smape,
-    "wape": scores.wape,
+#: Scores by the names that follow "neg_", and the method whose forecasts each is of.
+_SCORES: dict[str, tuple[Callable[..., float], str]] = {
+    "mase": (mase, "predict"),
+    "rmsse": (rmsse, "predict"),
+    "smape": (smape, "predict"),
+    "wape": (wape, "predict"),
+    "crps": (crps_of_quantiles, "predict_quantiles"),
+    "pinball": (pinball_loss, "predict_quantiles"),
+    "wql": (weighted_quantile_loss, "predict_quantiles"),
+    "width": (interval_width, "predict_interval"),
+    "winkler": (winkler_score, "predict_interval"),
+    "coverage": (interval_coverage, "predict_interval"),
+    "coverage_error": (interval_coverage, "predict_interval"),
 }
-_QUANTILES: _Scores = {
-    "crps": scores.crps_of_quantiles,
-    "pinball": scores.pinball_loss,
-    "wql": scores.weighted_quantile_loss,
-}
-_INTERVALS: _Scores = {
-    "width": scores.interval_width,
-    "winkler": scores.winkler_score,
-    "coverage": scores.interval_coverage,
-    "coverage_error": scores.interval_coverage,
-}
-_SCORES = _POINTS | _QUANTILES | _INTERVALS
-#: Every name; what is better when it is lower is turned round, as scikit-learn does.
-_NAMES = ["coverage", *(f"neg_{name}" for name in _SCORES if name != "coverage")]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class ForecastScorer:
 
     def __post_init__(self) -> None:
         """Check the names and numbers."""
-        checks.check_choice("score", self.score, _NAMES)
+        names = [f"neg_{name}" for name in _SCORES if name != "coverage"]
+        checks.check_choice("score", self.score, ["coverage", *names])
         checks.check_levels(self.levels)
         checks.check_coverage(self.coverage)
         checks.check_row_count("season", self.season)
@@ -126,26 +127,33 @@ class ForecastScorer:
             The higher, the better, but for "coverage", which is best as requested.
         """
         name = self.score.removeprefix("neg_")
+        compute_score, method = _SCORES[name]
         y_true = _truth(estimator, X, y)
-        options: dict[str, Any] = {"sample_weight": sample_weight}
+        options = {"sample_weight": sample_weight}
         if name in ("mase", "rmsse"):
-            options = {
-                "y_train": self._trained(estimator, y_true),
-                "season": self.season,
-            }
-        if name in _QUANTILES:
+            y_train = self._trained(estimator, y_true)
+            options = {"y_train": y_train, "season": self.season}
+        elif method == "predict_quantiles":
             options["levels"] = self.levels
-            y_pred = _predict_ranges(estimator, X, "predict_quantiles", self.levels)
-        elif name in _INTERVALS:
-            y_pred = _predict_ranges(estimator, X, "predict_interval", self.coverage)
-        else:
-            y_pred = estimator.predict(X)
-        if name == "winkler":
+        elif name == "winkler":
             options["coverage"] = self.coverage
-        found = _SCORES[name](y_true, y_pred, **options)
+        score = compute_score(y_true, self._forecast(estimator, X, method), **options)
+        # What is better when it is lower is turned round, as scikit-learn does.
         if name == "coverage":
-            return found
-        return -abs(found - self.coverage) if name == "coverage_error" else -found
+            return score
+        if name == "coverage_error":
+            return -abs(score - self.coverage)
+        return -score
+
+    def _forecast(self, estimator: Any, X: Any, method: str) -> Any:
+        """Forecast rows by a method; ranges by that of the last step, or raise if it has none."""
+        if method == "predict":
+            return estimator.predict(X)
+        rows, last = rows_for_last(estimator, X)
+        if not hasattr(last, method):
+            raise_no_ranges(last, method)
+        shares = self.levels if method == "predict_quantiles" else self.coverage
+        return getattr(last, method)(rows, shares)
 
     def _trained(self, estimator: Any, y_true: Any) -> Any:
         """Find the truth by which errors are scaled."""
@@ -180,15 +188,6 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 
-def _predict_ranges(estimator: Any, X: Any, method: str, shares: Any) -> Any:
-    """Forecast quantiles or an interval by the last step of an estimator; raise if it has none."""
-    last = split_last_step(estimator)[1]
-    if not hasattr(last, method):
-        raise_no_ranges(last, method)
-    rows, _ = rows_for_last(estimator, X)
-    return getattr(last, method)(rows, shares)
-
-
 def _truth(estimator: Any, X: Any, y: Any) -> Any:
     """Find the truth of rows, under their labels."""
     if y is None:
@@ -199,12 +198,11 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
                 "does not. Pass the truth, such as y=X['load']."
             )
         y = read_y_true(last, X, None, last.roles_)
-    index = _index(X) if _index(y) is None else _index(y)
-    values = np.asarray(numeric_truth(y))
-    if index is None:
-        return values
-    labelled = pd.DataFrame(values, index=index)
-    return labelled if values.ndim == 2 else labelled[0]
+    values = numeric_truth(y)
+    labels = _index(y)
+    if labels is None:
+        labels = _index(X)
+    return values if labels is None else pd.DataFrame(values, index=labels)
 
 
 def _index(rows: Any) -> pd.Index | None:

@@ -3,7 +3,7 @@
 import reprlib
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,9 +12,6 @@ from skinformer.timeline.arrays import Float64Array
 
 #: The most that an argument counts: 114 years of hours.
 MOST = 1_000_000
-
-
-T = TypeVar("T")
 
 
 def check_fitted(estimator: Any) -> None:
@@ -68,8 +65,9 @@ def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
         values = np.asarray(levels, dtype=np.float64)
     except (TypeError, ValueError):  # what is no number
         values = np.empty(0)
-    is_listed = values.ndim == 1 and 0 < len(values) == len(np.unique(values))
-    if not is_listed or not ((values > 0) & (values < 1)).all():
+    is_inside = (values > 0) & (values < 1)
+    is_listed = values.ndim == 1 and values.size > 0 and is_inside.all()
+    if not is_listed or len(np.unique(values)) < len(values):
         raise ValueError(
             f"{name}={levels!r} must be a list of numbers between 0 and 1, each once, such as "
             "[0.1, 0.5, 0.9]."
@@ -79,11 +77,8 @@ def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
 
 def check_coverage(coverage: Any) -> float:
     """Return the share that an interval is to cover, or raise if it is none."""
-    if (
-        type(coverage) is bool
-        or not isinstance(coverage, Real)
-        or not 0 < float(coverage) < 1
-    ):
+    is_number = isinstance(coverage, Real) and not isinstance(coverage, bool)
+    if not (is_number and 0 < float(coverage) < 1):
         raise ValueError(
             f"coverage={coverage!r} must be a number between 0 and 1: the share of the truth that "
             "is to lie within, such as 0.9."
@@ -104,16 +99,15 @@ def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
         )
     if coverage is None:
         return None if levels is None else check_levels(levels)
-    shares = np.array(
-        [check_coverage(share) for share in np.atleast_1d(coverage).tolist()]
-    )
-    lower = (1 - shares) / 2
+    shares = np.atleast_1d(coverage).tolist()
+    checked = np.array([check_coverage(share) for share in shares])
+    lower = (1 - checked) / 2
     bounds = np.concatenate([lower, 1 - lower])
     _, distinct = np.unique(bounds.round(12), return_index=True)
     return check_levels(bounds[distinct].tolist(), name="levels of coverage")
 
 
-def check_ranges(ranges: T | None) -> T:
+def check_ranges(ranges: Any) -> Any:
     """Return what is known of errors, or raise if nothing is."""
     if ranges is None:
         raise ValueError(

@@ -61,9 +61,8 @@ def holds_no_rows(values: Any) -> bool:
         values, str | bytes | PathLike | Number | np.generic | dict | Set | type
     ):
         return True
-    return not any(
-        hasattr(values, name) for name in ("__len__", "__array__", "columns")
-    )
+    is_listed = hasattr(values, "__len__") or hasattr(values, "__array__")
+    return not (is_listed or hasattr(values, "columns"))
 
 
 def check_rows(X: Any) -> None:
@@ -83,17 +82,15 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
         columns = _foreign_columns(X)
         check_some_columns(len(columns), "X")
         _check_some_rows(len(X))
-        return np.column_stack(
-            [
-                numeric_column(pd.Series(column), name)
-                for name, column in columns.items()
-            ]
-        )
+        numbers = []
+        for name, column in columns.items():
+            numbers.append(numeric_column(pd.Series(column), name))
+        return np.column_stack(numbers)
     checked = validation.validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
     )
     check_kind(checked, "X")
-    return np.asarray(checked)
+    return checked
 
 
 def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
@@ -123,28 +120,35 @@ def numeric_column(
     values: Any, name: Hashable, where: str = "X[{!r}]"
 ) -> npt.NDArray[Any]:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
-    if pd.api.types.is_complex_dtype(values.dtype):
-        raise ValueError(
-            f"Complex data not supported: column {name!r} is {values.dtype}."
-        )
-    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
+    dtype = values.dtype
+    if pd.api.types.is_complex_dtype(dtype):
+        raise ValueError(f"Complex data not supported: column {name!r} is {dtype}.")
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         return np.asarray(values)
     try:
-        if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
-            raise TypeError(values.dtype)  # texts of pandas that numpy would read
-        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        # Texts of pandas would be read by numpy.
+        if not (
+            pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
+        ):
+            raise TypeError(dtype)
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         column = where.format(name)
-        present = values[values.notna()]
-        wrong = present[pd.to_numeric(present.astype(str), errors="coerce").isna()]
-        example = next(iter([*wrong[:1], *present[:1]]), None)
         raise ValueError(
-            f"could not convert column {name!r} of dtype {values.dtype} to float: it holds "
-            f"{example!r}. Correct it, or make such values missing, {column} = "
-            f"pd.to_numeric({column}, errors='coerce'), or columns of 0 and 1, pd.get_dummies. "
+            f"could not convert column {name!r} of dtype {dtype} to float: it holds "
+            f"{_example_of_no_number(values)!r}. Correct it, or make such values missing, {column} "
+            f"= pd.to_numeric({column}, errors='coerce'), or columns of 0 and 1, pd.get_dummies. "
             "Times and names of series belong in the index, X.set_index([series, time]), in a "
             "Pipeline by TimeIndex."
         ) from error
+
+
+def _example_of_no_number(values: Any) -> Any:
+    """Find the first value that is no number, even as text; else the first one; None for none."""
+    present = values.dropna()
+    numbers = pd.to_numeric(present.astype(str), errors="coerce")
+    wrong = present[numbers.isna()]
+    return [*wrong[:1], *present[:1], None][0]
 
 
 def check_target_exists(
@@ -207,8 +211,10 @@ def check_finite(
             f"Input X (column {name!r}) contains infinity or a value too large for "
             f"dtype('{values.dtype}')."
         )
-    if not may_miss and np.isnan(values).any():
-        missing = np.flatnonzero(np.isnan(values))
+    if may_miss:
+        return
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
         raise ValueError(
             f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at position "
             f"{missing[0]}). Only the target may be missing: drop the column, or fill it alone, "
@@ -219,13 +225,13 @@ def check_finite(
 
 def count_rows(X: Any) -> int:
     """Count the rows of anything array-like."""
-    return int(validation._num_samples(X))
+    return validation._num_samples(X)
 
 
 def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.object_]:
     """Return the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
     validation.check_is_fitted(transformer)
-    return np.asarray(validation._check_feature_names_in(transformer, input_features))
+    return validation._check_feature_names_in(transformer, input_features)
 
 
 def labelled_rows(X: Any, first: int) -> Any:
@@ -233,20 +239,18 @@ def labelled_rows(X: Any, first: int) -> Any:
     check_rows(X)
     if isinstance(X, pd.Series):
         X = X.to_frame()
-    elif hasattr(X, "columns") and not isinstance(
-        X, pd.DataFrame
-    ):  # of another library
-        X = pd.DataFrame(_foreign_columns(X))
-        X.index += first
     elif not isinstance(X, pd.DataFrame):
-        # Numbers and missing values are judged by column, as those of a frame.
-        values = check_array(
-            X,
-            dtype=None,
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-        )
+        if hasattr(X, "columns"):  # a frame of another library
+            values: Any = _foreign_columns(X)
+        else:
+            # Numbers and missing values are judged by column, as those of a frame.
+            values = check_array(
+                X,
+                dtype=None,
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+                ensure_min_features=0,
+            )
         X = pd.DataFrame(values)
         X.index += first
     if not len(X):

@@ -10,26 +10,15 @@ from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, is_dated
+from skinformer.validation.warning import of_series
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
     """Split an index into labels of time and of series, None for one, and check their types."""
     series = None
     if isinstance(index, pd.MultiIndex):
-        if index.nlevels != 2:
-            raise TypeError(
-                f"{name}.index has {index.nlevels} levels: two are needed, (series, time). Join "
-                "the levels that name a series into one."
-            )
-        series = index.get_level_values(0)
-        index = index.get_level_values(1)
-        if is_dated(series) and not is_dated(index):
-            raise TypeError(
-                f"{name}.index has the levels (time, series), but (series, time) are needed: call "
-                f"{name}.swaplevel().sort_index()."
-            )
-    if isinstance(index.dtype, pd.ArrowDtype) and index.dtype.kind == "M":
-        index = pd.DatetimeIndex(index)
+        series, index = _split_levels(index, name)
+    index = _with_own_dates(index)
     if not is_dated(index) and not pd.api.types.is_integer_dtype(index.dtype):
         raise TypeError(
             f"{name}.index holds {index.dtype} labels, which have no order in time: "
@@ -40,6 +29,30 @@ def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | 
             f"{name}.index holds NaT: every row needs its time. Drop those rows."
         )
     return index, series
+
+
+def _split_levels(index: pd.MultiIndex, name: str) -> tuple[pd.Index, pd.Index]:
+    """Return the labels of series and of time of a panel; raise if the levels are others."""
+    if index.nlevels != 2:
+        raise TypeError(
+            f"{name}.index has {index.nlevels} levels: two are needed, (series, time). Join "
+            "the levels that name a series into one."
+        )
+    series = index.get_level_values(0)
+    time = index.get_level_values(1)
+    if is_dated(series) and not is_dated(time):
+        raise TypeError(
+            f"{name}.index has the levels (time, series), but (series, time) are needed: call "
+            f"{name}.swaplevel().sort_index()."
+        )
+    return series, time
+
+
+def _with_own_dates(index: pd.Index) -> pd.Index:
+    """Convert dates of pyarrow to those of pandas; other labels stay."""
+    if isinstance(index.dtype, pd.ArrowDtype) and index.dtype.kind == "M":
+        return pd.DatetimeIndex(index)
+    return index
 
 
 def _make_times(index: pd.Index, name: str, *, panel: bool) -> str:
@@ -64,10 +77,10 @@ def _number_rows(name: str, *, panel: bool) -> str:
 
 def check_same_index(X: Any, y: Any, name: str = "y") -> None:
     """Raise if X and y (or what else goes with its rows) are labelled differently."""
-    labelled = isinstance(X, pd.DataFrame | pd.Series) and isinstance(
-        y, pd.DataFrame | pd.Series
-    )
-    if labelled and not X.index.equals(y.index):
+    labelled = pd.DataFrame | pd.Series
+    if not isinstance(X, labelled) or not isinstance(y, labelled):
+        return
+    if not X.index.equals(y.index):
         raise ValueError(
             f"X and {name} have different indexes: rows belong together by their labels. Pass "
             f"{name}.loc[X.index], or {name}.to_numpy() if its rows are in X's order."
@@ -95,8 +108,9 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
 
 def check_order(time: pd.Index, series: IntArray) -> None:
     """Raise if the rows of a series, brought together, go back in time."""
-    forward = np.asarray(time[1:] > time[:-1]) | (np.diff(series) != 0)
-    if not forward.all():
+    goes_forward = time[1:] > time[:-1]
+    begins_series = np.diff(series) != 0
+    if not (goes_forward | begins_series).all():
         raise ValueError(
             "X.index is not in time order: call X.sort_index() before fit; in cross-validation "
             "use TimeSeriesSplit, which keeps the order."
@@ -112,27 +126,34 @@ def check_no_missing_steps(
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     step_lengths = np.diff(steps)
-    gaps = np.flatnonzero((step_lengths != 1) & (np.diff(series) == 0))
+    same_series = np.diff(series) == 0
+    gaps = np.flatnonzero((step_lengths != 1) & same_series)
     if not len(gaps):
         return
     n_missing = (step_lengths[gaps] - 1).sum()
     first = clock.labels(steps[gaps[:1]] + 1)[0]
-    of_series = "" if names is None else f" (series {names[series[gaps[0]]]!r})"
+    where = of_series(names, series[gaps[0]])
     add = "X.reindex to all steps"
     hint = ""
     if isinstance(time, pd.DatetimeIndex):
-        asfreq = f"asfreq({_step_to_type(clock.freq)})"
-        each = f"groupby(level=0).apply(lambda x: x.droplevel(0).{asfreq})"
-        add = f"X.{asfreq if names is None else each}"
+        add = _add_steps(clock.freq, panel=names is not None)
         hint = (
             " Naive local time skips an hour in spring, so name its zone, tz_localize(zone). If "
             "closed days or hours are no steps, pass freq, such as 'B'."
         )
     raise ValueError(
-        f"X.index{of_series} lacks {n_missing} timestamps, the first {first}: {add} adds them "
+        f"X.index{where} lacks {n_missing} timestamps, the first {first}: {add} adds them "
         f"with NaN, which the target may hold; fill the other columns.{hint} In cross-validation "
         "use TimeSeriesSplit, whose folds have no gaps."
     )
+
+
+def _add_steps(step: Any, *, panel: bool) -> str:
+    """Write how missing steps are added to rows with dates."""
+    asfreq = f"asfreq({_step_to_type(step)})"
+    if panel:
+        return f"X.groupby(level=0).apply(lambda x: x.droplevel(0).{asfreq})"
+    return f"X.{asfreq}"
 
 
 def _step_to_type(step: Any) -> str:
@@ -168,21 +189,17 @@ def check_freq(time: pd.Index, freq: Any) -> None:
 
 def _is_step(time: pd.Index, freq: Any) -> bool:
     """Return whether a step leads from a label of an index to a later one."""
-    is_whole = isinstance(freq, Integral)
-    if not is_dated(time) or is_whole:
-        return (
-            not is_dated(time) and is_whole and 0 < int(freq) <= np.iinfo(np.int64).max
-        )
+    if isinstance(freq, Integral):
+        return not is_dated(time) and 0 < int(freq) <= np.iinfo(np.int64).max
+    if not is_dated(time):
+        return False
+    to_offset = pd.tseries.frequencies.to_offset
     try:
         if isinstance(time, pd.PeriodIndex):  # whose months are "M" and not "ME"
-            length: Any = (
-                freq
-                if isinstance(freq, str)
-                else pd.tseries.frequencies.to_offset(freq)
-            )
+            length = freq if isinstance(freq, str) else to_offset(freq)
             return bool(pd.PeriodDtype(length) == time.dtype)
         start = pd.Timestamp(2000, 1, 1)
-        return bool(start + pd.tseries.frequencies.to_offset(freq) > start)
+        return bool(start + to_offset(freq) > start)
     except ValueError:  # what pandas does not know
         return False
 
@@ -224,12 +241,12 @@ def check_on_grid(
     off = steps == OFF_GRID
     if not off.any():
         return
-    first = int(off.argmax())
-    of_series = "" if names is None else f" of series {names[series[first]]!r}"
+    first = off.argmax()
+    where = of_series(names, series[first])
     step = _step_to_type(clock.freq)
     grid = f"freq={step}" if named else f"one grid, the {step} of its longest series"
     raise ValueError(
-        f"X.index does not lie on {grid}: {time[first]}{of_series} is between two steps. Pass the "
+        f"X.index does not lie on {grid}: {time[first]}{where} is between two steps. Pass the "
         f"freq that fits, or {_regrid(time, panel=names is not None)}."
     )
 
@@ -288,16 +305,16 @@ def check_index_columns(
 def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if named."""
     check_complete(column, "time")
-    times: pd.Index = pd.Index(column)
-    if isinstance(times.dtype, pd.ArrowDtype) and times.dtype.kind == "M":
-        times = pd.DatetimeIndex(times)
+    times = _with_own_dates(pd.Index(column))
     if pd.api.types.is_integer_dtype(times.dtype):
         return times
     if not is_dated(times):
         times = _parse_times(times, format, column.name, tz)
-    if tz is not None and isinstance(times, pd.DatetimeIndex):
-        times = times.tz_localize(tz) if times.tz is None else times.tz_convert(tz)
-    return times
+    if tz is None or not isinstance(times, pd.DatetimeIndex):
+        return times
+    if times.tz is None:
+        return times.tz_localize(tz)
+    return times.tz_convert(tz)
 
 
 def _parse_times(
@@ -340,9 +357,10 @@ def check_complete(column: pd.Series, what: str) -> None:
 def find_start(times: pd.Index, start: Any) -> Any:
     """Return the label of the first origin in X's own kind, or raise if no row has it."""
     try:
-        whole = pd.api.types.is_integer_dtype(times.dtype)
-        with np.errstate(invalid="ignore"):  # infinity, which is no date
-            label = start if whole else pd.Index([start]).astype(times.dtype)[0]
+        label = start
+        if not pd.api.types.is_integer_dtype(times.dtype):
+            with np.errstate(invalid="ignore"):  # infinity, which is no date
+                label = pd.Index([start]).astype(times.dtype)[0]
         known = label in times
     except (TypeError, ValueError):  # what cannot be a label
         known = False

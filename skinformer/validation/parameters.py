@@ -18,13 +18,9 @@ from skinformer.validation.warning import first_names, warn_user
 _COUNT = Interval(Integral, 1, 2**31 - 1, closed="both")
 _LENGTH = Interval(Integral, 1, MOST, closed="both")
 _SHARE = Interval(Real, 0, 1, closed="neither")
-_BELOW_ONE = Interval(Real, 0, 1, closed="left")
+
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-_TRANSFORMER = HasMethods(["fit", "transform", "inverse_transform"])
-#: A CPU draws masks in steps of 2**-16: of a larger dropout nothing would be kept.
-_DROPOUT = Interval(Real, 0, 1 - 2**-16, closed="both")
-
 
 #: Of these torch makes matrices (a billion numbers at most), and layers one by one.
 _WIDTH = Interval(Integral, 1, 2**15, closed="both")
@@ -37,7 +33,11 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "seq_len": [_LENGTH],
     "label_len": [None, Interval(Integral, 0, MOST, closed="both")],
     "pred_len": [_LENGTH],
-    "target_transform": [None, StrOptions({"log"}), _TRANSFORMER],
+    "target_transform": [
+        None,
+        StrOptions({"log"}),
+        HasMethods(["fit", "transform", "inverse_transform"]),
+    ],
     "members": [StrOptions({"auto"}), list, tuple],
     "patch_len": [None, _LENGTH],
     "known_future": [None, str, list, tuple],
@@ -55,7 +55,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
     "checkpoint": [None, str, PathLike],
     "distil": ["boolean"],
-    "dropout": [_DROPOUT],
+    # A CPU draws masks in steps of 2**-16: of a larger dropout nothing would be kept.
+    "dropout": [Interval(Real, 0, 1 - 2**-16, closed="both")],
     "window_norm": ["boolean"],
     "max_iter": [None, _COUNT],
     "max_windows": [None, _COUNT],
@@ -76,7 +77,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
     "class_weight": [None, StrOptions({"balanced"}), dict, list],
-    "label_smoothing": [_BELOW_ONE],
+    "label_smoothing": [Interval(Real, 0, 1, closed="left")],
     "z_loss": [_NOT_NEGATIVE],
 }
 
@@ -118,10 +119,6 @@ def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -
             f"{parameter}={value!r} has no parameters to set: choose from {list(named)}, or pass "
             f"what skinformer has for {parameter}."
         )
-
-
-#: What `embeddings` may hold.
-EMBEDDINGS = ("series", "missing", "mask")
 
 
 CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
@@ -187,7 +184,7 @@ def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
         )
     _check_device(model.device)
     check_calendar("calendar", model.calendar, calendar_fields)
-    _check_names("embeddings", model.embeddings, EMBEDDINGS)
+    _check_names("embeddings", model.embeddings, ("series", "missing", "mask"))
 
 
 def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
@@ -200,23 +197,32 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
         return
     kind = "classifier" if classifies else "regressor"
     _check_kinds(members, names, kind)
-    given = f"members={members!r}"
-    named = [member for member in members if isinstance(member, str)]
-    forecasters = [member for member in members if is_forecaster(member)]
-    n_regressors = len(members) - len(named) - len(forecasters) + ("trees" in named)
-    if len(set(named)) < len(named) or n_regressors > 1:
-        raise ValueError(
-            f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
-        )
+    _check_once(members, kind)
     alone = [["network"]] if classifies else [["network"], ["classical"]]
-    only = [member for member in members if member != "classical"]
-    if forecasters and len(only) == len(forecasters):
-        return  # each of these judges itself
-    if names[0] not in named and list(members) not in alone:
-        one_by_one = " or ".join(map(str, alone))
+    if names[0] in members or list(members) in alone or _judge_themselves(members):
+        return
+    one_by_one = " or ".join(map(str, alone))
+    raise ValueError(
+        f"members={members!r} lacks {names[0]!r}, beside which all others are weighed: add it, or "
+        f"pass {one_by_one} for one that forecasts alone."
+    )
+
+
+def _judge_themselves(members: Sequence[Any]) -> bool:
+    """Return whether members are forecasters of the user's alone, but for classical ones."""
+    others = [member for member in members if member != "classical"]
+    return len(others) > 0 and all(map(is_forecaster, others))
+
+
+def _check_once(members: Sequence[Any], kind: str) -> None:
+    """Raise if a name is twice among members, or several estimators of a kind are."""
+    named = [member for member in members if isinstance(member, str)]
+    n_forecasters = sum(map(is_forecaster, members))
+    n_estimators = len(members) - len(named) - n_forecasters + named.count("trees")
+    if len(set(named)) < len(named) or n_estimators > 1:
         raise ValueError(
-            f"{given} lacks {names[0]!r}, beside which all others are weighed: add it, or pass "
-            f"{one_by_one} for one that forecasts alone."
+            f"members={members!r} has a member twice: each name once, and one {kind} or 'trees', "
+            "not both."
         )
 
 
@@ -354,15 +360,16 @@ def warn_of_rows_to_come(n: int) -> None:
 
 def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise if a warm start finds weights of another network."""
-    shapes = [
-        {name: getattr(weight, "shape", None) for name, weight in weights.items()}
-        for weights in (earlier, new)
-    ]
-    if shapes[0] != shapes[1]:
+    if _shapes(earlier) != _shapes(new):
         raise ValueError(
             "warm_start=True cannot go on from weights of another network: columns, lengths or "
             "sizes have changed since the last fit. Set warm_start=False or fit a clone."
         )
+
+
+def _shapes(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return the shape of each weight; None for what is no array."""
+    return {name: getattr(weight, "shape", None) for name, weight in weights.items()}
 
 
 def warn_of_one_series(embeddings: Any) -> None:

@@ -11,7 +11,7 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.closed import Closed
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
-from skinformer.validation.warning import warn_user
+from skinformer.validation.warning import of_series, warn_user
 
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
@@ -100,9 +100,7 @@ def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
 
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
-    parts = [
-        f"{int(places.sum())} of the {len(places)} steps" for places in closed.places
-    ]
+    parts = [f"{places.sum()} of the {len(places)} steps" for places in closed.places]
     if parts:
         warn_user(
             f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
@@ -114,9 +112,11 @@ def warn_of_closed(closed: Closed) -> None:
 def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
-        numbers = f"{end} + len(X)" if step == 1 else f"{end} + {step} * len(X), {step}"
+        numbers = f"{end} + len(X)"
+        if step != 1:
+            numbers = f"{end} + {step} * len(X), {step}"
         raise ValueError(
-            f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
+            f"X.index repeats {collides.sum()} row numbers of the training rows with other "
             f"values: the index was reset. Let new rows count on, X.index = range({end}, {numbers}"
             "), or keep the time index."
         )
@@ -132,7 +132,7 @@ def check_follows(
     first = np.flatnonzero(wrong)[:1]
     given = table.clock.labels(table.steps[first])
     due = history_clock.labels(expected[first])
-    where = "" if names is None else f" of series {names[table.series[first[0]]]!r}"
+    where = of_series(names, table.series[first[0]])
     raise ValueError(
         f"update got rows from {given[0]}{where} on: they must follow the history directly, from "
         f"{due[0]}. Pass all rows since then; local times that skip or repeat an hour need their "
@@ -191,7 +191,8 @@ def check_placement(
     observed = np.bincount(segment, weights=has_target, minlength=len(place.series)) > 0
     apart = _check_apart(place.series, first, observed, segment, table, timeline)
     owner = np.where(apart, 0, place.series)  # any for a new series
-    distance = np.where(~apart & observed, first - timeline.end_step[owner], 0)
+    distance = first - timeline.end_step[owner]
+    distance[apart | ~observed] = 0
     _warn_of_far_rows(distance, place.stored, segment, sizes)
 
 
@@ -219,14 +220,14 @@ def _check_apart(
         (early, "before the training data"),
     ):
         _check_own_timelines(flags, observed, where)
-        n_rows = int(flags[segment].sum())
+        n_rows = flags[segment].sum()
         if n_rows:
             warn_user(
                 f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one "
                 "another alone, the first of them from the training mean. Rows that follow the "
                 "history directly are joined to it by update."
             )
-    return np.asarray(new | off_grid | early)
+    return new | off_grid | early
 
 
 def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> None:
@@ -248,11 +249,13 @@ def check_after_context(
     if timeline.forecast_from is None or since is None or table.clock != timeline.clock:
         return
     known = table.series < timeline.n_series
-    early = known & (table.steps < since[np.where(known, table.series, 0)])
+    first_allowed = since[np.where(known, table.series, 0)]
+    early = known & (table.steps < first_allowed)
     if early.any():
-        first = timeline.clock.labels(table.steps[early].min(keepdims=True))[0]
+        earliest = table.steps[early].min(keepdims=True)
+        first = timeline.clock.labels(earliest)[0]
         raise ValueError(
-            f"X holds {int(early.sum()):,} rows of the training data's time, the first at {first}: "
+            f"X holds {early.sum():,} rows of the training data's time, the first at {first}: "
             'this model was saved with history="context", which leaves out the rows that they '
             'were forecast from. Give later rows alone, or save the model with history="all".'
         )

@@ -18,7 +18,7 @@ from skinformer.validation.columns import (
     holds_no_rows,
     numeric_column,
 )
-from skinformer.validation.warning import first_names, warn_user
+from skinformer.validation.warning import first_names, of_series, warn_user
 
 
 def numeric_truth(y: Any) -> Float64Array:
@@ -43,10 +43,6 @@ def numeric_truth(y: Any) -> Float64Array:
     return np.asarray(values, dtype=np.float64)
 
 
-#: What scikit-learn takes for weights.
-_NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
-
-
 def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, another single value, or a dictionary."""
     if holds_no_rows(y):
@@ -60,7 +56,7 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
+    weight = _read_weights(sample_weight, observed)
     if not np.isfinite(weight).all():
         raise ValueError(
             f"sample_weight={sample_weight!r} must be finite: one number a row."
@@ -68,18 +64,20 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
     exponent = np.frexp(weight.max(initial=0.0))[1]
     least = 1e-12  # beside the greatest: sums and numbers of 32 bits hold it
-    weight = np.where(
-        weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), least), 0.0
-    )
-    return observed * weight[:, None]
+    scaled = np.maximum(np.ldexp(weight, 1 - exponent), least)
+    return observed * np.where(weight > 0, scaled, 0.0)[:, None]
 
 
-def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
+def score_weight(sample_weight: Any, n_rows: int) -> Float64Array:
     """Check the weights of rows to score; None weighs all alike."""
-    if sample_weight is None:
-        return None
-    rows = np.empty((n_rows, 1))
-    return np.asarray(_check_sample_weight(sample_weight, rows, **_NOT_NEGATIVE))
+    return _read_weights(sample_weight, np.empty((n_rows, 1)))
+
+
+def _read_weights(sample_weight: Any, rows: Any) -> Float64Array:
+    """Check that there is one number a row, and none below zero; 1 for None."""
+    return _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
 
 
 def check_some_truth(y: Float64Array) -> None:
@@ -113,9 +111,9 @@ def check_target_count(n_targets: int, n_columns: int) -> None:
         )
 
 
-def check_any_truth(n_rows: int) -> None:
+def check_any_truth(is_known: Any) -> None:
     """Raise if no row to score has a truth."""
-    if not n_rows:
+    if not is_known.any():
         raise ValueError(
             "score found no row whose truth is known: every one holds a NaN. Pass rows with "
             "observed targets."
@@ -174,8 +172,10 @@ def warn_of_leaks(
 
 def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
     """Return whether a column equals a truth that varies, where the truth is known."""
-    known = ~np.isnan(y)
-    return bool((column[known] == y[known]).all() and np.ptp(y[known]) > 0)
+    is_known = ~np.isnan(y)
+    values = y[is_known]
+    is_equal = (column[is_known] == values).all()
+    return bool(is_equal and np.ptp(values) > 0)
 
 
 def warn_of_outliers(
@@ -191,9 +191,10 @@ def warn_of_outliers(
     done = (
         "taken as missing" if missing else "replaced by an earlier value of the column"
     )
-    transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
-    advice = f"; if it is right, fit the logarithms (target_transform={transform})"
-    advice = advice if missing and least >= 0 else ""
+    advice = ""
+    if missing and least >= 0:
+        transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
+        advice = f"; if it is right, fit the logarithms (target_transform={transform})"
     warn_user(
         f"{column!r}={outlier.value:g} at {where}{more} is {done}: {outlier.low:g} to "
         f"{outlier.high:g} is usual there, and one such value would bend all forecasts. Correct "
@@ -214,10 +215,9 @@ def label_array(y: Any) -> npt.NDArray[Any]:
     """Return labels as an array of one or two dimensions."""
     check_truth_given(y)
     values = np.asarray(y)
+    # A list of texts and None, which numpy would print.
     if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        values = np.asarray(
-            y, dtype=object
-        )  # a list of texts and None, which numpy would print
+        values = np.asarray(y, dtype=object)
     if values.ndim not in (1, 2):
         raise ValueError(
             f"y should be a 1d array, got an array of shape {values.shape} instead: pass one label "
@@ -228,21 +228,22 @@ def label_array(y: Any) -> npt.NDArray[Any]:
 
 def sorted_classes(observed: AnyArray, where: str) -> AnyArray:
     """Sort the classes among labels; raise where labels are no classes."""
-    if observed.dtype.kind == "f" and np.isinf(observed).any():
-        raise ValueError(
-            f"Input {where} contains infinity or a value too large for {observed.dtype!r}: a "
-            "class is a label. Make it NaN where it is missing."
-        )
-    if observed.dtype.kind == "f" and (observed % 1).any():
-        raise ValueError(
-            f"Unknown label type: continuous. {where} holds {observed[observed % 1 != 0][0]:g}, "
-            "and classes are labels. Forecast numbers by InformerRegressor, or make classes of "
-            "them by pd.cut."
-        )
+    if observed.dtype.kind == "f":
+        if np.isinf(observed).any():
+            raise ValueError(
+                f"Input {where} contains infinity or a value too large for {observed.dtype!r}: a "
+                "class is a label. Make it NaN where it is missing."
+            )
+        fractions = observed[observed % 1 != 0]
+        if len(fractions):
+            raise ValueError(
+                f"Unknown label type: continuous. {where} holds {fractions[0]:g}, and classes are "
+                "labels. Forecast numbers by InformerRegressor, or make classes of them by pd.cut."
+            )
     if observed.dtype.kind not in "fO":
         check_classification_targets(observed)
     try:
-        return np.asarray(np.unique(observed))
+        return np.unique(observed)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in observed})
         raise TypeError(
@@ -269,7 +270,7 @@ def class_weights(
     """Weigh the classes of one target, as scikit-learn does; None weighs all alike."""
     if class_weight is None or not len(classes):
         return None
-    return np.asarray(compute_class_weight(class_weight, classes=classes, y=observed))
+    return compute_class_weight(class_weight, classes=classes, y=observed)
 
 
 def raise_other_labels(name: Hashable, label: Any) -> None:
@@ -307,12 +308,11 @@ def check_positive(
     """Raise if logarithms are asked for of targets that are not all above zero."""
     if positive.all():
         return
-    i, j = (int(place[0]) for place in (~positive).nonzero())
-    where = f"{targets[j]!r}" + ("" if names is None else f" of series {names[i]!r}")
+    i, j = np.argwhere(~positive)[0]
     raise ValueError(
-        f"target_transform='log' needs targets above 0, but {where} falls to {least[i, j]:g}: that "
-        "has no logarithm. Make such rows NaN, or pass target_transform=None or "
-        "FunctionTransformer(np.log1p, np.expm1)."
+        f"target_transform='log' needs targets above 0, but {targets[j]!r}{of_series(names, i)} "
+        f"falls to {least[i, j]:g}: that has no logarithm. Make such rows NaN, or pass "
+        "target_transform=None or FunctionTransformer(np.log1p, np.expm1)."
     )
 
 

@@ -3,30 +3,36 @@
 import inspect
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import sklearn
 
 import skinformer
 
-#: What lies between a user's line and a check; scikit-learn wraps fit, and calls it in searches.
-_INSIDE = tuple(
-    str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn)
-)
-
-#: Series named in a warning.
-_NAMED = 5
-
 
 def warn_user(message: str) -> None:
     """Warn, naming the first line outside this library and scikit-learn."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
-        frame, level = frame.f_back, level + 1
+    # scikit-learn wraps fit, and calls it in searches.
+    inside = tuple(
+        str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn)
+    )
+    frame = inspect.currentframe()
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(inside):
+        frame = frame.f_back
+        level += 1
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def first_names(names: pd.Index) -> str:
     """Write a handful of names, and how many more there are."""
-    more = len(names) - _NAMED
-    return f"{list(names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")
+    n_named = 5
+    text = str(list(names[:n_named]))
+    n_more = len(names) - n_named
+    return f"{text} and {n_more} more" if n_more > 0 else text
+
+
+def of_series(names: pd.Index | None, number: Any) -> str:
+    """Write which series of a panel something is of; nothing for one series."""
+    return "" if names is None else f" of series {names[number]!r}"

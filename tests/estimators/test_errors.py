@@ -147,7 +147,7 @@ def test_holes_in_a_panel_name_the_series(small, frame):
     call = "X.groupby(level=0).apply(lambda x: x.droplevel(0).asfreq('h'))"
     with raises(
         ValueError,
-        f"X.index (series 'b') lacks 2 timestamps, the first 2024-01-01 07:00:00: {call}{HINTS}",
+        f"X.index of series 'b' lacks 2 timestamps, the first 2024-01-01 07:00:00: {call}{HINTS}",
     ):
         small().fit(X)
     filled = eval(call, {"X": X})

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from panels import Panel, forecast_by_estimator, published_table
 
-from skinformer.evaluation.scores import interval_coverage, weighted_quantile_loss
+from skinformer.evaluation import interval_coverage, weighted_quantile_loss
 from skinformer.timeline.arrays import Float64Array
 
 #: Levels of the loss, and those of the intervals of 80 and 95 %.

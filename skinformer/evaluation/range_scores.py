@@ -1,0 +1,266 @@
+"""Scores of quantiles, samples and intervals, by the rules of the scores of points.
+
+Quantiles, samples and bounds have one axis more than the truth, behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.evaluation.averages import mean_score, ratio_score, read_scored
+from skinformer.timeline.arrays import Float64Array
+from skinformer.validation.arguments import check_coverage, check_levels
+
+
+def pinball_loss(
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+) -> float:
+    """
+    Measure quantiles by the loss that each is lowest for.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
+        Forecasts of its quantiles.
+    levels : array-like of shape (n_levels,)
+        Their levels, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean over levels; in units of the truth, the lower the better.
+
+    Examples
+    --------
+    >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
+    0.35
+    """
+    _, losses = _pinball(y_true, y_quantiles, check_levels(levels))
+    return mean_score(losses.mean(axis=2), sample_weight)
+
+
+def weighted_quantile_loss(
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+) -> float:
+    """
+    Measure quantiles by twice their pinball losses over the size of the truth.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
+        Forecasts of its quantiles.
+    levels : array-like of shape (n_levels,)
+        Their levels, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean over levels, free of units, the lower the better; for the median alone it is `wape`.
+
+    Examples
+    --------
+    >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
+    0.175
+    """
+    y, losses = _pinball(y_true, y_quantiles, check_levels(levels))
+    errors = 2 * losses.mean(axis=2)
+    return ratio_score(errors, np.abs(y), sample_weight)
+
+
+def crps_of_quantiles(
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+) -> float:
+    """
+    Estimate the continuous ranked probability score from quantiles.
+
+    It is twice the integral of the pinball loss over all levels: each level given stands for those
+    that lie nearest to it.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
+        Forecasts of its quantiles.
+    levels : array-like of shape (n_levels,)
+        Their levels, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        In units of the truth, the lower the better; for a forecast that is sure, its absolute
+        error.
+
+    Examples
+    --------
+    >>> crps_of_quantiles([3.0], [[2.0, 2.0, 2.0]], levels=[0.25, 0.5, 0.75])
+    1.0
+    """
+    levels = check_levels(levels)
+    _, losses = _pinball(y_true, y_quantiles, levels)
+    order = np.argsort(levels)
+    ascending = levels[order]
+    between = (ascending[1:] + ascending[:-1]) / 2
+    width = np.diff(between, prepend=0.0, append=1.0)
+    crps = 2 * losses[..., order] @ width
+    return mean_score(crps, sample_weight)
+
+
+def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -> float:
+    """
+    Estimate the continuous ranked probability score from samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_samples : array-like of shape (n, n_samples) or (n, n_targets, n_samples)
+        Draws, such as `InformerRegressor.sample` gives.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        In units of the truth, the lower the better. The distance between two draws is averaged
+        over pairs of different ones, so that few draws are no disadvantage.
+
+    Examples
+    --------
+    >>> crps_of_samples([3.0], [[2.0, 4.0]])
+    0.0
+    """
+    n_samples = np.shape(y_samples)[-1:]
+    y, samples = read_scored(y_true, y_samples, *n_samples)
+    n = samples.shape[2]
+    errors = np.abs(samples - y[..., None])
+    # Half the mean distance of pairs: in ascending order each draw counts by its place.
+    ascending = np.sort(samples, axis=2)
+    place = 2 * np.arange(n) - n + 1.0
+    n_pairs = max(n * (n - 1), 1)
+    distance = ascending @ place / n_pairs
+    return mean_score(errors.mean(axis=2) - distance, sample_weight)
+
+
+def interval_coverage(
+    y_true: Any, y_interval: Any, *, sample_weight: Any = None
+) -> float:
+    """
+    Return which share of the truth lies within its interval.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
+        Lower and upper bounds; a truth on a bound is covered.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> interval_coverage([1.0, 2.0, float("nan")], [[0, 1], [0, 1], [0, 1]])
+    0.5
+    """
+    y, low, high = _read_interval(y_true, y_interval)
+    is_covered = (low <= y) & (y <= high)
+    return mean_score(np.where(np.isnan(y), y, is_covered), sample_weight)
+
+
+def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
+    """
+    Return how wide intervals are.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth: rows without it have no part, as in the other scores.
+    y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
+        Lower and upper bounds.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean width, in units of the truth.
+
+    Examples
+    --------
+    >>> interval_width([1.0, 2.0], [[0, 1], [0, 2]])
+    1.5
+    """
+    y, low, high = _read_interval(y_true, y_interval)
+    return mean_score(np.where(np.isnan(y), y, high - low), sample_weight)
+
+
+def winkler_score(
+    y_true: Any, y_interval: Any, *, coverage: float, sample_weight: Any = None
+) -> float:
+    """
+    Measure intervals by their width, and by how far the truth lies outside.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
+        Lower and upper bounds.
+    coverage : float
+        What they are meant to cover, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean of the width plus 2 / (1 - coverage) times the distance outside; in units of the
+        truth, the lower the better.
+
+    Examples
+    --------
+    >>> round(winkler_score([1.0, 3.0], [[0, 2], [0, 2]], coverage=0.8), 6)
+    7.0
+    """
+    check_coverage(coverage)
+    y, low, high = _read_interval(y_true, y_interval)
+    below = np.maximum(low - y, 0)
+    above = np.maximum(y - high, 0)
+    penalty = 2 / (1 - coverage) * (below + above)
+    return mean_score(high - low + penalty, sample_weight)
+
+
+def _pinball(
+    y_true: Any, y_quantiles: Any, levels: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Return the truth, (n, n_targets), and the loss of each quantile: (n, n_targets, n_levels)."""
+    y, quantiles = read_scored(y_true, y_quantiles, len(levels))
+    residuals = y[..., None] - quantiles
+    losses = np.maximum(levels * residuals, (levels - 1) * residuals)
+    return y, losses
+
+
+def _read_interval(
+    y_true: Any, y_interval: Any
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Return the truth and both bounds: (n, n_targets) each."""
+    y, bounds = read_scored(y_true, y_interval, 2)
+    return y, bounds[..., 0], bounds[..., 1]
