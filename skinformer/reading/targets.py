@@ -1,8 +1,8 @@
 """Which columns are the targets, and which are known ahead."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -10,6 +10,9 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.calendar import is_calendar_column
 from skinformer.validation.columns import check_target_exists
 from skinformer.validation.truth import numeric_truth
+
+#: Names of columns; numbers for those of an array.
+Names: TypeAlias = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Targets:
     """
 
     values: Float64Array
-    names: tuple[Hashable, ...]
+    names: Names
     named: bool
     index: pd.Index | None
     one_dimensional: bool
@@ -32,26 +35,31 @@ class Targets:
 
 def read_targets(y: Any) -> Targets:
     """Read y as columns of numbers with names: y's own, else "y" or "y0", "y1", …."""
-    index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
+    index = None
+    if isinstance(y, pd.Series | pd.DataFrame):
+        index = y.index
     values = numeric_truth(y)
     names, named = name_columns(y, values.shape)
+    one_dimensional = values.ndim == 1
     columns = values.reshape(len(values), -1)
-    return Targets(columns, names, named, index, one_dimensional=values.ndim == 1)
+    return Targets(columns, names, named, index, one_dimensional)
 
 
-def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[tuple[Hashable, ...], bool]:
+def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[Names, bool]:
     """Name the columns of a y of this shape, and return whether the names are its own."""
     if isinstance(y, pd.DataFrame):
         return tuple(y.columns), True
     if len(shape) > 1:
         return tuple(f"y{j}" for j in range(shape[1])), False
     name = getattr(y, "name", None)
-    return ("y" if name is None else name,), name is not None
+    if name is None:
+        return ("y",), False
+    return (name,), True
 
 
 def find_targets(
     wanted: Any, names: Sequence[Hashable], *, named: bool, y: Targets | None
-) -> tuple[Hashable, ...]:
+) -> Names:
     """Return which columns of X are the targets; none if y alone holds them.
 
     wanted: the parameter ``target``; None is the last column, or y's where X holds it.
@@ -61,36 +69,41 @@ def find_targets(
     It is a ValueError if a target is not a column of X, and y does not stand for it.
     """
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
-    if y is None and wanted is None:
-        targets = (names[-1],)
-    if y is not None:
-        # Only y's own names may match columns.
-        x_holds_y = named and y.named and set(y.names) <= set(names)
+    if y is None:
         if wanted is None:
-            if not x_holds_y:
-                return ()
+            targets = (names[-1],)
+    elif named and y.named and set(y.names) <= set(names):  # only y's own names count
+        if wanted is None:
             targets = y.names
-        elif named and not x_holds_y and not set(targets) & set(names):
-            # Prefixed on the way, it is in X all the same.
-            suffix = f"__{targets[0]}" if targets else ""
-            if not any(str(name).endswith(suffix) for name in names):
-                return ()
+    elif wanted is None or (named and _lack_all(names, targets)):
+        return ()
     for target in targets:
         check_target_exists(target, names, named=named)
     return targets
 
 
+def _lack_all(names: Sequence[Hashable], targets: Names) -> bool:
+    """Whether no target is a column of X, not even one with a prefix from the way there."""
+    if not set(targets).isdisjoint(names):
+        return False
+    suffix = f"__{targets[0]}" if targets else ""
+    return not any(str(name).endswith(suffix) for name in names)
+
+
 def find_known(
-    names: Sequence[Hashable],
-    given: Collection[Hashable],
-    targets: Collection[Hashable],
-) -> tuple[Hashable, ...]:
+    names: Sequence[Hashable], given: Container[Hashable], targets: Container[Hashable]
+) -> Names:
     """Return which columns are known ahead, in X's order: those given, and the calendar's.
 
     >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
     ('calendar__hour_sin', 'price')
     """
-    candidates = [name for name in names if name not in targets]
+    candidates = without(names, targets)
     return tuple(
         name for name in candidates if name in given or is_calendar_column(name)
     )
+
+
+def without(names: Iterable[Hashable], others: Container[Hashable]) -> Names:
+    """Leave out some names."""
+    return tuple(name for name in names if name not in others)
