@@ -41,9 +41,7 @@ def _sync_folder(folder: Path) -> None:
     """Make a rename outlast a power failure."""
     if os.name != "posix":  # elsewhere folders cannot be opened
         return
-    with suppress(
-        OSError
-    ):  # some network folders cannot be synced; the file is whole anyway
+    with suppress(OSError):  # of network folders; the file is whole anyway
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
