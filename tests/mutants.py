@@ -295,7 +295,7 @@ UNITS = [
         "the network reads a forecast in other units than its window",
         "model/informer.py",
         "Informer._forecast",
-        "self.window_norm.normalise_forecast(future, statistics)",
+        "norm.normalise_forecast(future, statistics)",
         "future",
         (
             "model/test_linear_path.py::test_a_correction_goes_with_its_window_level_and_all",

@@ -1,6 +1,7 @@
 """Multi-head attention: projections, QK norm, output gate."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -57,8 +58,10 @@ class QKNorm(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Scale queries to length τ and keys to length 1, each (batch, n_heads, length, d_head)."""
-        unit_q = F.normalize(q.float(), dim=-1) * self.tau[:, None, None]
-        return unit_q.to(q.dtype), F.normalize(k.float(), dim=-1).to(k.dtype)
+        unit_q = F.normalize(q.float(), dim=-1)
+        unit_k = F.normalize(k.float(), dim=-1)
+        scaled_q = unit_q * self.tau[:, None, None]
+        return scaled_q.to(q.dtype), unit_k.to(k.dtype)
 
 
 class MultiHeadAttention(nn.Module):
@@ -114,10 +117,12 @@ class MultiHeadAttention(nn.Module):
         self.query = HiddenLinear(d_model, d_model, bias=bias)
         self.key = HiddenLinear(d_model, d_model, bias=bias)
         self.value = HiddenLinear(d_model, d_model, bias=bias)
-        self.gate = HiddenLinear(d_model, d_model, bias=bias) if output_gate else None
-        self.qk_norm = (
-            QKNorm(n_heads=n_heads, d_head=d_model // n_heads) if qk_norm else None
-        )
+        self.gate = None
+        if output_gate:
+            self.gate = HiddenLinear(d_model, d_model, bias=bias)
+        self.qk_norm = None
+        if qk_norm:
+            self.qk_norm = QKNorm(n_heads=n_heads, d_head=d_model // n_heads)
         self.output = ResidualOutput(d_model, d_model, bias=bias)
 
     def forward(
@@ -132,25 +137,30 @@ class MultiHeadAttention(nn.Module):
         ``memory`` None means ``x`` itself, ``n_last`` None all steps; ``keys`` are those that the
         kernel's ``draw_keys`` returned.
         """
-        n_last = x.shape[1] if n_last is None else n_last
-        requested = [self.query] if self.gate is None else [self.gate, self.query]
-        shown = [self.key, self.value]
-        if memory is None:
-            parts = fused_linear(x, [*requested, *shown])
-        else:
-            parts = (*fused_linear(x, requested), *fused_linear(memory, shown))
-        q, k, v = (self._split_heads(part) for part in parts[-3:])
+        length = x.shape[1]
+        n_last = length if n_last is None else n_last
+        *gates, query, key, value = self._project(x, memory)
+        q = self._split_heads(query)
+        k = self._split_heads(key)
+        v = self._split_heads(value)
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)
-        context = self.kernel(q, k, v, keys=keys, n_last=n_last)
-        context = context.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
-        if self.gate is not None:
-            context = context * parts[0][:, x.shape[1] - n_last :].sigmoid()
+        heads = self.kernel(q, k, v, keys=keys, n_last=n_last)
+        context = heads.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
+        for gate in gates:
+            context = context * gate[:, length - n_last :].sigmoid()
         return self.output(context)
 
+    def _project(self, x: Tensor, memory: Tensor | None) -> Sequence[Tensor]:
+        """Return the gate, if there is one, and queries of x, and keys and values of the memory."""
+        of_x = [self.query] if self.gate is None else [self.gate, self.query]
+        of_memory = [self.key, self.value]
+        if memory is None:
+            return fused_linear(x, [*of_x, *of_memory])
+        return *fused_linear(x, of_x), *fused_linear(memory, of_memory)
+
     def _split_heads(self, x: Tensor) -> Tensor:
-        d_head = x.shape[2] // self.n_heads
-        heads = x.view(
-            *x.shape[:2], self.n_heads, d_head
-        )  # (batch, length, n_heads, d_head)
-        return heads.transpose(1, 2)  # (batch, n_heads, length, d_head)
+        """Turn (batch, length, d_model) to (batch, n_heads, length, d_head)."""
+        batch, length, d_model = x.shape
+        heads = x.view(batch, length, self.n_heads, d_model // self.n_heads)
+        return heads.transpose(1, 2)

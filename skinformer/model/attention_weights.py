@@ -25,4 +25,6 @@ def unit_values(k: Tensor) -> Tensor:
     >>> unit_values(torch.zeros(1, 1, 2, 4))[0, 0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    return torch.eye(k.shape[-2], device=k.device).expand(*k.shape[:2], -1, -1)
+    n_keys = k.shape[-2]
+    values = torch.eye(n_keys, device=k.device)
+    return values.expand(*k.shape[:2], n_keys, n_keys)

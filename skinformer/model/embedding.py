@@ -10,8 +10,6 @@ from skinformer.model.norm import make_norm
 from skinformer.model.position import make_position
 from skinformer.model.projection import InputLinear
 
-_CALENDAR_WIDTH = 8
-
 
 class CalendarEmbedding(nn.Module):
     """Embed the calendar fields of each step.
@@ -39,10 +37,9 @@ class CalendarEmbedding(nn.Module):
 
     def __init__(self, *, sizes: Sequence[int], d_model: int) -> None:
         super().__init__()
-        self.tables = nn.ModuleList(
-            nn.Embedding(size, _CALENDAR_WIDTH) for size in sizes
-        )
-        self.hidden = InputLinear(_CALENDAR_WIDTH * len(sizes), d_model, bias=True)
+        width = 8
+        self.tables = nn.ModuleList(nn.Embedding(size, width) for size in sizes)
+        self.hidden = InputLinear(width * len(sizes), d_model, bias=True)
         self.output = InputLinear(d_model, d_model, bias=True)
 
     @torch.no_grad()
@@ -54,7 +51,8 @@ class CalendarEmbedding(nn.Module):
     def forward(self, calendar: Tensor) -> Tensor:
         """Embed the first fields of (batch, length, n_fields), int64: (batch, length, d_model)."""
         fields = [table(calendar[..., i]) for i, table in enumerate(self.tables)]
-        return self.output(F.relu(self.hidden(torch.cat(fields, dim=-1))))
+        hidden = self.hidden(torch.cat(fields, dim=-1))
+        return self.output(F.relu(hidden))
 
 
 class StepEmbedding(nn.Module):
@@ -113,11 +111,9 @@ class StepEmbedding(nn.Module):
         self.position = make_position(
             position, length=length, origin=origin, d_model=d_model
         )
-        self.calendar = (
-            CalendarEmbedding(sizes=calendar_sizes, d_model=d_model)
-            if calendar_sizes
-            else None
-        )
+        self.calendar = None
+        if calendar_sizes:
+            self.calendar = CalendarEmbedding(sizes=calendar_sizes, d_model=d_model)
         self.n_masked = n_masked
         self.mask = nn.Embedding(1, d_model) if n_masked else None
         self.null = nn.Embedding(n_inputs, d_model) if null_embedding else None
@@ -134,15 +130,15 @@ class StepEmbedding(nn.Module):
         # (length, d_model), with a batch in front for times; float32, and so is the sum
         code: Tensor = self.position(time)
         if self.mask is not None:
-            masked = code[..., -self.n_masked :, :] + self.mask.weight
-            code = torch.cat([code[..., : -self.n_masked, :], masked], dim=-2)
+            first = code.shape[-2] - self.n_masked
+            masked = code[..., first:, :] + self.mask.weight
+            code = torch.cat([code[..., :first, :], masked], dim=-2)
         if self.null is None:
-            embedded: Tensor = self.values(values) + code
+            embedded: Tensor = self.values(values)
         else:
             missing = values.isnan().float()  # (batch, length, n_inputs)
-            embedded = (
-                self.values(values.nan_to_num()) + missing @ self.null.weight + code
-            )
+            embedded = self.values(values.nan_to_num()) + missing @ self.null.weight
+        embedded = embedded + code
         if self.calendar is not None:
             embedded = embedded + self.calendar(calendar)
         return self.norm(embedded)

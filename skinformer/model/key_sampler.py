@@ -52,19 +52,22 @@ class KeySampler(nn.Module):
 
     def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:
         """Draw ``n_keys`` distinct positions in [0, length), int64."""
-        if self.training and self.device_generator is not None:
-            draws = torch.rand(length, generator=self.device_generator, device=device)
-            return draws.topk(n_keys).indices
-        if self.training:
+        if not self.training:
+            order = self._fixed_order(length)
+        elif self.device_generator is None:
             order = torch.randperm(length, generator=self.generator)
         else:
-            if length not in self._fixed:
-                generator = make_generator(self.seed, length)
-                self._fixed[length] = torch.randperm(length, generator=generator)
-            order = self._fixed[length]
+            draws = torch.rand(length, generator=self.device_generator, device=device)
+            return draws.topk(n_keys).indices
         # PERF: drawn on the CPU and copied (some 300 bytes), so that every device sees the same
         # keys and drawing needs no synchronisation.
         return order[:n_keys].to(device, non_blocking=True)
+
+    def _fixed_order(self, length: int) -> Tensor:
+        if length not in self._fixed:
+            generator = make_generator(self.seed, length)
+            self._fixed[length] = torch.randperm(length, generator=generator)
+        return self._fixed[length]
 
 
 def make_generator(*entropy: int) -> torch.Generator:
@@ -75,5 +78,5 @@ def make_generator(*entropy: int) -> torch.Generator:
     """
     # torch's CPU generator uses the low 32 bits of its seed; SeedSequence mixes all the bits
     # of all the numbers into them.
-    seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
-    return torch.Generator().manual_seed(seed)
+    mixed = np.random.SeedSequence(entropy).generate_state(1)
+    return torch.Generator().manual_seed(int(mixed[0]))

@@ -45,10 +45,11 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Run a sublayer, which may return only the last steps, inside the residual."""
-        branch = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
+        states = self.norm(x) if self.norm_first else x
+        branch: Tensor = self.dropout(sublayer(states))
         # PERF: torch's way back through a slice fills and copies, even where it is the whole.
         n_dropped = x.shape[1] - branch.shape[1]
-        total: Tensor = (x[:, n_dropped:] if n_dropped else x) + branch
-        if not self.norm_first:
-            total = self.norm(total)
-        return total
+        if n_dropped:
+            x = x[:, n_dropped:]
+        total = x + branch
+        return total if self.norm_first else self.norm(total)

@@ -1,6 +1,6 @@
 """Encoder and decoder: layers one after the other, with distilling between them, and a norm."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from torch import Tensor, nn
@@ -64,10 +64,10 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
-        gaps = [
-            Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]
-        ]
-        self.gaps = nn.ModuleList([*gaps, nn.Identity()])
+        self.gaps = nn.ModuleList(nn.Identity() for _ in layers)
+        if distil:
+            for i in range(len(layers) - 1):
+                self.gaps[i] = Distil(d_model=d_model)
         self.norm = make_norm(norm, d_model=d_model)
         self.recompute = recompute
 
@@ -75,10 +75,11 @@ class Stack(nn.Module):
         self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None
     ) -> Tensor:
         """Return the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
-        n_wanted = [*[None] * (len(self.layers) - 1), n_last]
-        layers = cast("Iterable[Layer]", self.layers)
-        for layer, gap, n in zip(layers, self.gaps, n_wanted, strict=True):
+        layers = cast("Sequence[Layer]", self.layers)
+        for layer, gap in zip(layers, self.gaps, strict=True):
             # Keys are drawn here, once, so that a second run of the layer sees the same.
             keys = layer.draw_keys(x)
-            x = gap(run_layer(layer, x, keys, memory, n, recompute=self.recompute))
+            n_wanted = n_last if layer is layers[-1] else None
+            x = run_layer(layer, x, keys, memory, n_wanted, recompute=self.recompute)
+            x = gap(x)
         return self.norm(x)
