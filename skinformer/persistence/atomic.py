@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: FilePath) -> Iterator[BinaryIO]:
     """Write a file so that `path` holds the old content or the new one, never a part.
 
     The folder must exist. A temporary file in it is flushed to the disk and renamed; a process that

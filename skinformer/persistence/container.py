@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.persistence.atomic import replacing
+from skinformer.persistence.atomic import FilePath, replacing
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -53,7 +53,7 @@ class Content(NamedTuple):
     arrays: list[AnyArray]
 
 
-def write_content(path: str | os.PathLike[str], content: Content) -> None:
+def write_content(path: FilePath, content: Content) -> None:
     """Write a file whole, or leave what was there.
 
     The folder must exist. It is an OSError if the file cannot be written, and a ValueError if the
@@ -111,7 +111,7 @@ def _digest(*parts: Any) -> bytes:
     return digest.hexdigest().encode("ascii")
 
 
-def read_content(path: str | os.PathLike[str]) -> Content:
+def read_content(path: FilePath) -> Content:
     """Read a file that `write_content` wrote.
 
     It is a ModelFileError if the file is anything else: then nothing of it was used; and an

@@ -22,11 +22,11 @@ class Batch(NamedTuple):
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """Change each tensor."""
-        return Batch(
-            tuple(None if part is None else change(part) for part in self.inputs),
-            change(self.target),
-            None if self.weight is None else change(self.weight),
-        )
+        inputs = tuple(part if part is None else change(part) for part in self.inputs)
+        weight = self.weight
+        if weight is not None:
+            weight = change(weight)
+        return Batch(inputs, change(self.target), weight)
 
 
 class Batches(Protocol):
