@@ -126,9 +126,8 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         rows = read_rows(self, X, reset=False)
         values = as_float(rows.values)
         found = sort_rows(rows.time, rows.series, len(values))
-        last = (
-            pd.Series(found.order).groupby(found.series).tail(self.pred_len).to_numpy()
-        )
+        rows_of_series = pd.Series(found.order).groupby(found.series)
+        last = rows_of_series.tail(self.pred_len).to_numpy()
         masked = values.copy()
         masked[last[:, None], self.hidden_] = self.fill_value
         return self._wrap(masked, X)
