@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class AttentionWeights(NamedTuple):
-    """What an attention kernel gives to its values; its forward pass returns ``weights @ v``.
+    """Weights of the values of an attention kernel; its forward pass returns ``weights @ v``.
 
     weights: each query's shares of the values, (batch, n_heads, n_queries, n_keys), float32; sum 1.
     selected: queries that look at keys at all, (batch, n_heads, n_queries); others take the mean.

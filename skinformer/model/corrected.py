@@ -30,8 +30,8 @@ def correct(
 class Corrected(nn.Module):
     """Add a network's correction to a path's forecast.
 
-    For the hybrid default; without a path the network forecasts alone. How far the correction is
-    believed is a matter of the ensemble's weights.
+    For the hybrid default; without a path the network forecasts alone. How much the correction
+    counts is a matter of the ensemble's weights.
 
     path: what is corrected; it has no parameters to train.
     network: built with ``forecasts_distance=True``, so that it corrects nothing before it is

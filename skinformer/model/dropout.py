@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from skinformer.model.key_sampler import KeySampler, make_generator
+from skinformer.model.generators import RandomModule, make_generator
 
 
-class Dropout(nn.Dropout):
+class Dropout(RandomModule, nn.Dropout):
     """Zero elements at random in training and scale up the others.
 
     A drop-in for ``nn.Dropout`` that leaves torch's global generators alone, so that fits in
@@ -35,22 +35,12 @@ class Dropout(nn.Dropout):
     tensor([0.0000, 1.3333])
     """
 
-    device_generator: torch.Generator | None = None
-
     def __init__(self, p: float) -> None:
         super().__init__(p)
         self.generator = make_generator(0)
 
-    def get_extra_state(self) -> Tensor:
-        """Return the generator's state, (n_bytes,), uint8, for the state dict."""
-        return self.generator.get_state()
-
-    def set_extra_state(self, state: Tensor) -> None:
-        """Put the generator back to a state from a state dict."""
-        self.generator.set_state(state.cpu())
-
     def forward(self, x: Tensor) -> Tensor:
-        """Drop elements of ``x``; outside training give ``x`` itself."""
+        """Drop elements of ``x``; outside training return ``x`` itself."""
         n_levels = 2**16
         n_dropped = round(self.p * n_levels)
         if not self.training or n_dropped == 0:
@@ -85,9 +75,7 @@ class Dropout(nn.Dropout):
         """Return integers spread evenly over the range of int16."""
         n_draws = shape.numel()
         four_each = torch.empty(-(-n_draws // 4), dtype=torch.int64)
-        generator = self.device_generator
-        if generator is None:
-            generator = self.generator
+        generator = self.device_generator or self.generator
         end_of_int64 = None
         four_each.random_(-(2**63), end_of_int64, generator=generator)
         draws = four_each.view(torch.int16)
@@ -121,24 +109,6 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
     finally:
         for generator, state in zip(generators, now, strict=True):
             generator.set_state(state)
-
-
-@contextmanager
-def drawing_from(network: nn.Module, generator: torch.Generator) -> Iterator[None]:
-    """Let one generator of a device draw all masks and keys of a network."""
-    _set_device_generator(network, generator)
-    try:
-        yield
-    finally:
-        _set_device_generator(network, None)
-
-
-def _set_device_generator(
-    network: nn.Module, generator: torch.Generator | None
-) -> None:
-    for module in network.modules():
-        if isinstance(module, Dropout | KeySampler):
-            module.device_generator = generator
 
 
 def reseed(network: nn.Module, seed: int) -> None:

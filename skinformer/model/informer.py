@@ -24,8 +24,8 @@ from skinformer.model.window_path import WindowPath
 class Informer(nn.Module):
     """Forecast a horizon from a window of the past and what is known of the future.
 
-    The torch model behind the estimators; it takes tensors of standardised values and knows
-    no frames, units or timestamps.
+    The torch model behind the estimators; it takes tensors of standardised values, without
+    frames, units or timestamps.
 
     layout: columns, lengths and outputs of its windows.
     settings: what its layers are.
@@ -47,7 +47,7 @@ class Informer(nn.Module):
     and 0, …, pred_len - 1, and "continuous" is then "sinusoidal". Encoder and decoder count
     positions in tokens of their own. Both embeddings add the number of tokens before the horizon,
     so that time -seq_len is position 0 of the encoder and -label_len of the decoder. A year of
-    seconds does not fit float32: whoever calls takes the origin off first, in int64.
+    seconds does not fit float32: take the origin off first, in int64.
 
     **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``,
     calendars ``(batch, length, n_fields)``, times ``(batch, length)``, output

@@ -10,7 +10,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from skinformer.model.dropout import reseed
-from skinformer.model.key_sampler import make_generator
+from skinformer.model.generators import make_generator
 from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual

@@ -1,4 +1,4 @@
-"""Linear layers whose class says what they are for.
+"""Linear layers whose class is what they are for.
 
 Initialisation (`initialization.py`) and the optimiser's groups (`optimizer_groups.py`) are
 decided by these classes and never by parameter names.

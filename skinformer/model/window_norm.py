@@ -79,7 +79,7 @@ class WindowNorm(nn.Module):
     ) -> Tensor:
         """Normalise a forecast of the targets, the first columns, by its window.
 
-        It is clipped to 10 deviations: those of a window that hardly moves tell nothing.
+        It is clipped to 10 deviations: those of a window that hardly moves mean nothing.
         >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
         >>> _, statistics = norm(torch.tensor([[[10.0], [14.0]]]))
         >>> norm.normalise_forecast(torch.tensor([[[12.0], [16.0], [99.0]]]), statistics).tolist()

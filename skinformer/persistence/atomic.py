@@ -33,7 +33,7 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:  # Ctrl-C too: no stray file
-        with suppress(OSError):  # of a folder that is gone; the first error tells
+        with suppress(OSError):  # of a folder that is gone; the first error counts
             temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)

@@ -1,7 +1,7 @@
 """A file of arrays and one plain tree: safetensors' format, with a digest of every byte.
 
 Nothing in it is compressed and nothing is named twice, so that no size is larger than the file and
-no byte has two meanings: what an archive would need checks for cannot be said.
+no byte has two meanings: what an archive would need checks for cannot be written.
 """
 
 import hashlib

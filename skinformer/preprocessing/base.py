@@ -16,7 +16,7 @@ class RowTransformer(TransformerMixin, PlainPickles):
     """
     A transformer that keeps one row per row and the index of frames.
 
-    Unlike scikit-learn's own it gives a frame for a frame without being asked: an index that is
+    Unlike scikit-learn's own it returns a frame for a frame without being asked: an index that is
     lost on the way leaves the next step without a clock.
 
     Examples

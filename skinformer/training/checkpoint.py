@@ -22,7 +22,7 @@ _HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")
 def save(path: FilePath, state: dict[str, Any]) -> None:
     """Write a state so that `path` holds the old state or the new one, never a part.
 
-    The file begins with a digest of all the rest, by which `load` knows damage; it is taken from
+    The file begins with a digest of all the rest, by which `load` detects damage; it is taken from
     the file, without a second copy of the state in memory.
 
     >>> import tempfile

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
-from skinformer.model.dropout import drawing_from
+from skinformer.model.generators import RandomModule, drawing_from
 from skinformer.training.batch import Batch, to_device
 
 #: Takes one step of all parameters, on batches of the device; returns numbers about it.
@@ -188,9 +188,8 @@ def can_record(network: nn.Module, *, device: torch.device) -> bool:
 def first_generator(network: nn.Module) -> torch.Generator:
     """Return the first generator of a network; a new one where it has none."""
     for module in network.modules():
-        generator = getattr(module, "generator", None)
-        if generator is not None:
-            return generator
+        if isinstance(module, RandomModule):
+            return module.generator
     return torch.Generator()
 
 

@@ -290,7 +290,7 @@ class _Fit:
             raise
 
     def _take(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Restore a state."""
         self.module.load_state_dict(state["module"])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
             own = optimizer.state_dict()
