@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +11,12 @@ from torch.nn import functional as F
 from skinformer.model.dense import DenseAttention
 from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
+from skinformer.model.settings import NetworkSettings
+
+Kernel: TypeAlias = DenseAttention | ProbSparseAttention
 
 
-def make_kernel(
-    attention: str, *, causal: bool, factor: float, seed: int
-) -> DenseAttention | ProbSparseAttention:
+def make_kernel(attention: str, *, causal: bool, factor: float, seed: int) -> Kernel:
     """Build the attention kernel that ``attention`` names; "dense" ignores factor and seed."""
     if attention == "dense":
         return DenseAttention(causal=causal)
@@ -70,12 +72,9 @@ class MultiHeadAttention(nn.Module):
     For self-attention (``memory=None``) and cross-attention. It adds no residual and no
     dropout on its output; `Residual` does.
 
-    d_model: width of the states, a multiple of ``n_heads``.
-    n_heads: number of heads.
+    settings: of the network; ``d_model``, ``n_heads``, ``qk_norm``, ``output_gate`` and ``bias``
+    are read. With ``output_gate`` ``σ(W_g x)`` multiplies the context.
     kernel: how queries meet keys; ProbSparse for self-attention only.
-    qk_norm: whether queries and keys are normalised, see `QKNorm`.
-    output_gate: whether the context is multiplied by ``σ(W_g x)`` before the output projection.
-    bias: whether the projections and the gate have a bias.
 
     ``(σ(x W_g) ⊙ [A_1; …; A_h]) W_O`` with ``A_h = kernel(x W_Q, m W_K, m W_V)`` and m the
     memory, or x itself; O(length · d_model²) plus the kernel's cost.
@@ -92,37 +91,31 @@ class MultiHeadAttention(nn.Module):
 
     Note on the Informer (N), section 3; training configuration (C), "QK Norm" and
     "Summary of Stability Techniques".
-    >>> from skinformer.model.dense import DenseAttention
-    >>> attention = MultiHeadAttention(
-    ...     d_model=8, n_heads=2, kernel=DenseAttention(causal=False),
-    ...     qk_norm=True, output_gate=True, bias=False,
+    >>> from types import SimpleNamespace
+    >>> settings = SimpleNamespace(
+    ...     d_model=8, n_heads=2, qk_norm=True, output_gate=True, bias=False
     ... )
+    >>> attention = MultiHeadAttention(settings, DenseAttention(causal=False))
     >>> attention(torch.randn(3, 5, 8), torch.randn(3, 7, 8)).shape
     torch.Size([3, 5, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        n_heads: int,
-        kernel: DenseAttention | ProbSparseAttention,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, kernel: Kernel) -> None:
         super().__init__()
-        self.n_heads = n_heads
+        d_model = settings.d_model
+        bias = settings.bias
+        self.n_heads = settings.n_heads
         self.kernel = kernel
         self.query = HiddenLinear(d_model, d_model, bias=bias)
         self.key = HiddenLinear(d_model, d_model, bias=bias)
         self.value = HiddenLinear(d_model, d_model, bias=bias)
         self.gate = None
-        if output_gate:
+        if settings.output_gate:
             self.gate = HiddenLinear(d_model, d_model, bias=bias)
         self.qk_norm = None
-        if qk_norm:
-            self.qk_norm = QKNorm(n_heads=n_heads, d_head=d_model // n_heads)
+        if settings.qk_norm:
+            d_head = d_model // self.n_heads
+            self.qk_norm = QKNorm(n_heads=self.n_heads, d_head=d_head)
         self.output = ResidualOutput(d_model, d_model, bias=bias)
 
     def forward(

@@ -87,11 +87,19 @@ class Informer(nn.Module):
         self.n_apart = layout.n_targets if layout.apart else 1
         self.shape = (layout.n_targets_at_once, *layout.outputs)
         self.window_norm = self._make_window_norm()
-        self.encoder_embedding = self._make_embedding(
-            layout.patch_len, layout.n_seen, 0
+        self.encoder_embedding = StepEmbedding(
+            layout,
+            settings,
+            patch_len=layout.patch_len,
+            n_before=layout.n_seen,
+            n_ahead=0,
         )
-        self.decoder_embedding = self._make_embedding(
-            layout.decoder_patch_len, layout.n_guiding, layout.n_ahead
+        self.decoder_embedding = StepEmbedding(
+            layout,
+            settings,
+            patch_len=layout.decoder_patch_len,
+            n_before=layout.n_guiding,
+            n_ahead=layout.n_ahead,
         )
         self.encoder = self._make_stack(in_decoder=False)
         self.decoder = self._make_stack(in_decoder=True)
@@ -144,22 +152,6 @@ class Informer(nn.Module):
             may_miss=layout.null_embedding,
         )
 
-    def _make_embedding(
-        self, patch_len: int, n_before: int, n_ahead: int
-    ) -> StepEmbedding:
-        """Make the embedding of encoder or decoder, of tokens before and behind the origin."""
-        return StepEmbedding(
-            n_inputs=self.layout.n_inputs * patch_len,
-            calendar_sizes=self.layout.calendar_sizes,
-            length=n_before + n_ahead,
-            origin=n_before,
-            n_masked=n_ahead if self.settings.mask_embedding else 0,
-            null_embedding=self.layout.null_embedding,
-            d_model=self.settings.d_model,
-            position=self.settings.position,
-            norm=self.settings.norm,
-        )
-
     def _make_stack(self, *, in_decoder: bool) -> Stack:
         """Make encoder or decoder, whose layers sample their keys from seeds of their own."""
         settings = self.settings
@@ -170,13 +162,8 @@ class Informer(nn.Module):
             first_seed += settings.n_encoder_layers
         seeds = range(first_seed, first_seed + n_layers)
         layers = [Layer(settings, in_decoder=in_decoder, seed=seed) for seed in seeds]
-        return Stack(
-            layers,
-            d_model=settings.d_model,
-            distil=settings.distil and not in_decoder,
-            norm=settings.norm,
-            recompute=settings.gradient_checkpointing,
-        )
+        distil = settings.distil and not in_decoder
+        return Stack(layers, settings, distil=distil)
 
     def _make_known_path(self) -> KnownFuturePath | None:
         layout = self.layout
