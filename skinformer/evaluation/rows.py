@@ -149,7 +149,7 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
     if (
-        truth.named and truth.index is not None
+        truth.own_names and truth.index is not None
     ):  # other libraries call a Series without a name ""
         names = list(truth.names)
     if targets:

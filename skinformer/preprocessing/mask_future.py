@@ -102,7 +102,7 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         """
         self._validate_params()
         rows = read_rows(self, X, reset=True)
-        targets = find_targets(self.target, rows.names, named=rows.named, y=None)
+        targets = find_targets(self.target, rows.names, named=rows.named, y_names=None)
         given = check_ahead(self.known_future, rows.names, targets)
         known = find_known(rows.names, given, targets)
         self.hidden_ = [j for j, name in enumerate(rows.names) if name not in known]

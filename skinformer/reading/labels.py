@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.reading.columns import as_frame
-from skinformer.reading.targets import Names, Targets, find_targets, name_columns
+from skinformer.reading.targets import Names, find_targets, own_names
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
@@ -250,14 +250,14 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     X = as_frame(X)
     table = _table(X)
     by_name = isinstance(X, pd.DataFrame)
-    y_targets = None
+    y_names = None
     if y is not None:
         y_columns = _label_columns(y)
-        y_targets = _name_targets(y)
+        y_names = own_names(y)
     names: Names = ()  # of no columns, which their reader refuses
     if len(table.columns):
         columns = list(table.columns)
-        names = find_targets(target, columns, named=by_name, y=y_targets)
+        names = find_targets(target, columns, named=by_name, y_names=y_names)
     places = _places(X, table, names, by_name=by_name)
     x_columns = [table.iloc[:, places[name]] for name in names]
     if y is None:
@@ -268,12 +268,6 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
         targets = _find_classes(y_columns, where, class_weight)
         _check_same_labels(x_columns, targets, names)
     return LabelReader(targets, names, by_name)
-
-
-def _name_targets(y: Any) -> Targets:
-    """Name the columns of labels, whose values are not read."""
-    names, named = name_columns(y, np.shape(y))
-    return Targets(np.empty((0, 0)), names, named, None, one_dimensional=True)
 
 
 def _find_classes(

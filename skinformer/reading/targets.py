@@ -21,14 +21,14 @@ class Targets:
 
     values: (n, n_targets); NaN is missing.
     names: of the columns, made up where y has none.
-    named: whether the names are y's own.
+    own_names: those that y brings, so that none is made up; empty where it has none.
     index: labels of the rows; None where y brings none.
     one_dimensional: whether y came without a second dimension.
     """
 
     values: Float64Array
     names: Names
-    named: bool
+    own_names: Names
     index: pd.Index | None
     one_dimensional: bool
 
@@ -39,42 +39,44 @@ def read_targets(y: Any) -> Targets:
     if isinstance(y, pd.Series | pd.DataFrame):
         index = y.index
     values = numeric_truth(y)
-    names, named = name_columns(y, values.shape)
+    names = own_names(y)
     one_dimensional = values.ndim == 1
     columns = values.reshape(len(values), -1)
-    return Targets(columns, names, named, index, one_dimensional)
+    made_up: Names = ("y",)
+    if not one_dimensional:
+        made_up = tuple(f"y{j}" for j in range(columns.shape[1]))
+    return Targets(columns, names or made_up, names, index, one_dimensional)
 
 
-def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[Names, bool]:
-    """Name the columns of a y of this shape, and return whether the names are its own."""
+def own_names(y: Any) -> Names:
+    """Return the names that y brings; none for an array, or a series without a name."""
     if isinstance(y, pd.DataFrame):
-        return tuple(y.columns), True
-    if len(shape) > 1:
-        return tuple(f"y{j}" for j in range(shape[1])), False
+        return tuple(y.columns)
     name = getattr(y, "name", None)
-    if name is None:
-        return ("y",), False
-    return (name,), True
+    if name is None or getattr(y, "ndim", 1) > 1:
+        return ()
+    return (name,)
 
 
 def find_targets(
-    wanted: Any, names: Sequence[Hashable], *, named: bool, y: Targets | None
+    wanted: Any, names: Sequence[Hashable], *, named: bool, y_names: Names | None
 ) -> Names:
     """Return which columns of X are the targets; none if y alone holds them.
 
     wanted: the parameter ``target``; None is the last column, or y's where X holds it.
     names, named: X's columns, and whether the names are its own; if not, a target that is none of
     them was lost on the way.
+    y_names: those that y brings; None without y.
 
     It is a ValueError if a target is not a column of X, and y does not stand for it.
     """
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
-    if y is None:
+    if y_names is None:
         if wanted is None:
             targets = (names[-1],)
-    elif named and y.named and set(y.names) <= set(names):  # only y's own names count
+    elif named and y_names and set(y_names) <= set(names):
         if wanted is None:
-            targets = y.names
+            targets = y_names
     elif wanted is None or (named and _lack_all(names, targets)):
         return ()
     for target in targets:

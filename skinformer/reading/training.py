@@ -123,16 +123,14 @@ def _assign_roles(
 ) -> Roles:
     """Choose the mode, and each column's role in it."""
     names = tuple(columns.values)
-    targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
     one_dimensional = not isinstance(settings.target, list)
-    labels: Names = ()
     mode: Literal["frame", "both", "features"] = "frame"
     if y_targets is not None:
         mode = "both"
         one_dimensional = y_targets.one_dimensional
-        if not targets:
-            targets = find_copies(columns.values, y_targets, classifies=classifies)
-            labels = y_targets.names if targets and y_targets.named else ()
+    targets, labels = _find_targets(
+        columns, y_targets, settings.target, classifies=classifies
+    )
     check_known_future(settings.known_future, names, targets)
     known = find_known(names, settings.known_future, targets)
     if y_targets is not None and not targets:
@@ -152,6 +150,19 @@ def _assign_roles(
         by_name=columns.named,
         labels=labels,
     )
+
+
+def _find_targets(
+    columns: Columns, y_targets: Targets | None, wanted: Any, *, classifies: bool
+) -> tuple[Names, Names]:
+    """Return the targets of X, and where they are copies of y's columns the names of these."""
+    names = tuple(columns.values)
+    y_names = None if y_targets is None else y_targets.own_names
+    targets = find_targets(wanted, names, named=columns.named, y_names=y_names)
+    if y_targets is None or targets:
+        return targets, ()
+    copies = find_copies(columns.values, y_targets, classifies=classifies)
+    return copies, y_targets.own_names if copies else ()
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[Names, Names]:
