@@ -25,6 +25,10 @@ class RandomModule(nn.Module):
 
     `generator`, on the CPU whatever the device, has its state in the state dict, so that a resumed
     training repeats. `device_generator` draws in its place where a training step is recorded.
+    >>> module = RandomModule()
+    >>> module.generator = make_generator(0)
+    >>> list(module.state_dict())
+    ['_extra_state']
     """
 
     generator: torch.Generator
