@@ -77,8 +77,8 @@ def _values(network: Informer) -> dict[str, Tensor]:
 _PATH = Kind(
     "LinearPath",
     LinearPath,
-    apart=lambda path: {"fit": path.fit},
-    together=lambda given: LinearPath(given["fit"]).eval(),
+    encode=lambda path: {"fit": path.fit},
+    decode=lambda given: LinearPath(given["fit"]).eval(),
 )
 #: In files, and in pickles.
 MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]

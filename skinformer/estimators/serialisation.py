@@ -200,9 +200,7 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
     """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
-    return (
-        _PICKLES.flatten_some(state, FITTED) if FITTED.keys() & state.keys() else state
-    )
+    return _PICKLES.flatten(state, FITTED) if FITTED.keys() & state.keys() else state
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:

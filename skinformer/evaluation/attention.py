@@ -16,8 +16,8 @@ from skinformer.ensemble.windows import Rows
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.recording import requested_forecasts
+from skinformer.model.attention_recorder import AttentionRecorder, LayerAttention
 from skinformer.model.informer import Informer
-from skinformer.model.observed import AttentionRecorder, LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.validation.warning import warn_user

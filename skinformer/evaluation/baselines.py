@@ -113,7 +113,10 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
 
     def _find_targets(self, rows: Any, truth: Any) -> list[int]:
         """Return the positions of the targets; warn if the last column is taken unasked."""
-        targets = find_targets(self.target, rows.names, named=rows.named, y=truth)
+        y_names = None if truth is None else truth.own_names
+        targets = find_targets(
+            self.target, rows.names, named=rows.named, y_names=y_names
+        )
         if truth is None and self.target is None:
             known = find_known(rows.names, (), targets)
             others = [name for name in rows.names if name not in (*targets, *known)]

@@ -143,7 +143,7 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
     # Other libraries call a Series without a name "".
-    if truth.named and truth.index is not None:
+    if truth.own_names and truth.index is not None:
         names = list(truth.names)
     if targets:
         check_target_count(len(targets), n_columns)

@@ -1,4 +1,4 @@
-"""The network, in torch; it knows no frames, units or timestamps."""
+"""The network, in torch: of standardised tensors, without frames, units or timestamps."""
 
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups

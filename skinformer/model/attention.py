@@ -1,6 +1,8 @@
 """Multi-head attention: projections, QK norm, output gate."""
 
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +11,12 @@ from torch.nn import functional as F
 from skinformer.model.dense import DenseAttention
 from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
+from skinformer.model.settings import NetworkSettings
+
+Kernel: TypeAlias = DenseAttention | ProbSparseAttention
 
 
-def make_kernel(
-    attention: str, *, causal: bool, factor: float, seed: int
-) -> DenseAttention | ProbSparseAttention:
+def make_kernel(attention: str, *, causal: bool, factor: float, seed: int) -> Kernel:
     """Build the attention kernel that ``attention`` names; "dense" ignores factor and seed."""
     if attention == "dense":
         return DenseAttention(causal=causal)
@@ -57,8 +60,10 @@ class QKNorm(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Scale queries to length τ and keys to length 1, each (batch, n_heads, length, d_head)."""
-        unit_q = F.normalize(q.float(), dim=-1) * self.tau[:, None, None]
-        return unit_q.to(q.dtype), F.normalize(k.float(), dim=-1).to(k.dtype)
+        unit_q = F.normalize(q.float(), dim=-1)
+        unit_k = F.normalize(k.float(), dim=-1)
+        scaled_q = unit_q * self.tau[:, None, None]
+        return scaled_q.to(q.dtype), unit_k.to(k.dtype)
 
 
 class MultiHeadAttention(nn.Module):
@@ -67,12 +72,9 @@ class MultiHeadAttention(nn.Module):
     For self-attention (``memory=None``) and cross-attention. It adds no residual and no
     dropout on its output; `Residual` does.
 
-    d_model: width of the states, a multiple of ``n_heads``.
-    n_heads: number of heads.
+    settings: of the network; ``d_model``, ``n_heads``, ``qk_norm``, ``output_gate`` and ``bias``
+    are read. With ``output_gate`` ``σ(W_g x)`` multiplies the context.
     kernel: how queries meet keys; ProbSparse for self-attention only.
-    qk_norm: whether queries and keys are normalised, see `QKNorm`.
-    output_gate: whether the context is multiplied by ``σ(W_g x)`` before the output projection.
-    bias: whether the projections and the gate have a bias.
 
     ``(σ(x W_g) ⊙ [A_1; …; A_h]) W_O`` with ``A_h = kernel(x W_Q, m W_K, m W_V)`` and m the
     memory, or x itself; O(length · d_model²) plus the kernel's cost.
@@ -89,35 +91,31 @@ class MultiHeadAttention(nn.Module):
 
     Note on the Informer (N), section 3; training configuration (C), "QK Norm" and
     "Summary of Stability Techniques".
-    >>> from skinformer.model.dense import DenseAttention
-    >>> attention = MultiHeadAttention(
-    ...     d_model=8, n_heads=2, kernel=DenseAttention(causal=False),
-    ...     qk_norm=True, output_gate=True, bias=False,
+    >>> from types import SimpleNamespace
+    >>> settings = SimpleNamespace(
+    ...     d_model=8, n_heads=2, qk_norm=True, output_gate=True, bias=False
     ... )
+    >>> attention = MultiHeadAttention(settings, DenseAttention(causal=False))
     >>> attention(torch.randn(3, 5, 8), torch.randn(3, 7, 8)).shape
     torch.Size([3, 5, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        n_heads: int,
-        kernel: DenseAttention | ProbSparseAttention,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, kernel: Kernel) -> None:
         super().__init__()
-        self.n_heads = n_heads
+        d_model = settings.d_model
+        bias = settings.bias
+        self.n_heads = settings.n_heads
         self.kernel = kernel
         self.query = HiddenLinear(d_model, d_model, bias=bias)
         self.key = HiddenLinear(d_model, d_model, bias=bias)
         self.value = HiddenLinear(d_model, d_model, bias=bias)
-        self.gate = HiddenLinear(d_model, d_model, bias=bias) if output_gate else None
-        self.qk_norm = (
-            QKNorm(n_heads=n_heads, d_head=d_model // n_heads) if qk_norm else None
-        )
+        self.gate = None
+        if settings.output_gate:
+            self.gate = HiddenLinear(d_model, d_model, bias=bias)
+        self.qk_norm = None
+        if settings.qk_norm:
+            d_head = d_model // self.n_heads
+            self.qk_norm = QKNorm(n_heads=self.n_heads, d_head=d_head)
         self.output = ResidualOutput(d_model, d_model, bias=bias)
 
     def forward(
@@ -132,25 +130,30 @@ class MultiHeadAttention(nn.Module):
         ``memory`` None means ``x`` itself, ``n_last`` None all steps; ``keys`` are those that the
         kernel's ``draw_keys`` returned.
         """
-        n_last = x.shape[1] if n_last is None else n_last
-        requested = [self.query] if self.gate is None else [self.gate, self.query]
-        shown = [self.key, self.value]
-        if memory is None:
-            parts = fused_linear(x, [*requested, *shown])
-        else:
-            parts = (*fused_linear(x, requested), *fused_linear(memory, shown))
-        q, k, v = (self._split_heads(part) for part in parts[-3:])
+        length = x.shape[1]
+        n_last = length if n_last is None else n_last
+        *gates, query, key, value = self._project(x, memory)
+        q = self._split_heads(query)
+        k = self._split_heads(key)
+        v = self._split_heads(value)
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)
-        context = self.kernel(q, k, v, keys=keys, n_last=n_last)
-        context = context.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
-        if self.gate is not None:
-            context = context * parts[0][:, x.shape[1] - n_last :].sigmoid()
+        heads = self.kernel(q, k, v, keys=keys, n_last=n_last)
+        context = heads.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
+        for gate in gates:
+            context = context * gate[:, length - n_last :].sigmoid()
         return self.output(context)
 
+    def _project(self, x: Tensor, memory: Tensor | None) -> Sequence[Tensor]:
+        """Return the gate, if there is one, and queries of x, and keys and values of the memory."""
+        of_x = [self.query] if self.gate is None else [self.gate, self.query]
+        of_memory = [self.key, self.value]
+        if memory is None:
+            return fused_linear(x, [*of_x, *of_memory])
+        return *fused_linear(x, of_x), *fused_linear(memory, of_memory)
+
     def _split_heads(self, x: Tensor) -> Tensor:
-        d_head = x.shape[2] // self.n_heads
-        heads = x.view(
-            *x.shape[:2], self.n_heads, d_head
-        )  # (batch, length, n_heads, d_head)
-        return heads.transpose(1, 2)  # (batch, n_heads, length, d_head)
+        """Turn (batch, length, d_model) to (batch, n_heads, length, d_head)."""
+        batch, length, d_model = x.shape
+        heads = x.view(batch, length, self.n_heads, d_model // self.n_heads)
+        return heads.transpose(1, 2)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class AttentionWeights(NamedTuple):
-    """What an attention kernel gives to its values; its forward pass returns ``weights @ v``.
+    """Weights of the values of an attention kernel; its forward pass returns ``weights @ v``.
 
     weights: each query's shares of the values, (batch, n_heads, n_queries, n_keys), float32; sum 1.
     selected: queries that look at keys at all, (batch, n_heads, n_queries); others take the mean.
@@ -25,4 +25,6 @@ def unit_values(k: Tensor) -> Tensor:
     >>> unit_values(torch.zeros(1, 1, 2, 4))[0, 0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    return torch.eye(k.shape[-2], device=k.device).expand(*k.shape[:2], -1, -1)
+    n_keys = k.shape[-2]
+    values = torch.eye(n_keys, device=k.device)
+    return values.expand(*k.shape[:2], n_keys, n_keys)

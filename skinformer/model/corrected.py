@@ -21,9 +21,8 @@ def correct(
     The other arguments, and what comes back, are those of `Informer`.
     """
     if network.reads_forecast:
-        future = torch.cat(
-            [found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1
-        )
+        others = future[..., found.shape[-1] :]
+        future = torch.cat([found.to(future.dtype), others], dim=-1)
     correction: Tensor = network(past, future, *times)
     return match_axes(found, correction) + correction
 
@@ -31,8 +30,8 @@ def correct(
 class Corrected(nn.Module):
     """Add a network's correction to a path's forecast.
 
-    For the hybrid default; without a path the network forecasts alone. How far the correction is
-    believed is a matter of the ensemble's weights.
+    For the hybrid default; without a path the network forecasts alone. How much the correction
+    counts is a matter of the ensemble's weights.
 
     path: what is corrected; it has no parameters to train.
     network: built with ``forecasts_distance=True``, so that it corrects nothing before it is
@@ -63,7 +62,8 @@ class Corrected(nn.Module):
 
     def __init__(self, path: nn.Module, network: Informer) -> None:
         super().__init__()
-        self.path, self.network = path, network
+        self.path = path
+        self.network = network
 
     @property
     def largest_product(self) -> int:
@@ -87,5 +87,5 @@ class Corrected(nn.Module):
         """
         if found is None:
             found = self.path(past, future, past_calendar, future_calendar)
-        times = past_calendar, future_calendar, past_time, future_time
+        times = (past_calendar, future_calendar, past_time, future_time)
         return correct(self.network, found, past, future, *times)

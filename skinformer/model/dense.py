@@ -46,25 +46,28 @@ class DenseAttention(nn.Module):
 
         ``keys`` are those of the other kernel, which is called alike.
         """
-        skipped = q.shape[-2] - n_last
-        if not skipped:
+        n_skipped = q.shape[-2] - n_last
+        if not n_skipped:
             return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        if not self.causal:
-            return F.scaled_dot_product_attention(q[:, :, skipped:], k, v)
         # is_causal would align the first query needed with the first key.
-        mask = self._visible(q, k, n_last)
-        return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, attn_mask=mask)
+        mask = self._visible(q, k, n_last) if self.causal else None
+        queries = q[:, :, n_skipped:]
+        return F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
 
     def weights(
         self, q: Tensor, k: Tensor, *, keys: None, n_last: int
     ) -> AttentionWeights:
         """Write out the weights of the last ``n_last`` queries, in memory of length²."""
-        weights = self.forward(
-            q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last
-        )
+        values = unit_values(k)
+        weights = self.forward(q.float(), k.float(), values, keys=keys, n_last=n_last)
         selected = torch.ones_like(weights[..., 0], dtype=torch.bool)
         return AttentionWeights(weights, selected, self._visible(q, k, n_last))
 
     def _visible(self, q: Tensor, k: Tensor, n_last: int) -> Tensor:
-        visible = torch.ones(n_last, k.shape[-2], dtype=torch.bool, device=q.device)
-        return visible.tril(diagonal=q.shape[-2] - n_last) if self.causal else visible
+        """Return which keys each of the last queries may see, (n_last, n_keys)."""
+        n_keys = k.shape[-2]
+        visible = torch.ones(n_last, n_keys, dtype=torch.bool, device=q.device)
+        if not self.causal:
+            return visible
+        n_skipped = q.shape[-2] - n_last
+        return visible.tril(diagonal=n_skipped)

@@ -9,8 +9,7 @@ from torch.nn import functional as F
 from skinformer.model.norm import make_norm
 from skinformer.model.position import make_position
 from skinformer.model.projection import InputLinear
-
-_CALENDAR_WIDTH = 8
+from skinformer.model.settings import NetworkSettings, WindowLayout
 
 
 class CalendarEmbedding(nn.Module):
@@ -39,10 +38,9 @@ class CalendarEmbedding(nn.Module):
 
     def __init__(self, *, sizes: Sequence[int], d_model: int) -> None:
         super().__init__()
-        self.tables = nn.ModuleList(
-            nn.Embedding(size, _CALENDAR_WIDTH) for size in sizes
-        )
-        self.hidden = InputLinear(_CALENDAR_WIDTH * len(sizes), d_model, bias=True)
+        width = 8
+        self.tables = nn.ModuleList(nn.Embedding(size, width) for size in sizes)
+        self.hidden = InputLinear(width * len(sizes), d_model, bias=True)
         self.output = InputLinear(d_model, d_model, bias=True)
 
     @torch.no_grad()
@@ -54,7 +52,8 @@ class CalendarEmbedding(nn.Module):
     def forward(self, calendar: Tensor) -> Tensor:
         """Embed the first fields of (batch, length, n_fields), int64: (batch, length, d_model)."""
         fields = [table(calendar[..., i]) for i, table in enumerate(self.tables)]
-        return self.output(F.relu(self.hidden(torch.cat(fields, dim=-1))))
+        hidden = self.hidden(torch.cat(fields, dim=-1))
+        return self.output(F.relu(hidden))
 
 
 class StepEmbedding(nn.Module):
@@ -62,15 +61,11 @@ class StepEmbedding(nn.Module):
 
     For the input of encoder and decoder, one instance each.
 
-    n_inputs: number of value columns.
-    calendar_sizes: number of values of each calendar field; empty for no calendar.
-    length, origin: numbers of steps, and of those before the horizon, which starts at time 0; the
-    latter is for ``position="continuous"`` alone.
-    n_masked: number of last steps to which the learnt mask vector is added; 0 for no such vector.
-    null_embedding: whether NaN is accepted, and a learnt vector per column stands for it.
-    d_model: width of the output.
-    position: position code: of step numbers, of times, or learnt.
-    norm: norm after adding; it stays when there is no calendar.
+    layout: of the windows; ``n_inputs``, ``calendar_sizes`` and ``null_embedding`` are read.
+    settings: of the network; ``d_model``, ``position``, ``norm`` and ``mask_embedding`` are read.
+    patch_len: steps whose values stand side by side in one token.
+    n_before, n_ahead: numbers of tokens before the horizon, which starts at time 0, and from there
+    on; with ``mask_embedding`` a learnt vector is added to the latter.
 
     ``Norm(x W_E + b_E + PE + calendar + mask + null)``, the sum in float32; O(length · d_model ·
     n_inputs) and the calendar's cost.
@@ -87,41 +82,47 @@ class StepEmbedding(nn.Module):
 
     Note on the Informer (N), section 2; training configuration (C), "Weight Initialization"
     (mask_emb, null_emb) and "Normalization" (after value encoding).
-    >>> embedding = StepEmbedding(
-    ...     n_inputs=3, calendar_sizes=(24,), length=5, origin=3, n_masked=2,
-    ...     null_embedding=False, d_model=8, position="sinusoidal", norm="layer",
+    >>> from types import SimpleNamespace
+    >>> layout = SimpleNamespace(n_inputs=3, calendar_sizes=(24,), null_embedding=False)
+    >>> settings = SimpleNamespace(
+    ...     d_model=8, position="sinusoidal", norm="layer", mask_embedding=True
     ... )
+    >>> embedding = StepEmbedding(layout, settings, patch_len=1, n_before=3, n_ahead=2)
     >>> embedding(torch.randn(2, 5, 3), torch.zeros(2, 5, 1, dtype=torch.int64)).shape
     torch.Size([2, 5, 8])
     """
 
     def __init__(
         self,
+        layout: WindowLayout,
+        settings: NetworkSettings,
         *,
-        n_inputs: int,
-        calendar_sizes: Sequence[int],
-        length: int,
-        origin: int,
-        n_masked: int,
-        null_embedding: bool,
-        d_model: int,
-        position: str,
-        norm: str,
+        patch_len: int,
+        n_before: int,
+        n_ahead: int,
     ) -> None:
         super().__init__()
+        d_model = settings.d_model
+        n_inputs = layout.n_inputs * patch_len
         self.values = InputLinear(n_inputs, d_model, bias=True)
         self.position = make_position(
-            position, length=length, origin=origin, d_model=d_model
+            settings.position,
+            length=n_before + n_ahead,
+            origin=n_before,
+            d_model=d_model,
         )
-        self.calendar = (
-            CalendarEmbedding(sizes=calendar_sizes, d_model=d_model)
-            if calendar_sizes
-            else None
-        )
-        self.n_masked = n_masked
-        self.mask = nn.Embedding(1, d_model) if n_masked else None
-        self.null = nn.Embedding(n_inputs, d_model) if null_embedding else None
-        self.norm = make_norm(norm, d_model=d_model)
+        self.calendar = None
+        if layout.calendar_sizes:
+            sizes = layout.calendar_sizes
+            self.calendar = CalendarEmbedding(sizes=sizes, d_model=d_model)
+        self.n_before = n_before
+        self.mask = None
+        if settings.mask_embedding and n_ahead:
+            self.mask = nn.Embedding(1, d_model)
+        self.null = None
+        if layout.null_embedding:
+            self.null = nn.Embedding(n_inputs, d_model)
+        self.norm = make_norm(settings.norm, d_model=d_model)
 
     def forward(
         self, values: Tensor, calendar: Tensor | None, time: Tensor | None = None
@@ -134,15 +135,15 @@ class StepEmbedding(nn.Module):
         # (length, d_model), with a batch in front for times; float32, and so is the sum
         code: Tensor = self.position(time)
         if self.mask is not None:
-            masked = code[..., -self.n_masked :, :] + self.mask.weight
-            code = torch.cat([code[..., : -self.n_masked, :], masked], dim=-2)
+            before = code[..., : self.n_before, :]
+            masked = code[..., self.n_before :, :] + self.mask.weight
+            code = torch.cat([before, masked], dim=-2)
         if self.null is None:
-            embedded: Tensor = self.values(values) + code
+            embedded: Tensor = self.values(values)
         else:
             missing = values.isnan().float()  # (batch, length, n_inputs)
-            embedded = (
-                self.values(values.nan_to_num()) + missing @ self.null.weight + code
-            )
+            embedded = self.values(values.nan_to_num()) + missing @ self.null.weight
+        embedded = embedded + code
         if self.calendar is not None:
             embedded = embedded + self.calendar(calendar)
         return self.norm(embedded)

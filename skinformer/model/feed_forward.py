@@ -1,13 +1,14 @@
 """Position-wise feed-forward sublayers."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
 
-_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu}
+_Activation: TypeAlias = Callable[[Tensor], Tensor]
 
 
 class FeedForward(nn.Module):
@@ -34,7 +35,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = HiddenLinear(d_model, d_ff, bias=bias)
         self.outer = ResidualOutput(d_ff, d_model, bias=bias)
-        self.activation = _ACTIVATIONS[activation]
+        activations: dict[str, _Activation] = {"gelu": F.gelu, "relu": F.relu}
+        self.activation = activations[activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each step of (batch, length, d_model)."""

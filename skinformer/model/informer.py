@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,21 +13,19 @@ from skinformer.model.initialization import initialize, without_draws
 from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.layer import Layer
 from skinformer.model.outputs import match_axes
-from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
+from skinformer.model.patches import n_patches, split_steps
 from skinformer.model.settings import NetworkSettings, WindowLayout
 from skinformer.model.stack import Stack
-from skinformer.model.window_norm import WindowNorm, WindowStatistics
+from skinformer.model.steps import Steps
+from skinformer.model.window_norm import WindowNorm
 from skinformer.model.window_path import WindowPath
-
-#: Values, calendar and times of steps (or of tokens), the last two where the module takes them.
-_Steps: TypeAlias = tuple[Tensor, Tensor | None, Tensor | None]
 
 
 class Informer(nn.Module):
     """Forecast a horizon from a window of the past and what is known of the future.
 
-    The torch model behind the estimators; it takes tensors of standardised values and knows
-    no frames, units or timestamps.
+    The torch model behind the estimators; it takes tensors of standardised values, without
+    frames, units or timestamps.
 
     layout: columns, lengths and outputs of its windows.
     settings: what its layers are.
@@ -49,7 +47,7 @@ class Informer(nn.Module):
     and 0, …, pred_len - 1, and "continuous" is then "sinusoidal". Encoder and decoder count
     positions in tokens of their own. Both embeddings add the number of tokens before the horizon,
     so that time -seq_len is position 0 of the encoder and -label_len of the decoder. A year of
-    seconds does not fit float32: whoever calls takes the origin off first, in int64.
+    seconds does not fit float32: take the origin off first, in int64.
 
     **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``,
     calendars ``(batch, length, n_fields)``, times ``(batch, length)``, output
@@ -83,36 +81,32 @@ class Informer(nn.Module):
         self, layout: WindowLayout, settings: NetworkSettings, *, seed: int
     ) -> None:
         super().__init__()
-        self.layout, self.settings, self.seed = layout, settings, seed
-        self.n_seen = n_patches(layout.seq_len, layout.patch_len)
-        self.n_guiding = n_patches(layout.label_len, layout.decoder_patch_len)
-        self.n_ahead = n_patches(layout.pred_len, layout.decoder_patch_len)
+        self.layout = layout
+        self.settings = settings
+        self.seed = seed
         self.n_apart = layout.n_targets if layout.apart else 1
         self.shape = (layout.n_targets_at_once, *layout.outputs)
         self.window_norm = self._make_window_norm()
-        self.encoder_embedding = self._make_embedding(
-            layout.patch_len, length=self.n_seen, origin=self.n_seen, n_masked=0
+        self.encoder_embedding = StepEmbedding(
+            layout,
+            settings,
+            patch_len=layout.patch_len,
+            n_before=layout.n_seen,
+            n_ahead=0,
         )
-        self.decoder_embedding = self._make_embedding(
-            layout.decoder_patch_len,
-            length=self.n_guiding + self.n_ahead,
-            origin=self.n_guiding,
-            n_masked=self.n_ahead if settings.mask_embedding else 0,
+        self.decoder_embedding = StepEmbedding(
+            layout,
+            settings,
+            patch_len=layout.decoder_patch_len,
+            n_before=layout.n_guiding,
+            n_ahead=layout.n_ahead,
         )
         self.encoder = self._make_stack(in_decoder=False)
         self.decoder = self._make_stack(in_decoder=True)
         n_outputs = math.prod(self.shape) * layout.decoder_patch_len
         self.projection = nn.Linear(settings.d_model, n_outputs)
-        self.known_path: KnownFuturePath | None = None
-        if layout.n_known:
-            self.known_path = KnownFuturePath(
-                n_known=layout.n_known, n_targets=layout.n_targets
-            )
-        self.window_path: WindowPath | None = None
-        if layout.window_path:
-            self.window_path = WindowPath(
-                seq_len=layout.seq_len, pred_len=layout.pred_len
-            )
+        self.known_path = self._make_known_path()
+        self.window_path = self._make_window_path()
         initialize(self, init=settings.init, seed=seed)
         if layout.forecasts_distance:
             nn.init.zeros_(self.projection.weight)
@@ -120,15 +114,14 @@ class Informer(nn.Module):
     @classmethod
     def of(cls, built_from: Mapping[str, Any]) -> "Informer":
         """Build a network, with new weights, from values as `built_from` has them."""
-        of_layout = {field.name for field in fields(WindowLayout)}
-        layout = {
-            name: value for name, value in built_from.items() if name in of_layout
-        }
-        others = {
-            name: value for name, value in built_from.items() if name not in of_layout
-        }
-        seed = others.pop("seed")
-        return cls(WindowLayout(**layout), NetworkSettings(**others), seed=seed)
+        layout_names = [field.name for field in fields(WindowLayout)]
+        layout: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
+        for name, value in built_from.items():
+            part = layout if name in layout_names else settings
+            part[name] = value
+        seed = settings.pop("seed")
+        return cls(WindowLayout(**layout), NetworkSettings(**settings), seed=seed)
 
     @property
     def built_from(self) -> dict[str, Any]:
@@ -143,11 +136,11 @@ class Informer(nn.Module):
     @property
     def largest_product(self) -> int:
         """Products of two numbers in a layer's largest product of matrices, for one window."""
-        width, n_tokens = (
-            self.settings.d_model,
-            max(self.n_seen, self.n_guiding + self.n_ahead),
-        )
-        return self.n_apart * n_tokens * width * max(self.settings.d_ff, 3 * width)
+        width = self.settings.d_model
+        widest = max(self.settings.d_ff, 3 * width)
+        n_in_decoder = self.layout.n_guiding + self.layout.n_ahead
+        n_tokens = max(self.layout.n_seen, n_in_decoder)
+        return self.n_apart * n_tokens * width * widest
 
     def _make_window_norm(self) -> WindowNorm | None:
         if not self.settings.window_norm:
@@ -159,40 +152,30 @@ class Informer(nn.Module):
             may_miss=layout.null_embedding,
         )
 
-    def _make_embedding(
-        self, patch_len: int, *, length: int, origin: int, n_masked: int
-    ) -> StepEmbedding:
-        """Make the embedding of encoder or decoder, see `StepEmbedding`; lengths in tokens."""
-        return StepEmbedding(
-            n_inputs=self.layout.n_inputs * patch_len,
-            calendar_sizes=self.layout.calendar_sizes,
-            length=length,
-            origin=origin,
-            n_masked=n_masked,
-            null_embedding=self.layout.null_embedding,
-            d_model=self.settings.d_model,
-            position=self.settings.position,
-            norm=self.settings.norm,
-        )
-
     def _make_stack(self, *, in_decoder: bool) -> Stack:
         """Make encoder or decoder, whose layers sample their keys from seeds of their own."""
         settings = self.settings
-        n_layers = (
-            settings.n_decoder_layers if in_decoder else settings.n_encoder_layers
-        )
-        first = self.seed + (settings.n_encoder_layers if in_decoder else 0)
-        layers = [
-            Layer(settings, in_decoder=in_decoder, seed=first + i)
-            for i in range(n_layers)
-        ]
-        return Stack(
-            layers,
-            d_model=settings.d_model,
-            distil=settings.distil and not in_decoder,
-            norm=settings.norm,
-            recompute=settings.gradient_checkpointing,
-        )
+        n_layers = settings.n_encoder_layers
+        first_seed = self.seed
+        if in_decoder:
+            n_layers = settings.n_decoder_layers
+            first_seed += settings.n_encoder_layers
+        seeds = range(first_seed, first_seed + n_layers)
+        layers = [Layer(settings, in_decoder=in_decoder, seed=seed) for seed in seeds]
+        distil = settings.distil and not in_decoder
+        return Stack(layers, settings, distil=distil)
+
+    def _make_known_path(self) -> KnownFuturePath | None:
+        layout = self.layout
+        if not layout.n_known:
+            return None
+        return KnownFuturePath(n_known=layout.n_known, n_targets=layout.n_targets)
+
+    def _make_window_path(self) -> WindowPath | None:
+        layout = self.layout
+        if not layout.window_path:
+            return None
+        return WindowPath(seq_len=layout.seq_len, pred_len=layout.pred_len)
 
     def forward(
         self,
@@ -213,67 +196,73 @@ class Informer(nn.Module):
         past_time, future_time: float32, (batch, length), in mean steps since the first step of the
         horizon; needed, and read, with ``position="continuous"`` alone.
         """
-        times = past_calendar, future_calendar, past_time, future_time
+        seen = Steps(past, past_calendar, past_time)
+        ahead = Steps(future, future_calendar, future_time)
         if self.n_apart == 1:
-            forecast = self._forecast(past, future, *times)
+            forecast = self._forecast(seen, ahead)
         else:
-            n, k = past.shape[0], self.n_apart
-            own, ahead = _each_target(past, k), _each_target(future, k)
-            each = [x if x is None else x.repeat_interleave(k, 0) for x in times]
-            alone = self._forecast(own, ahead, *each)
-            forecast = alone.reshape(
-                n, k, self.layout.pred_len, *self.shape[1:]
-            ).movedim(1, 2)
+            forecast = self._forecast_each_target(seen, ahead)
         if self.known_path is not None:
-            effect = self.known_path(
-                future[..., future.shape[-1] - self.layout.n_known :].nan_to_num()
-            )
-            forecast = forecast + match_axes(effect, forecast)
+            n_others = future.shape[-1] - self.layout.n_known
+            known = future[..., n_others:].nan_to_num()
+            forecast = forecast + match_axes(self.known_path(known), forecast)
         return forecast
 
-    def _forecast(self, past: Tensor, future: Tensor, *times: Tensor | None) -> Tensor:
+    def _forecast_each_target(self, seen: Steps, ahead: Steps) -> Tensor:
+        """Forecast each target by itself, as if it were a window of its own."""
+        n_targets = self.n_apart
+        forecast = self._forecast(
+            seen.of_each_target(n_targets), ahead.of_each_target(n_targets)
+        )
+        # (batch, n_targets, pred_len, *outputs): `shape` begins with one target.
+        by_target = forecast.reshape(
+            seen.values.shape[0], n_targets, self.layout.pred_len, *self.shape[1:]
+        )
+        return by_target.movedim(1, 2)
+
+    def _forecast(self, seen: Steps, ahead: Steps) -> Tensor:
         """Forecast windows without what columns known ahead do by themselves."""
-        past_calendar, future_calendar, past_time, future_time = times
-        statistics: WindowStatistics | None = None
-        if self.window_norm is not None:
-            past, statistics = self.window_norm(past)
-            if self.layout.reads_forecast:
-                future = self.window_norm.normalise_forecast(future, statistics)
+        norm = self.window_norm
+        if norm is None:
+            return self._forecast_normalised(seen, ahead)
+        past, statistics = norm(seen.values)
+        future = ahead.values
+        if self.layout.reads_forecast:
+            future = norm.normalise_forecast(future, statistics)
+        forecast = self._forecast_normalised(
+            seen._replace(values=past), ahead._replace(values=future)
+        )
+        if not self.layout.in_units:
+            return forecast
+        has_level = not self.layout.forecasts_distance
+        return norm.undo(forecast, statistics, centre=has_level)
+
+    def _forecast_normalised(self, seen: Steps, ahead: Steps) -> Tensor:
+        """Forecast windows on the scale that the network works on."""
         if self.layout.season:
-            future = self._with_season(past, future)
-        seen, ahead = (
-            (past, past_calendar, past_time),
-            (future, future_calendar, future_time),
-        )
-        tokens = _tokens(seen, self.layout.patch_len, pad_front=True)
-        forecast = self._decode(
-            seen, ahead, self.encoder(self.encoder_embedding(*tokens))
-        )
+            future = self._with_season(seen.values, ahead.values)
+            ahead = ahead._replace(values=future)
+        tokens = seen.tokens(self.layout.patch_len, pad_front=True)
+        memory = self.encoder(self.encoder_embedding(*tokens))
+        forecast = self._decode(seen, ahead, memory)
         if self.window_path is not None:
-            forecast = forecast + match_axes(
-                self.window_path(past[..., : self.shape[0]]), forecast
-            )
-        if (
-            self.window_norm is not None
-            and statistics is not None
-            and self.layout.in_units
-        ):
-            forecast = self.window_norm.undo(
-                forecast, statistics, centre=not self.layout.forecasts_distance
-            )
+            targets = seen.values[..., : self.shape[0]]
+            forecast = forecast + match_axes(self.window_path(targets), forecast)
         return forecast
 
     def _with_season(self, past: Tensor, future: Tensor) -> Tensor:
         """Put the window's mean at the phase of each step ahead in the place of masked targets."""
-        k, n_seasons = self.shape[0], past.shape[1] // self.layout.season
-        whole = past[:, past.shape[1] - n_seasons * self.layout.season :, :k]
-        usual = whole.reshape(past.shape[0], n_seasons, self.layout.season, k).mean(
-            dim=1
-        )
-        ahead = usual.repeat(1, -(-self.layout.pred_len // self.layout.season), 1)[
-            :, : self.layout.pred_len
-        ]
-        return torch.cat([ahead.to(future.dtype), future[..., k:]], dim=-1)
+        season = self.layout.season
+        n_targets = self.shape[0]
+        n_seasons = past.shape[1] // season
+        first = past.shape[1] - n_seasons * season
+        targets = past[:, first:, :n_targets]
+        by_season = targets.reshape(past.shape[0], n_seasons, season, n_targets)
+        mean = by_season.mean(dim=1)  # (batch, season, n_targets)
+        n_repeats = n_patches(self.layout.pred_len, season)
+        repeated = mean.repeat(1, n_repeats, 1)[:, : self.layout.pred_len]
+        others = future[..., n_targets:]
+        return torch.cat([repeated.to(future.dtype), others], dim=-1)
 
     def embed_unseen(self) -> None:
         """Set the last value of the last calendar field to the mean vector of the others."""
@@ -281,54 +270,14 @@ class Informer(nn.Module):
             if embedding.calendar is not None:
                 embedding.calendar.embed_unseen()
 
-    def _decode(self, seen: _Steps, ahead: _Steps, memory: Tensor) -> Tensor:
+    def _decode(self, seen: Steps, ahead: Steps, memory: Tensor) -> Tensor:
         """Decode the steps ahead, (batch, pred_len, n_targets, *outputs)."""
+        patch_len = self.layout.decoder_patch_len
         # Each side by itself, as both are aligned at the origin: no token holds rows of both.
-        guiding = _last(seen, self.layout.label_len)
-        before = _tokens(guiding, self.layout.decoder_patch_len, pad_front=True)
-        after = _tokens(ahead, self.layout.decoder_patch_len, pad_front=False)
-        pairs = zip(before, after, strict=True)
-        joined = [
-            None if a is None or b is None else torch.cat([a, b], dim=1)
-            for a, b in pairs
-        ]
-        embedded = self.decoder_embedding(
-            *joined
-        )  # (batch, n_guiding + n_ahead, d_model)
-        states = self.decoder(embedded, memory, n_last=self.n_ahead)
-        forecast: Tensor = self.projection(
-            states
-        ).float()  # (batch, n_ahead, patch · n_outputs)
-        steps = split_steps(
-            forecast, self.layout.decoder_patch_len, length=self.layout.pred_len
-        )
+        guiding = seen.last(self.layout.label_len).tokens(patch_len, pad_front=True)
+        horizon = ahead.tokens(patch_len, pad_front=False)
+        embedded = self.decoder_embedding(*guiding.followed_by(horizon))
+        states = self.decoder(embedded, memory, n_last=self.layout.n_ahead)
+        outputs: Tensor = self.projection(states).float()
+        steps = split_steps(outputs, patch_len, length=self.layout.pred_len)
         return steps.reshape(*steps.shape[:2], *self.shape)
-
-
-def _each_target(values: Tensor, n_targets: int) -> Tensor:
-    """Put each target beside all other columns: (batch * n_targets, length, 1 + n_others)."""
-    own = values[..., :n_targets].transpose(1, 2).flatten(0, 1)[..., None]
-    others = values[..., n_targets:].repeat_interleave(n_targets, 0)
-    return torch.cat([own, others], dim=-1)
-
-
-def _last(steps: _Steps, length: int) -> _Steps:
-    """Take the last steps; a length of 0 is none of them, which a slice from -0 would not be."""
-    values, calendar, time = steps
-    first = values.shape[1] - length
-    return (
-        values[:, first:],
-        None if calendar is None else calendar[:, first:],
-        None if time is None else time[:, first:],
-    )
-
-
-def _tokens(steps: _Steps, patch_len: int, *, pad_front: bool) -> _Steps:
-    """Merge the values of steps into tokens, with the calendar and the time of each."""
-    values, calendar, time = steps
-    time = starts(time, patch_len, pad_front=pad_front)
-    return (
-        merge_steps(values, patch_len, pad_front=pad_front),
-        starts(calendar, patch_len, pad_front=pad_front),
-        None if time is None else time / patch_len,  # in tokens, as positions are
-    )

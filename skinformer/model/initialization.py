@@ -3,33 +3,21 @@
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from skinformer.model.dropout import reseed
-from skinformer.model.key_sampler import make_generator
+from skinformer.model.generators import make_generator
 from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
 from skinformer.model.stack import Stack
 from skinformer.model.window_path import WindowPath
 
-_STD = 0.02
-
-_Draw = Callable[..., torch.Tensor]
-
-
-#: How torch's layers draw their weights.
-_DRAWS = {
-    nn.init.kaiming_uniform_,
-    nn.init.normal_,
-    nn.init.uniform_,
-    torch.Tensor.normal_,
-    torch.Tensor.uniform_,
-}
+_Draw: TypeAlias = Callable[..., torch.Tensor]
 
 
 class without_draws(ContextDecorator, TorchFunctionMode):  # noqa: N801 - as those of contextlib
@@ -44,12 +32,21 @@ class without_draws(ContextDecorator, TorchFunctionMode):  # noqa: N801 - as tho
     True
     """
 
+    #: How torch's layers draw their weights.
+    draws = (
+        nn.init.kaiming_uniform_,
+        nn.init.normal_,
+        nn.init.uniform_,
+        torch.Tensor.normal_,
+        torch.Tensor.uniform_,
+    )
+
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         """Do what a function of torch does, unless it draws."""
         kwargs = kwargs or {}
-        if func in _DRAWS and kwargs.get("generator") is None:
+        if func in self.draws and kwargs.get("generator") is None:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **kwargs)
 
@@ -75,7 +72,7 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
         return  # shapes alone: torch imports its compiler to draw what holds no numbers
     generator = make_generator(seed)
     xavier: _Draw = partial(nn.init.xavier_uniform_, generator=generator)
-    normal: _Draw = partial(nn.init.normal_, std=_STD, generator=generator)
+    normal: _Draw = partial(nn.init.normal_, std=0.02, generator=generator)
     draws = {"normal": normal, "xavier": xavier, "scaled": xavier}
     for module in model.modules():
         if isinstance(module, KnownFuturePath | WindowPath):
@@ -83,7 +80,8 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
         elif isinstance(module, nn.Embedding):
             normal(module.weight)
         elif isinstance(module, nn.Linear | nn.Conv1d):
-            (xavier if isinstance(module, InputLinear) else draws[init])(module.weight)
+            draw = xavier if isinstance(module, InputLinear) else draws[init]
+            draw(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
     if init == "scaled":
@@ -93,9 +91,11 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
 
 @torch.no_grad()
 def _scale_residual_outputs(model: nn.Module) -> None:
-    stacks = [module for module in model.modules() if isinstance(module, Stack)]
-    for stack in stacks:
-        n_sublayers = sum(isinstance(module, Residual) for module in stack.modules())
-        for module in stack.modules():
+    for stack in model.modules():
+        if not isinstance(stack, Stack):
+            continue
+        modules = list(stack.modules())
+        n_sublayers = sum(isinstance(module, Residual) for module in modules)
+        for module in modules:
             if isinstance(module, ResidualOutput):
                 module.weight /= n_sublayers**0.5

@@ -21,7 +21,8 @@ def parameter_groups(module: nn.Module) -> dict[str, list[nn.Parameter]]:
     groups: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
     for owner in module.modules():
         for parameter in owner.parameters(recurse=False):
-            groups[_group_of(owner, parameter)].append(parameter)
+            group = _group_of(owner, parameter)
+            groups[group].append(parameter)
     return groups
 
 
@@ -30,4 +31,6 @@ def _group_of(owner: nn.Module, parameter: nn.Parameter) -> str:
         return "plain"
     if isinstance(owner, HiddenLinear):
         return "matrix"
-    return "decayed" if isinstance(owner, nn.Linear | nn.Conv1d) else "plain"
+    if isinstance(owner, nn.Linear | nn.Conv1d):
+        return "decayed"
+    return "plain"

@@ -10,4 +10,6 @@ def match_axes(values: Tensor, outputs: Tensor) -> Tensor:
     >>> match_axes(torch.zeros(2, 24, 7), torch.zeros(2, 24, 7, 3)).shape
     torch.Size([2, 24, 7, 1])
     """
-    return values[(..., *[None] * (outputs.ndim - values.ndim))]
+    for _ in range(outputs.ndim - values.ndim):
+        values = values.unsqueeze(-1)
+    return values

@@ -23,15 +23,19 @@ def merge_steps(x: Tensor, patch_len: int, *, pad_front: bool) -> Tensor:
     """
     if patch_len == 1:
         return x
-    missing = -x.shape[1] % patch_len
-    x = F.pad(x, (0, 0, missing, 0) if pad_front else (0, 0, 0, missing))
+    n_missing = -x.shape[1] % patch_len
+    padding = (n_missing, 0) if pad_front else (0, n_missing)
+    x = F.pad(x, (0, 0, *padding))
     # shape[0], not len, and no -1: an exported network takes any batch, and none of 0 steps fails.
-    return x.reshape(x.shape[0], x.shape[1] // patch_len, patch_len * x.shape[2])
+    n_tokens = x.shape[1] // patch_len
+    return x.reshape(x.shape[0], n_tokens, patch_len * x.shape[2])
 
 
 def split_steps(x: Tensor, patch_len: int, *, length: int) -> Tensor:
     """Undo `merge_steps` for a future: the first ``length`` steps, (batch, length, n_outputs)."""
-    steps = x.reshape(x.shape[0], x.shape[1] * patch_len, x.shape[2] // patch_len)
+    n_steps = x.shape[1] * patch_len
+    n_outputs = x.shape[2] // patch_len
+    steps = x.reshape(x.shape[0], n_steps, n_outputs)
     return steps[:, :length]
 
 
@@ -43,19 +47,22 @@ def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | Non
     """
     if x is None or patch_len == 1:
         return x
-    first = torch.arange(n_patches(x.shape[1], patch_len), device=x.device) * patch_len
-    if pad_front:
-        first = (first - -x.shape[1] % patch_len).clamp(min=0)
-    return x[:, first]
+    ends = patch_ends(x.shape[1], patch_len, pad_front=pad_front, device=x.device)
+    return x[:, ends[:, 0]]
 
 
-def patch_ends(length: int, patch_len: int, *, pad_front: bool) -> Tensor:
+def patch_ends(
+    length: int, patch_len: int, *, pad_front: bool, device: torch.device | None = None
+) -> Tensor:
     """Return the first and last real step of each patch, (⌈length / patch_len⌉, 2), int64.
 
     >>> patch_ends(5, 2, pad_front=True).tolist()
     [[0, 0], [1, 2], [3, 4]]
     """
-    first = torch.arange(n_patches(length, patch_len)) * patch_len
+    first = torch.arange(n_patches(length, patch_len), device=device) * patch_len
     if pad_front:
-        first = first - -length % patch_len
-    return torch.stack([first, first + patch_len - 1], dim=1).clamp(0, length - 1)
+        n_missing = -length % patch_len
+        first = first - n_missing
+    last = first + patch_len - 1
+    ends = torch.stack([first, last], dim=1)
+    return ends.clamp(0, length - 1)

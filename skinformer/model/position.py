@@ -24,7 +24,8 @@ def sinusoid(length: int, d_model: int) -> Tensor:
     if _shapes_alone():
         return torch.empty(length, d_model)
     position = torch.arange(length, dtype=torch.float64).unsqueeze(-1)
-    return _waves(position * _frequencies(d_model), d_model).float()
+    angle = position * _frequencies(d_model)
+    return _waves(angle, d_model).float()
 
 
 def _frequencies(d_model: int) -> Tensor:
@@ -109,10 +110,10 @@ class ContinuousPosition(nn.Module):
 
     def __init__(self, *, origin: int, d_model: int) -> None:
         super().__init__()
-        self.origin, self.d_model = origin, d_model
-        self.register_buffer(
-            "frequency", _frequencies(d_model).float(), persistent=False
-        )
+        self.origin = origin
+        self.d_model = d_model
+        frequency = _frequencies(d_model).float()
+        self.register_buffer("frequency", frequency, persistent=False)
 
     def forward(self, time: Tensor | None) -> Tensor:
         """Return the code of each window's times, (batch, length, d_model); None is an error."""
@@ -121,8 +122,9 @@ class ContinuousPosition(nn.Module):
                 "time=None must be the time of each step with position='continuous', which has "
                 "no step numbers; pass past_time and future_time"
             )
-        angle = (time.float() + self.origin).unsqueeze(-1) * self.frequency
-        return _waves(angle, self.d_model)  # (batch, length, d_model)
+        position = time.float() + self.origin
+        angle = position.unsqueeze(-1) * self.frequency
+        return _waves(angle, self.d_model)
 
 
 class LearnedPosition(nn.Embedding):

@@ -12,12 +12,13 @@ from skinformer.model.key_sampler import KeySampler
 
 def n_sampled_keys(length: int, factor: float) -> int:
     """Return how many keys are sampled to rank queries: two, if there are, or all rank equal."""
-    return min(length, max(2, math.floor(factor * math.log(length))))
+    return min(length, max(2, n_top_queries(length, factor)))
 
 
 def n_top_queries(length: int, factor: float) -> int:
     """Return how many queries attend to all keys."""
-    return min(length, max(1, math.floor(factor * math.log(length))))
+    n_queries = math.floor(factor * math.log(length))
+    return min(length, max(1, n_queries))
 
 
 @torch.no_grad()
@@ -30,18 +31,21 @@ def sparsity(q: Tensor, k: Tensor, keys: Tensor, *, causal: bool) -> Tensor:
     # Explicit float32: under autocast bf16 scores collapse onto a few values, and so would
     # the ranking.
     with torch.autocast(q.device.type, enabled=False):
+        n_queries, d_head = q.shape[-2:]
         sample = k[:, :, keys].float()  # (batch, n_heads, n_sampled, d_head)
-        scores = (
-            q.float() @ sample.mT / math.sqrt(q.shape[-1])
-        )  # (…, n_queries, n_sampled)
+        products = q.float() @ sample.mT  # (batch, n_heads, n_queries, n_sampled)
+        scores = products / math.sqrt(d_head)
         if not causal:
             return scores.logsumexp(dim=-1) - scores.mean(dim=-1)
-        visible = keys <= torch.arange(q.shape[-2], device=q.device).unsqueeze(-1)
-        count = visible.sum(dim=-1)  # (n_queries,)
-        mean = (scores * visible).sum(dim=-1) / count.clamp(min=1)
-        peak = scores.masked_fill_(~visible, -math.inf).logsumexp(dim=-1)
+        steps = torch.arange(n_queries, device=q.device)
+        is_visible = keys <= steps.unsqueeze(-1)
+        count = is_visible.sum(dim=-1)  # (n_queries,)
+        total = (scores * is_visible).sum(dim=-1)
+        mean = total / count.clamp(min=1)
+        peak = scores.masked_fill_(~is_visible, -math.inf).logsumexp(dim=-1)
         # Rows see different numbers of keys; less ln(count) it is the divergence from uniform.
-        return (peak - mean - count.log()).masked_fill_(count == 0, 0.0)
+        divergence = peak - mean - count.log()
+        return divergence.masked_fill_(count == 0, 0.0)
 
 
 class ProbSparseAttention(nn.Module):
@@ -101,13 +105,15 @@ class ProbSparseAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int
     ) -> Tensor:
         """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""
-        top = self._select(q, k, keys)  # (batch, n_heads, n_top)
-        queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
-        mask = self._visible(top, k.shape[-2])
+        top = self._select(q, k, keys).unsqueeze(-1)  # (batch, n_heads, n_top, 1)
+        queries = q.gather(-2, top.expand(-1, -1, -1, q.shape[-1]))
+        mask = None
+        if self.causal:
+            mask = torch.arange(k.shape[-2], device=top.device) <= top
         attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
-        index = top.unsqueeze(-1).expand_as(attended)
-        # Autocast may return another type than v's.
+        index = top.expand_as(attended)
         mean = _mean_values(v, causal=self.causal)
+        # Autocast may return another type than v's.
         context = mean.scatter_(-2, index, attended.to(v.dtype))
         n_dropped = q.shape[-2] - n_last
         return context[:, :, n_dropped:] if n_dropped else context
@@ -120,11 +126,11 @@ class ProbSparseAttention(nn.Module):
         Queries that are not selected give all visible values the same.
         """
         n_dropped = q.shape[-2] - n_last
-        weights = self.forward(
-            q.float(), k.float(), unit_values(k), keys=keys, n_last=n_last
-        )
+        values = unit_values(k)
+        weights = self.forward(q.float(), k.float(), values, keys=keys, n_last=n_last)
+        top = self._select(q, k, keys)
         selected = torch.zeros_like(q[..., 0], dtype=torch.bool)
-        selected.scatter_(-1, self._select(q, k, keys), value=True)
+        selected.scatter_(-1, top, value=True)
         visible = torch.ones_like(weights[0, 0], dtype=torch.bool)
         if self.causal:
             visible = visible.tril(diagonal=n_dropped)
@@ -136,18 +142,15 @@ class ProbSparseAttention(nn.Module):
         measure = sparsity(q, k, keys, causal=self.causal)
         return measure.topk(n_top, dim=-1, sorted=False).indices
 
-    def _visible(self, top: Tensor, n_keys: int) -> Tensor | None:
-        if not self.causal:
-            return None
-        return torch.arange(n_keys, device=top.device) <= top.unsqueeze(-1)
-
 
 def _mean_values(v: Tensor, *, causal: bool) -> Tensor:
     """Return the mean of the values that each step sees, in memory of its own."""
     if causal:
-        count = torch.arange(1, v.shape[-2] + 1, device=v.device).unsqueeze(-1)
+        count = torch.arange(1, v.shape[-2] + 1, device=v.device)
         wide = torch.promote_types(v.dtype, torch.float32)
-        return (v.cumsum(dim=-2, dtype=wide) / count).to(v.dtype)
-    mean = v.mean(dim=-2, keepdim=True, dtype=torch.float32).to(v.dtype)
+        means = v.cumsum(dim=-2, dtype=wide) / count.unsqueeze(-1)
+        return means.to(v.dtype)
+    mean = v.mean(dim=-2, keepdim=True, dtype=torch.float32)
+    means = mean.to(v.dtype).expand_as(v)
     # clone: the caller scatters into it, and rows of an expanded tensor share their memory.
-    return mean.expand_as(v).clone(memory_format=torch.contiguous_format)
+    return means.clone(memory_format=torch.contiguous_format)

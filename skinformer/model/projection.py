@@ -1,4 +1,4 @@
-"""Linear layers whose class says what they are for.
+"""Linear layers whose class is what they are for.
 
 Initialisation (`initialization.py`) and the optimiser's groups (`optimizer_groups.py`) are
 decided by these classes and never by parameter names.
@@ -75,10 +75,9 @@ def fused_linear(x: Tensor, layers: Sequence[nn.Linear]) -> Sequence[Tensor]:
     # PERF: joining the weights copies 3·d² numbers; one product over a wide matrix keeps both
     # threads busy and reads x once.
     weight = torch.cat([layer.weight for layer in layers])
-    biases: list[Tensor | None] = [
-        layer.bias for layer in layers
-    ]  # torch's types omit None
-    given = [bias for bias in biases if bias is not None]
-    fused = F.linear(x, weight, torch.cat(given) if given else None)
+    bias = None
+    if layers[0].bias is not None:
+        bias = torch.cat([layer.bias for layer in layers])
+    fused = F.linear(x, weight, bias)
     sizes = [layer.out_features for layer in layers]
     return torch.split_with_sizes(fused, sizes, dim=-1)

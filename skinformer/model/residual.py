@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from skinformer.model.dropout import Dropout
 from skinformer.model.norm import make_norm
+from skinformer.model.settings import NetworkSettings
 
 
 class Residual(nn.Module):
@@ -15,10 +16,7 @@ class Residual(nn.Module):
     sublayer, which the caller passes to ``forward``. The number of these modules in a stack
     is the number by which ``init="scaled"`` divides.
 
-    d_model: width of the states.
-    dropout: probability of dropping an element of the branch, in training only.
-    norm: which norm.
-    norm_first: pre-norm if True, post-norm otherwise.
+    settings: of the network; ``d_model``, ``dropout``, ``norm`` and ``norm_first`` are read.
 
     Pre-norm ``x + Drop(f(Norm(x)))``; post-norm ``Norm(x + Drop(f(x)))``.
     The cost is that of f.
@@ -29,26 +27,27 @@ class Residual(nn.Module):
     Note on the Informer (N), section 5.1 (pre-norm); transformer blocks (B), section 1.1
     (post-norm).
     >>> import torch
-    >>> residual = Residual(d_model=8, dropout=0.0, norm="layer", norm_first=True)
+    >>> from types import SimpleNamespace
+    >>> settings = SimpleNamespace(d_model=8, dropout=0.0, norm="layer", norm_first=True)
+    >>> residual = Residual(settings)
     >>> x = torch.randn(2, 5, 8)
     >>> torch.equal(residual(x, torch.zeros_like), x)
     True
     """
 
-    def __init__(
-        self, *, d_model: int, dropout: float, norm: str, norm_first: bool
-    ) -> None:
+    def __init__(self, settings: NetworkSettings) -> None:
         super().__init__()
-        self.norm = make_norm(norm, d_model=d_model)
-        self.dropout = Dropout(dropout)
-        self.norm_first = norm_first
+        self.norm = make_norm(settings.norm, d_model=settings.d_model)
+        self.dropout = Dropout(settings.dropout)
+        self.norm_first = settings.norm_first
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Run a sublayer, which may return only the last steps, inside the residual."""
-        branch = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
+        states = self.norm(x) if self.norm_first else x
+        branch: Tensor = self.dropout(sublayer(states))
         # PERF: torch's way back through a slice fills and copies, even where it is the whole.
         n_dropped = x.shape[1] - branch.shape[1]
-        total: Tensor = (x[:, n_dropped:] if n_dropped else x) + branch
-        if not self.norm_first:
-            total = self.norm(total)
-        return total
+        if n_dropped:
+            x = x[:, n_dropped:]
+        total = x + branch
+        return total if self.norm_first else self.norm(total)

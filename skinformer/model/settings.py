@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from skinformer.model.patches import n_patches
+
 
 @dataclass(frozen=True, kw_only=True)
 class WindowLayout:
@@ -61,6 +63,21 @@ class WindowLayout:
     def n_inputs(self) -> int:
         """Value columns of one forward pass."""
         return self.n_targets_at_once + self.n_past + self.n_known
+
+    @property
+    def n_seen(self) -> int:
+        """Tokens of the encoder."""
+        return n_patches(self.seq_len, self.patch_len)
+
+    @property
+    def n_guiding(self) -> int:
+        """Tokens of the decoder before the origin."""
+        return n_patches(self.label_len, self.decoder_patch_len)
+
+    @property
+    def n_ahead(self) -> int:
+        """Tokens of the decoder from the origin on."""
+        return n_patches(self.pred_len, self.decoder_patch_len)
 
 
 @dataclass(frozen=True, kw_only=True)

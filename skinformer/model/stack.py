@@ -1,6 +1,6 @@
 """Encoder and decoder: layers one after the other, with distilling between them, and a norm."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from skinformer.model.checkpointing import run_layer
 from skinformer.model.distil import Distil
 from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
+from skinformer.model.settings import NetworkSettings
 
 
 class Stack(nn.Module):
@@ -18,10 +19,8 @@ class Stack(nn.Module):
     one pass.
 
     layers: the layers, at least one.
-    d_model: width of the states.
+    settings: of the network; ``d_model``, ``norm`` and ``gradient_checkpointing`` are read.
     distil: whether the length is halved after every layer but the last.
-    norm: norm of the output.
-    recompute: whether the layers are run again in the backward pass, see `run_layer`.
 
     With distilling layer l sees ``⌈L/2^l⌉`` steps, so the whole costs less than two full
     layers.
@@ -48,37 +47,31 @@ class Stack(nn.Module):
     ...     init="xavier", gradient_checkpointing=False,
     ... )
     >>> layers = [Layer(settings, in_decoder=False, seed=i) for i in range(2)]
-    >>> stack = {"d_model": 8, "distil": True, "norm": "layer", "recompute": False}
-    >>> Stack(layers, **stack)(torch.randn(2, 96, 8)).shape
+    >>> Stack(layers, settings, distil=True)(torch.randn(2, 96, 8)).shape
     torch.Size([2, 48, 8])
     """
 
     def __init__(
-        self,
-        layers: Sequence[Layer],
-        *,
-        d_model: int,
-        distil: bool,
-        norm: str,
-        recompute: bool,
+        self, layers: Sequence[Layer], settings: NetworkSettings, *, distil: bool
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
-        gaps = [
-            Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]
-        ]
-        self.gaps = nn.ModuleList([*gaps, nn.Identity()])
-        self.norm = make_norm(norm, d_model=d_model)
-        self.recompute = recompute
+        self.gaps = nn.ModuleList(nn.Identity() for _ in layers)
+        if distil:
+            for i in range(len(layers) - 1):
+                self.gaps[i] = Distil(d_model=settings.d_model)
+        self.norm = make_norm(settings.norm, d_model=settings.d_model)
+        self.recompute = settings.gradient_checkpointing
 
     def forward(
         self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None
     ) -> Tensor:
         """Return the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
-        n_wanted = [*[None] * (len(self.layers) - 1), n_last]
-        layers = cast("Iterable[Layer]", self.layers)
-        for layer, gap, n in zip(layers, self.gaps, n_wanted, strict=True):
+        layers = cast("Sequence[Layer]", self.layers)
+        for layer, gap in zip(layers, self.gaps, strict=True):
             # Keys are drawn here, once, so that a second run of the layer sees the same.
             keys = layer.draw_keys(x)
-            x = gap(run_layer(layer, x, keys, memory, n, recompute=self.recompute))
+            n_wanted = n_last if layer is layers[-1] else None
+            x = run_layer(layer, x, keys, memory, n_wanted, recompute=self.recompute)
+            x = gap(x)
         return self.norm(x)

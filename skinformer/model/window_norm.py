@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from skinformer.model.outputs import match_axes
 
-_FLOOR = 1e-5
-
 
 class WindowStatistics(NamedTuple):
     """Mean and deviation (at least 1e-5) of the columns of windows, (batch, 1, n_columns)."""
@@ -60,17 +58,20 @@ class WindowNorm(nn.Module):
         values = past[..., : self.n_columns].float()
         # Distances from the last row are exact for a constant window, whatever its level, so
         # that rounding of the mean cannot pass for a deviation.
-        last = values[:, -1:].nan_to_num() if self.may_miss else values[:, -1:]
+        last = values[:, -1:]
+        if self.may_miss:
+            last = last.nan_to_num()
         distance = values - last
         centre = self._mean(distance)
         centred = distance - centre
         # The floor is on the variance: the root of 0 has an infinite gradient.
-        scale = self._mean(centred.square()).clamp(min=_FLOOR**2).sqrt()
+        floor = 1e-5
+        variance = self._mean(centred.square()).clamp(min=floor**2)
+        scale = variance.sqrt()
         normalised = centred / scale
         if past.shape[-1] > self.n_columns:
-            normalised = torch.cat(
-                [normalised, past[..., self.n_columns :].float()], dim=-1
-            )
+            known = past[..., self.n_columns :].float()
+            normalised = torch.cat([normalised, known], dim=-1)
         return normalised, WindowStatistics(last + centre, scale)
 
     def normalise_forecast(
@@ -78,16 +79,19 @@ class WindowNorm(nn.Module):
     ) -> Tensor:
         """Normalise a forecast of the targets, the first columns, by its window.
 
-        It is clipped to 10 deviations: those of a window that hardly moves tell nothing.
+        It is clipped to 10 deviations: those of a window that hardly moves mean nothing.
         >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
         >>> _, statistics = norm(torch.tensor([[[10.0], [14.0]]]))
         >>> norm.normalise_forecast(torch.tensor([[[12.0], [16.0], [99.0]]]), statistics).tolist()
         [[[0.0], [2.0], [10.0]]]
         """
-        n = self.n_targets
-        distance = future[..., :n].float() - statistics.mean[..., :n]
-        own = (distance / statistics.scale[..., :n]).clamp(-10, 10)
-        return torch.cat([own, future[..., n:].float()], dim=-1)
+        n_targets = self.n_targets
+        mean = statistics.mean[..., :n_targets]
+        scale = statistics.scale[..., :n_targets]
+        distance = future[..., :n_targets].float() - mean
+        normalised = (distance / scale).clamp(-10, 10)
+        others = future[..., n_targets:].float()
+        return torch.cat([normalised, others], dim=-1)
 
     def _mean(self, values: Tensor) -> Tensor:
         """Average over the rows of each window, (batch, 1, n_columns); 0 where all are missing."""
@@ -102,7 +106,9 @@ class WindowNorm(nn.Module):
 
         Without ``centre`` the mean is not added: a correction of another forecast has none.
         """
-        mean = match_axes(statistics.mean[..., : self.n_targets], forecast)
-        scale = match_axes(statistics.scale[..., : self.n_targets], forecast)
-        scaled = forecast.float() * scale
-        return scaled + mean if centre else scaled
+        scale = statistics.scale[..., : self.n_targets]
+        scaled = forecast.float() * match_axes(scale, forecast)
+        if not centre:
+            return scaled
+        mean = statistics.mean[..., : self.n_targets]
+        return scaled + match_axes(mean, forecast)

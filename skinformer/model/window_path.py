@@ -40,4 +40,6 @@ class WindowPath(nn.Linear):
         # In float32 also under autocast, as the last value is the level of all steps.
         with torch.autocast(past.device.type, enabled=False):
             last = past[:, -1:].float()
-            return super().forward((past - last).transpose(1, 2)).transpose(1, 2) + last
+            distance = (past - last).transpose(1, 2)  # (batch, n_targets, seq_len)
+            change = super().forward(distance)
+            return change.transpose(1, 2) + last

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: FilePath) -> Iterator[BinaryIO]:
     """Write a file so that `path` holds the old content or the new one, never a part.
 
     The folder must exist. A temporary file in it is flushed to the disk and renamed; a process that
@@ -31,7 +33,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:  # Ctrl-C too: no stray file
-        with suppress(OSError):  # of a folder that is gone; the first error tells
+        with suppress(OSError):  # of a folder that is gone; the first error counts
             temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
@@ -41,9 +43,7 @@ def _sync_folder(folder: Path) -> None:
     """Make a rename outlast a power failure."""
     if os.name != "posix":  # elsewhere folders cannot be opened
         return
-    with suppress(
-        OSError
-    ):  # some network folders cannot be synced; the file is whole anyway
+    with suppress(OSError):  # of network folders; the file is whole anyway
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

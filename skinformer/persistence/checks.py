@@ -9,9 +9,6 @@ import numpy as np
 from skinformer.persistence.codec import record_hints
 from skinformer.persistence.errors import ModelFileError
 
-#: What a number may count beyond those that the file holds: windows may be longer than the rows.
-_BEYOND = 1 << 20
-
 
 class FieldCheck:
     """Check records against the annotations of their fields.
@@ -35,28 +32,24 @@ class FieldCheck:
     ) -> None:
         self.unbounded = unbounded
         self.wrappers = wrappers
-        self.largest = _BEYOND + n_numbers
+        # Windows may be longer than the rows that the file holds.
+        self.largest = n_numbers + (1 << 20)
 
     def check(self, value: Any, hint: Any, place: str) -> None:
         """Raise ModelFileError unless a value is what its field's annotation says."""
-        hint = without_alias(hint)
-        one_of = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        fitting = [each for each in one_of if _is_a(value, each)]
-        if not fitting:
-            raise ModelFileError(f"its {place} is something else")
-        if type(value) in self.wrappers:
-            self.check(getattr(value, self.wrappers[type(value)]), Any, place)
-            return
+        fitting = _first_fitting(value, without_alias(hint), place)
         kind: Any = type(value)
         hints = record_hints(kind)
-        if hints is not None:
+        if kind in self.wrappers:
+            record = getattr(value, self.wrappers[kind])
+            self.check(record, Any, place)
+        elif hints is not None:
             for name, of_field in hints.items():
-                self.check(
-                    getattr(value, name), of_field, f"{type(value).__name__}.{name}"
-                )
+                field = getattr(value, name)
+                self.check(field, of_field, f"{kind.__name__}.{name}")
         elif isinstance(value, dict | list | tuple):
-            self._check_parts(value, get_args(fitting[0]), place)
-        elif fitting[0] is not Any and place not in self.unbounded:
+            self._check_parts(value, get_args(fitting), place)
+        elif fitting is not Any and place not in self.unbounded:
             self._check_numbers(value, place)
 
     def _check_parts(self, value: Any, hints: tuple[Any, ...], place: str) -> None:
@@ -66,8 +59,9 @@ class FieldCheck:
             if len(hints) != len(parts):
                 raise ModelFileError(f"its {place} has another length")
         else:
-            inner = hints[-1 if isinstance(value, dict) else 0] if hints else Any
-            hints = (inner,) * len(parts)
+            kept = hints or (Any,)
+            of_each = kept[-1] if isinstance(value, dict) else kept[0]
+            hints = (of_each,) * len(parts)
         for part, hint in zip(parts, hints, strict=True):
             self.check(part, hint, place)
 
@@ -80,6 +74,17 @@ class FieldCheck:
             raise ModelFileError(f"its {place} counts more than it could hold")
 
 
+def _first_fitting(value: Any, hint: Any, place: str) -> Any:
+    """Return the annotation, or the first of a union, that a value has; raise if there is none."""
+    choices = (hint,)
+    if get_origin(hint) in (Union, UnionType):
+        choices = get_args(hint)
+    for choice in choices:
+        if _is_a(value, choice):
+            return choice
+    raise ModelFileError(f"its {place} is something else")
+
+
 def without_alias(hint: Any) -> Any:
     """Return what an alias made by ``type`` stands for, as NumPy's ``NDArray`` is from 2.5 on."""
     value = getattr(get_origin(hint) or hint, "__value__", None)
@@ -90,27 +95,27 @@ def without_alias(hint: Any) -> Any:
 
 
 def _is_array_of(value: Any, kind: Any) -> bool:
-    return isinstance(value, np.ndarray) and (
-        kind is Any or np.issubdtype(value.dtype, kind)
-    )
+    if not isinstance(value, np.ndarray):
+        return False
+    return kind is Any or np.issubdtype(value.dtype, kind)
 
 
 def _is_a(value: Any, hint: Any) -> bool:
     """Whether a value has the type that one annotation names."""
     hint = without_alias(hint)
     origin = get_origin(hint) or hint
+    arguments = get_args(hint)
     if origin is Any:
         return True
     if origin is None:
         return value is None
     if origin is Literal:
-        return value in get_args(hint)
-    if origin is np.ndarray and get_args(hint):
-        return _is_array_of(value, get_args(get_args(hint)[1])[0])
+        return value in arguments
+    if origin is np.ndarray and arguments:
+        _, dtype = arguments
+        return _is_array_of(value, get_args(dtype)[0])
+    if origin in (int, float) and isinstance(value, bool):
+        return False
     if origin is float:
-        return isinstance(value, float | int | np.number) and not isinstance(
-            value, bool
-        )
-    if origin is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, float | int | np.number)
     return isinstance(value, origin)

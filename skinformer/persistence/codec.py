@@ -4,30 +4,22 @@ A type is found by the name under which this package lists it, never by a path t
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, TypeAlias, get_args, get_type_hints
 
 import numpy as np
 
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
+#: The attribute of a pickle that holds all flat values.
 _TREE = "_fitted_tree"
 #: What stands in files for values that a class given to `decode` builds from their `to_config`.
 _CONFIGURED = "configured"
-_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
-
-#: What is built of plain values, by its name in files.
-_PLAIN: dict[str, Callable[[Any], Any]] = {
-    "tuple": tuple,
-    "bytes": bytes.fromhex,
-    "dict": dict,
-    "texts": partial(np.array, dtype=str),
-    "objects": partial(np.fromiter, dtype=object),
-}
+_Convert: TypeAlias = Callable[[Any], Any]
 
 
 class Kind(NamedTuple):
@@ -35,15 +27,15 @@ class Kind(NamedTuple):
 
     name: the type's name in files.
     type: the type.
-    apart: from a value to what it is made of: values of plain and of other listed types.
-    together: from these to the value; raises for what no value is made of.
+    encode: from a value to what it is made of: values of plain and of other listed types.
+    decode: from these to the value; raises for what no value is made of.
     derived: whether values of subclasses are written alike.
     """
 
     name: str
     type: type
-    apart: Callable[[Any], Any]
-    together: Callable[[Any], Any]
+    encode: _Convert
+    decode: _Convert
     derived: bool = False
 
 
@@ -76,21 +68,24 @@ def record_hints(kind: Hashable) -> dict[str, Any] | None:
 
 def record_kinds(*types: type) -> list[Kind]:
     """List dataclasses and named tuples, which are made of their fields."""
-    return [_record_kind(kind) for kind in types]
+    kinds = []
+    for kind in types:
+        decode = partial(_decode_record, kind)
+        kinds.append(Kind(kind.__name__, kind, _encode_record, decode))
+    return kinds
 
 
-def _record_kind(kind: Any) -> Kind:
+def _encode_record(record: Any) -> dict[str, Any]:
+    kind: Any = type(record)
+    names = record_hints(kind) or ()
+    return {name: getattr(record, name) for name in names}
+
+
+def _decode_record(kind: Any, values: Any) -> Any:
     names = list(record_hints(kind) or ())
-
-    def apart(value: Any) -> dict[str, Any]:
-        return {name: getattr(value, name) for name in names}
-
-    def together(given: Any) -> Any:
-        if type(given) is not dict or list(given) != names:
-            raise ModelFileError(f"a {kind.__name__} has other fields")
-        return kind(**given)
-
-    return Kind(kind.__name__, kind, apart, together)
+    if type(values) is not dict or list(values) != names:
+        raise ModelFileError(f"a {kind.__name__} has other fields")
+    return kind(**values)
 
 
 class Codec:
@@ -106,10 +101,17 @@ class Codec:
     """
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
-        self._by_type = {kind.type: kind for kind in kinds}
-        self._together = _PLAIN | {
-            kind.name: kind.together for kind in self._by_type.values()
+        self._kinds = {kind.type: kind for kind in kinds}
+        #: How what is built of plain values is read, by its name in files.
+        self._decoders: dict[str, _Convert] = {
+            "tuple": tuple,
+            "bytes": bytes.fromhex,
+            "dict": dict,
+            "texts": partial(np.array, dtype=str),
+            "objects": partial(np.fromiter, dtype=object),
         }
+        for kind in self._kinds.values():
+            self._decoders[kind.name] = kind.decode
 
     def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
         """Write a value for a file, as a tree that refers to arrays by number.
@@ -117,26 +119,29 @@ class Codec:
         It is a NotPlainError if a type in it is not listed.
         """
         arrays: list[AnyArray] = []
-        return self._encode(value, arrays, ""), arrays
+        encoder = _Encoder(self._kinds, arrays)
+        return encoder.encode(value, ""), arrays
 
-    def flatten(self, value: Any) -> Any:
-        """Write a value for a pickle: arrays stay in the tree, and so does what is not listed."""
-        return self._encode(value, None, "")
+    def flatten(self, state: dict[str, Any], names: Container[str]) -> dict[str, Any]:
+        """Put the attributes of these names into one tree, behind the others, for a pickle.
 
-    def flatten_some(
-        self, state: dict[str, Any], names: Collection[str]
-    ) -> dict[str, Any]:
-        """Put the attributes of these names into one tree, which stands behind the others."""
-        fitted = {name: value for name, value in state.items() if name in names}
-        rest = {name: value for name, value in state.items() if name not in names}
-        return {**rest, _TREE: self.flatten(fitted)}
+        Arrays stay in the tree, and so does what is not listed.
+        """
+        rest: dict[str, Any] = {}
+        fitted: dict[str, Any] = {}
+        for name, value in state.items():
+            part = fitted if name in names else rest
+            part[name] = value
+        encoder = _Encoder(self._kinds, None)
+        return {**rest, _TREE: encoder.encode(fitted, "")}
 
     def unflatten(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Undo `flatten_some`; attributes that were never flat stay as they are."""
+        """Undo `flatten`; attributes that were never flat stay as they are."""
         if _TREE not in state:
             return state
-        rest = {name: value for name, value in state.items() if name != _TREE}
-        return {**rest, **self.decode(state[_TREE], None)}
+        rest = dict(state)
+        tree = rest.pop(_TREE)
+        return {**rest, **self.decode(tree, None)}
 
     def decode(
         self,
@@ -150,104 +155,120 @@ class Codec:
 
         It is an exception of any type if the tree was not written by `encode`.
         """
-        together = self._together
+        decoders = dict(self._decoders)
         if rebuild is not None:
-            together = {**together, _CONFIGURED: lambda of: rebuild(*of)}
-        return _decoded(
-            tree, None if arrays is None else dict(enumerate(arrays)), together
-        )
+            decoders[_CONFIGURED] = lambda parts: rebuild(*parts)
+        numbered = None if arrays is None else dict(enumerate(arrays))
+        return _decode(tree, numbered, decoders)
 
-    def _encode(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
+
+class _Encoder:
+    """Write values as a tree.
+
+    kinds: by their types.
+    arrays: where arrays are put; None leaves them in the tree, and what is not listed, too.
+    """
+
+    def __init__(
+        self, kinds: Mapping[type, Kind], arrays: list[AnyArray] | None
+    ) -> None:
+        self.kinds = kinds
+        self.arrays = arrays
+
+    def encode(self, value: Any, place: str) -> Any:
+        """Write a value; place: where it stands, for an error."""
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
+        if kind is float and math.isfinite(value):
+            return value
         if kind is float:
-            return value if math.isfinite(value) else {"is": "float", "of": repr(value)}
+            return _node("float", repr(value))
         if kind is bytes:
-            return {"is": "bytes", "of": value.hex()}
-        if kind in (list, tuple):
-            each = [
-                self._encode(part, arrays, f"{place}[{i}]")
-                for i, part in enumerate(value)
-            ]
-            return each if kind is list else {"is": "tuple", "of": each}
+            return _node("bytes", value.hex())
+        if kind is list:
+            return self._encode_items(value, place)
+        if kind is tuple:
+            return _node("tuple", self._encode_items(value, place))
         if kind is dict:
-            pairs = [
-                [
-                    self._encode(key, arrays, place),
-                    self._encode(part, arrays, f"{place}.{key}"),
-                ]
-                for key, part in value.items()
-            ]
-            return {"is": "dict", "of": pairs}
-        return self._encode_other(value, arrays, place)
+            return _node("dict", self._encode_pairs(value, place))
+        return self._encode_other(value, place)
 
-    def _encode_other(
-        self, value: Any, arrays: list[AnyArray] | None, place: str
-    ) -> Any:
+    def _encode_items(self, values: Iterable[Any], place: str) -> list[Any]:
+        nodes = []
+        for i, value in enumerate(values):
+            nodes.append(self.encode(value, f"{place}[{i}]"))
+        return nodes
+
+    def _encode_pairs(self, values: dict[Any, Any], place: str) -> list[Any]:
+        pairs = []
+        for key, value in values.items():
+            key_node = self.encode(key, place)
+            pairs.append([key_node, self.encode(value, f"{place}.{key}")])
+        return pairs
+
+    def _encode_other(self, value: Any, place: str) -> Any:
         try:
             if type(value) in (np.ndarray, np.memmap):  # as joblib maps a file
-                return self._encode_array(value, arrays, place)
-            kind = self._kind_of(value)
-            if kind is None and arrays is not None and hasattr(value, "to_config"):
-                config = self._encode(value.to_config(), arrays, place)
-                return {"is": _CONFIGURED, "of": [type(value).__name__, config]}
-            if kind is None:
+                return self._encode_array(value, place)
+            kind = self._find_kind(value)
+            if kind is not None:
+                parts = kind.encode(value)
+                return _node(kind.name, self.encode(parts, place))
+            if self.arrays is None or not hasattr(value, "to_config"):
                 raise NotPlainError(place, value)
-            return {
-                "is": kind.name,
-                "of": self._encode(kind.apart(value), arrays, place),
-            }
+            config = self.encode(value.to_config(), place)
+            return _node(_CONFIGURED, [type(value).__name__, config])
         except NotPlainError as error:
-            if arrays is None:
-                return {"is": "other", "of": value}
+            if self.arrays is None:
+                return _node("other", value)
             raise NotPlainError(error.place or place, error.value) from error
 
-    def _encode_array(
-        self, value: AnyArray, arrays: list[AnyArray] | None, place: str
-    ) -> Any:
+    def _encode_array(self, value: AnyArray, place: str) -> Any:
         name = {"O": "objects", "U": "texts"}.get(value.dtype.kind)
         if name is not None and value.ndim == 1:
-            return {"is": name, "of": self._encode(value.tolist(), arrays, place)}
+            return _node(name, self.encode(value.tolist(), place))
         if value.dtype.kind not in "fiub" or value.dtype.itemsize > 8:
             raise NotPlainError(place, value)
-        if arrays is None:
-            return {"is": "array", "of": value}
+        if self.arrays is None:
+            return _node("array", value)
+        number = len(self.arrays)
         # Products of the same numbers, laid out otherwise, may be rounded otherwise.
-        turned = (
-            value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
-        )
-        arrays.append(value.T if turned else value)
-        return {"is": "turned" if turned else "array", "of": len(arrays) - 1}
+        is_by_column = value.flags.f_contiguous and not value.flags.c_contiguous
+        self.arrays.append(value.T if is_by_column else value)
+        return _node("turned" if is_by_column else "array", number)
 
-    def _kind_of(self, value: Any) -> Kind | None:
-        own = self._by_type.get(type(value))
-        above = (self._by_type.get(base) for base in type(value).__mro__)
-        return own or next(
-            (kind for kind in above if kind is not None and kind.derived), None
-        )
+    def _find_kind(self, value: Any) -> Kind | None:
+        for base in type(value).__mro__:
+            kind = self.kinds.get(base)
+            if kind is not None and (kind.derived or base is type(value)):
+                return kind
+        return None
 
 
-def _decoded(
-    tree: Any,
-    arrays: dict[int, AnyArray] | None,
-    together: Mapping[str, Callable[[Any], Any]],
+def _node(name: str, of: Any) -> dict[str, Any]:
+    return {"is": name, "of": of}
+
+
+def _decode(
+    tree: Any, arrays: dict[int, AnyArray] | None, decoders: Mapping[str, _Convert]
 ) -> Any:
     """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
     if type(tree) is list:
-        return [_decoded(each, arrays, together) for each in tree]
+        return [_decode(node, arrays, decoders) for node in tree]
     if type(tree) is not dict:
         return tree
-    name, of = tree["is"], tree["of"]
+    name = tree["is"]
+    of = tree["of"]
     if len(tree) != 2:
         raise ModelFileError("its tree has other fields")
     if name == "float":
-        return _FLOATS[of]
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[of]
     if arrays is None and name in ("array", "other"):
         return of
     if arrays is not None and name in ("array", "turned"):
         array = arrays.pop(of)
         return array.T if name == "turned" else array
-    if name not in together:
+    if name not in decoders:
         raise ModelFileError("it holds a type that is not in the list")
-    return together[name](_decoded(of, arrays, together))
+    return decoders[name](_decode(of, arrays, decoders))

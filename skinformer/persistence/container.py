@@ -1,7 +1,7 @@
 """A file of arrays and one plain tree: safetensors' format, with a digest of every byte.
 
 Nothing in it is compressed and nothing is named twice, so that no size is larger than the file and
-no byte has two meanings: what an archive would need checks for cannot be said.
+no byte has two meanings: what an archive would need checks for cannot be written.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.persistence.atomic import replacing
+from skinformer.persistence.atomic import FilePath, replacing
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -25,10 +25,19 @@ _AFTER = len(_START) + 2 * _DIGEST_SIZE
 _LENGTH_SIZE = 8
 #: Bytes of all but the arrays: Python's objects take some twenty times as many.
 _LONGEST_HEADER = 1 << 24
-_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1"} | {
-    f"{kind}{8 * size}": f"<{kind.lower()}{size}"
-    for kind in "IU"
-    for size in (1, 2, 4, 8)
+_TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "<i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "<u1",
+    "BOOL": "|b1",
 }
 _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
@@ -44,7 +53,7 @@ class Content(NamedTuple):
     arrays: list[AnyArray]
 
 
-def write_content(path: str | os.PathLike[str], content: Content) -> None:
+def write_content(path: FilePath, content: Content) -> None:
     """Write a file whole, or leave what was there.
 
     The folder must exist. It is an OSError if the file cannot be written, and a ValueError if the
@@ -58,24 +67,17 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
     """
     # The widest first: then each begins at a multiple of its own width.
     numbered = sorted(enumerate(content.arrays), key=lambda pair: -pair[1].itemsize)
-    text = _header(content.tree, numbered)
+    text = _header(content.tree, numbered)  # with zeros in the digest's place
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
             f"{path} would hold {len(text):,} bytes of names and structure, and "
             f"{_LONGEST_HEADER:,} are read at most: pickle this model with joblib."
         )
-    size = len(text).to_bytes(_LENGTH_SIZE, "little")
-    parts: list[Any] = [
-        size,
-        text,
-        *(np.ascontiguousarray(array) for _, array in numbered),
-    ]
-    digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
-    for part in parts:
-        digest.update(part)  # of the text with zeros in the digest's place
-    parts[1] = _START + digest.hexdigest().encode("ascii") + text[_AFTER:]
+    length = len(text).to_bytes(_LENGTH_SIZE, "little")
+    arrays: list[Any] = [np.ascontiguousarray(array) for _, array in numbered]
+    digest = _digest(length, text, *arrays)
     with replacing(path) as file:
-        file.writelines(parts)
+        file.writelines([length, _START, digest, text[_AFTER:], *arrays])
 
 
 def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
@@ -90,68 +92,84 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
     begin = 0
     for i, array in numbered:
         end = begin + array.nbytes
-        offsets = [begin, end]
-        kind = _NAMES[array.dtype]
         header[str(i)] = {
-            "dtype": kind,
+            "dtype": _NAMES[array.dtype],
             "shape": list(array.shape),
-            "data_offsets": offsets,
+            "data_offsets": [begin, end],
         }
         begin = end
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    return text + b" " * (-len(text) % _LENGTH_SIZE)
+    padding = b" " * (-len(text) % _LENGTH_SIZE)
+    return text + padding
 
 
-def read_content(path: str | os.PathLike[str]) -> Content:
+def _digest(*parts: Any) -> bytes:
+    """Compute the digest of all of a file, (64,) hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest().encode("ascii")
+
+
+def read_content(path: FilePath) -> Content:
     """Read a file that `write_content` wrote.
 
     It is a ModelFileError if the file is anything else: then nothing of it was used; and an
     OSError if it cannot be read.
     """
     with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        head = file.read(_LENGTH_SIZE + _AFTER)
-        stated = head[_LENGTH_SIZE + len(_START) :]
-        if not head[_LENGTH_SIZE:].startswith(_START) or not re.fullmatch(
-            b"[0-9a-f]{64}", stated
-        ):
-            raise ModelFileError("it does not begin like one")
-        n_header = int.from_bytes(head[:_LENGTH_SIZE], "little")
-        if not _AFTER <= n_header <= min(size - _LENGTH_SIZE, _LONGEST_HEADER):
-            raise ModelFileError("it is cut off, or its length is not what it says")
+        n_bytes = os.fstat(file.fileno()).st_size - _LENGTH_SIZE
+        length = file.read(_LENGTH_SIZE)
+        start = file.read(_AFTER)
+        n_header = _check_start(length, start, n_bytes)
+        stated = start[len(_START) :]
         text = _START + b"0" * len(stated) + file.read(n_header - _AFTER)
-        body = bytearray(size - _LENGTH_SIZE - n_header)
+        body = bytearray(n_bytes - n_header)
         n_read = file.readinto(body)
-    digest = hashlib.blake2b(head[:_LENGTH_SIZE], digest_size=_DIGEST_SIZE)
-    digest.update(text)
-    digest.update(body)
-    if n_read != len(body) or digest.hexdigest().encode("ascii") != stated:
+    if n_read != len(body) or _digest(length, text, body) != stated:
         raise ModelFileError("its content is not what was written")
     return _parse(text, body)
+
+
+def _check_start(length: bytes, start: bytes, n_bytes: int) -> int:
+    """Return the length of the header; raise if it cannot be that of a file of so many bytes."""
+    if not re.fullmatch(re.escape(_START) + b"[0-9a-f]{64}", start):
+        raise ModelFileError("it does not begin like one")
+    n_header = int.from_bytes(length, "little")
+    if not _AFTER <= n_header <= min(n_bytes, _LONGEST_HEADER):
+        raise ModelFileError("it is cut off, or its length is not what it says")
+    return n_header
 
 
 def _parse(text: bytes, body: bytearray) -> Content:
     """Parse a header, and raise unless it describes the body exactly."""
     header = json.loads(text.decode("ascii"))
     metadata = header.pop("__metadata__")
-    if metadata["format"] != "skinformer" or metadata["version"] != str(FORMAT):
-        found = str(metadata["version"])[:20]
-        raise ModelFileError(f"its format is {found}, and this version reads {FORMAT}")
+    version = str(metadata["version"])
+    if metadata["format"] != "skinformer" or version != str(FORMAT):
+        raise ModelFileError(
+            f"its format is {version[:20]}, and this version reads {FORMAT}"
+        )
     if set(metadata) != {"digest", "format", "version", "state"}:
         raise ModelFileError("its header has other fields")
+    arrays = _parse_arrays(header, body)
+    return Content(json.loads(metadata["state"]), arrays)
+
+
+def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
+    """Read arrays, which have to follow one another without a byte between or behind them."""
     arrays: dict[int, AnyArray] = {}
-    at = 0
+    position = 0
     for name, place in header.items():
         begin, end = place["data_offsets"]
-        if begin != at or set(place) != {"dtype", "shape", "data_offsets"}:
+        if begin != position or set(place) != {"dtype", "shape", "data_offsets"}:
             raise ModelFileError("its arrays do not follow one another")
-        arrays[int(name)] = _array(body, at, end, place["dtype"], place["shape"])
-        at = end
-    if at != len(body) or sorted(arrays) != list(range(len(header))):
+        arrays[int(name)] = _array(body, begin, end, place["dtype"], place["shape"])
+        position = end
+    numbers = list(range(len(header)))
+    if position != len(body) or sorted(arrays) != numbers:
         raise ModelFileError("its arrays are not what it says")
-    return Content(
-        json.loads(metadata["state"]), [arrays[i] for i in range(len(arrays))]
-    )
+    return [arrays[number] for number in numbers]
 
 
 def _array(

@@ -2,6 +2,7 @@
 
 import datetime
 import zoneinfo
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -13,9 +14,7 @@ import pandas as pd
 from skinformer.persistence.codec import Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 
-#: Characters of a step as pandas spells it, at most.
-_LONGEST_STEP = 100
-#: Steps by the names of their types: those of pandas, and of nobody else.
+#: Steps by the names of their types: those of pandas, and no others.
 _OFFSETS: dict[str, Any] = {
     name: kind
     for name, kind in vars(pd.offsets).items()
@@ -23,21 +22,20 @@ _OFFSETS: dict[str, Any] = {
 }
 
 
-def _zone_apart(zone: Any) -> Any:
+def _encode_zone(zone: Any) -> Any:
     """Name a time zone: a name of the IANA data base, or a distance from UTC in seconds."""
     if zone is None:
         return None
     if type(zone) is datetime.timezone:
         return zone.utcoffset(None).total_seconds()
-    name = getattr(zone, "key", None) or getattr(
-        zone, "zone", None
-    )  # pytz has the second
+    name_of_pytz = getattr(zone, "zone", None)
+    name = getattr(zone, "key", name_of_pytz)
     if name is None:
         raise NotPlainError("", zone)
     return name
 
 
-def _zone_together(name: Any) -> Any:
+def _decode_zone(name: Any) -> Any:
     """Find a time zone among those of the data base: pandas would read any file by its name.
 
     `zoneinfo` refuses a path that leads out of it.
@@ -45,36 +43,49 @@ def _zone_together(name: Any) -> Any:
     if name is None:
         return None
     if type(name) is float:
-        return datetime.timezone(datetime.timedelta(seconds=name))
+        distance = datetime.timedelta(seconds=name)
+        return datetime.timezone(distance)
     return zoneinfo.ZoneInfo(name)
 
 
-def _step_apart(step: Any) -> Any:
+def _encode_step(step: Any) -> Any:
     """Write an offset as pandas spells it, if that says all; else by its name and arguments."""
-    try:
+    with suppress(ValueError):
         if pd.tseries.frequencies.to_offset(step.freqstr) == step:
             return step.freqstr
-    except ValueError:
-        pass
     name = type(step).__name__
     if type(step) is not _OFFSETS.get(name):
         raise NotPlainError("", step)
-    given = dict(step.kwds)
-    calendar = given.pop("calendar", None)
+    arguments = dict(step.kwds)
+    calendar = arguments.pop("calendar", None)
     if calendar is not None:
-        given["holidays"] = calendar.holidays.astype(str)
-        usual = np.busdaycalendar(given["weekmask"])
-        if not np.array_equal(usual.weekmask, calendar.weekmask):
+        arguments["holidays"] = calendar.holidays.astype(str)
+        from_mask = np.busdaycalendar(arguments["weekmask"])
+        if not np.array_equal(from_mask.weekmask, calendar.weekmask):
             raise NotPlainError("", step)
-    given = {key: _argument_apart(value) for key, value in given.items()}
+    for key, value in arguments.items():
+        arguments[key] = _encode_argument(value)
     normalize = bool(getattr(step, "normalize", False))
-    return {"name": name, "n": int(step.n), "normalize": normalize, "given": given}
+    return {"name": name, "n": int(step.n), "normalize": normalize, "given": arguments}
 
 
-def _argument_apart(value: Any) -> Any:
+def _decode_step(node: Any) -> Any:
+    longest_name = 100  # as pandas spells steps
+    if type(node) is str and len(node) <= longest_name:
+        return pd.tseries.frequencies.to_offset(node)
+    if type(node) is not dict or node["name"] not in _OFFSETS:
+        raise ModelFileError("it holds a step that is none")
+    arguments = {"normalize": node["normalize"]}
+    for name, value in node["given"].items():
+        arguments[name] = _decode_argument(value)
+    kind = _OFFSETS[node["name"]]
+    return kind(node["n"], **arguments)
+
+
+def _encode_argument(value: Any) -> Any:
     """Write an argument of an offset as plain values."""
     if isinstance(value, tuple | np.ndarray):
-        return [_argument_apart(each) for each in value]
+        return [_encode_argument(part) for part in value]
     if isinstance(value, datetime.time):
         return {"time": value.isoformat()}
     if isinstance(value, datetime.timedelta):
@@ -82,159 +93,155 @@ def _argument_apart(value: Any) -> Any:
     return str(value) if isinstance(value, np.str_) else value
 
 
-def _argument_together(value: Any) -> Any:
-    if type(value) is list:
-        return tuple(_argument_together(each) for each in value)  # a list has no hash
-    if type(value) is not dict:
-        return value
-    if "time" in value:
-        return datetime.time.fromisoformat(value["time"])
-    return datetime.timedelta(microseconds=value["microseconds"])
+def _decode_argument(node: Any) -> Any:
+    if type(node) is list:
+        return tuple(map(_decode_argument, node))  # a list has no hash
+    if type(node) is not dict:
+        return node
+    if "time" in node:
+        return datetime.time.fromisoformat(node["time"])
+    return datetime.timedelta(microseconds=node["microseconds"])
 
 
-def _step_together(given: Any) -> Any:
-    if type(given) is str and len(given) <= _LONGEST_STEP:
-        return pd.tseries.frequencies.to_offset(given)
-    if type(given) is not dict or given["name"] not in _OFFSETS:
-        raise ModelFileError("it holds a step that is none")
-    arguments = {
-        name: _argument_together(value) for name, value in given["given"].items()
-    }
-    return _OFFSETS[given["name"]](
-        given["n"], normalize=given["normalize"], **arguments
-    )
-
-
-def _texts_apart(values: list[str]) -> Any:
+def _encode_texts(values: list[str]) -> dict[str, Any]:
     """Write texts as one stretch of bytes: names of a million series are no tree."""
     parts = [value.encode("utf-8", "surrogatepass") for value in values]
-    ends = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
-    return {"ends": ends, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)}
+    ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    joined = np.frombuffer(b"".join(parts), dtype=np.uint8)
+    return {"ends": ends, "bytes": joined}
 
 
-def _texts_together(given: Any) -> list[str]:
-    raw = given["bytes"].tobytes()
-    pairs = pairwise(given["ends"].tolist())
-    return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairs]
+def _decode_texts(node: Any) -> list[str]:
+    raw = node["bytes"].tobytes()
+    texts = []
+    for begin, end in pairwise(node["ends"].tolist()):
+        texts.append(raw[begin:end].decode("utf-8", "surrogatepass"))
+    return texts
 
 
-def _categories_apart(kind: pd.CategoricalDtype) -> dict[str, Any]:
+def _encode_categories(kind: pd.CategoricalDtype) -> dict[str, Any]:
     return {"categories": kind.categories, "ordered": bool(kind.ordered)}
 
 
-def _fraction_together(given: Any) -> Fraction:
-    numerator, denominator = given
-    return Fraction(
-        int(numerator), int(denominator)
-    )  # text would be read, however long
+def _decode_categories(node: Any) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(**node)
 
 
-def _scalar_apart(value: Any) -> Any:
+def _decode_fraction(node: Any) -> Fraction:
+    numerator, denominator = node
+    # Text would be read, however long.
+    return Fraction(int(numerator), int(denominator))
+
+
+def _encode_scalar(value: Any) -> Any:
     return str(value) if isinstance(value, np.str_) else np.asarray(value)
 
 
-def _scalar_together(given: Any) -> Any:
-    return given if type(given) is str else given[()]
+def _decode_scalar(node: Any) -> Any:
+    return node if type(node) is str else node[()]
 
 
-def _index_apart(index: pd.Index) -> Any:
+def _encode_index(index: pd.Index) -> Any:
     if index.nlevels > 1:
         raise NotPlainError("", index)
-    out = {"dtype": str(index.dtype), "name": index.name}
+    return {"dtype": str(index.dtype), "name": index.name, **_encode_values(index)}
+
+
+def _encode_values(index: Any) -> dict[str, Any]:
+    """Write the values of an index, with its type where the values do not show it."""
     kind = index.dtype
-    data: Any = index
     if isinstance(kind, pd.CategoricalDtype):
-        codes = np.asarray(data.codes)
-        return out | {"dtype": "category", "codes": codes, **_categories_apart(kind)}
+        codes = np.asarray(index.codes)
+        return {"dtype": "category", "codes": codes, **_encode_categories(kind)}
     if isinstance(kind, pd.PeriodDtype):
-        return out | {"dtype": "period", "values": data.asi8, "step": kind.freq}
+        return {"dtype": "period", "values": index.asi8, "step": kind.freq}
     if kind.kind in "mM":
-        zone = _zone_apart(getattr(data, "tz", None))
-        return out | {
-            "dtype": kind.kind,
-            "values": data.asi8,
-            "unit": data.unit,
-            "zone": zone,
-        }
+        node = {"dtype": kind.kind, "values": index.asi8, "unit": index.unit}
+        zone = getattr(index, "tz", None)
+        return {**node, "zone": _encode_zone(zone)}
     if isinstance(kind, np.dtype) and kind.kind in "fiub":
-        return out | {"values": index.to_numpy()}
-    items = index.tolist()
-    if all(type(item) is str for item in items):
-        return out | {
-            "dtype": "str" if str(kind) == "str" else "object",
-            **_texts_apart(items),
-        }
+        return {"values": index.to_numpy()}
+    labels = index.tolist()
+    if all(type(label) is str for label in labels):
+        dtype = "str" if str(kind) == "str" else "object"
+        return {"dtype": dtype, **_encode_texts(labels)}
     if kind.kind != "O":
         raise NotPlainError("", index)
-    return out | {"values": index.to_numpy()}
+    return {"values": index.to_numpy()}
 
 
-def _index_together(given: Any) -> pd.Index:
-    kind = given["dtype"]
+def _decode_index(node: Any) -> pd.Index:
+    kind = node["dtype"]
     values: Any
     dtype: Any = None
     if kind == "category":
-        kept = {name: given[name] for name in ("codes", "categories", "ordered")}
-        values = pd.Categorical.from_codes(**kept)
-    elif kind == "period":
-        values = pd.arrays.PeriodArray(
-            given["values"], dtype=pd.PeriodDtype(given["step"])
+        values = pd.Categorical.from_codes(
+            node["codes"], node["categories"], node["ordered"]
         )
+    elif kind == "period":
+        step = pd.PeriodDtype(node["step"])
+        values = pd.arrays.PeriodArray(node["values"], dtype=step)
     elif kind in ("M", "m"):
-        whole = given["values"].astype(np.int64, casting="safe")
-        values = pd.Index(whole.view(f"{kind}8[{given['unit']}]"))
-        if given.get("zone") is not None:
-            values = values.tz_localize("UTC").tz_convert(_zone_together(given["zone"]))
-    elif "ends" in given:
+        values = _decode_moments(node)
+    elif "ends" in node:
+        values = _decode_texts(node)
         # The types that texts have in an index; any other of pandas is not a file's to name.
-        values, dtype = _texts_together(given), {"str": "str", "object": object}[kind]
+        dtype = {"str": "str", "object": object}[kind]
     else:
-        values = given["values"]
-    index: pd.Index = pd.Index(values, dtype=dtype, name=given["name"])
-    return index
+        values = node["values"]
+    return pd.Index(values, dtype=dtype, name=node["name"])
 
 
-def _frame_apart(frame: pd.DataFrame) -> Any:
-    names = frame.columns
-    if not (names.is_unique and frame.index.equals(pd.Index(np.arange(len(frame))))):
+def _decode_moments(node: Any) -> Any:
+    """Read moments or spans of time, which stand as whole numbers of a unit."""
+    numbers = node["values"].astype(np.int64, casting="safe")
+    dtype = f"{node['dtype']}8[{node['unit']}]"
+    moments: Any = pd.Index(numbers.view(dtype))
+    zone = _decode_zone(node.get("zone"))
+    if zone is None:
+        return moments
+    return moments.tz_localize("UTC").tz_convert(zone)
+
+
+def _encode_frame(frame: pd.DataFrame) -> Any:
+    numbers = pd.RangeIndex(len(frame))
+    if not (frame.columns.is_unique and frame.index.equals(numbers)):
         raise NotPlainError("", frame)
-    return [[name, frame[name].to_numpy()] for name in names]
+    return [[name, column.to_numpy()] for name, column in frame.items()]
 
 
-def _label_apart(label: Any) -> Any:
-    """Take a moment, a span of time or a period apart, as the index of it alone."""
-    index = _index_apart(pd.Index([label]))
-    parts = {name: index[name] for name in ("unit", "zone", "step") if name in index}
-    return {"value": index["values"].item(), **parts}
+def _decode_frame(node: Any) -> pd.DataFrame:
+    return pd.DataFrame(dict(node))
 
 
-def _label_together(given: Any, dtype: str) -> Any:
-    values = np.array([given["value"]], dtype=np.int64)
-    return _index_together({**given, "dtype": dtype, "name": None, "values": values})[0]
+def _encode_label(label: Any) -> Any:
+    """Write a moment, a span of time or a period as the index of it alone, but for its name."""
+    node = _encode_index(pd.Index([label]))
+    value = node.pop("values").item()
+    del node["dtype"], node["name"]
+    return {"value": value, **node}
+
+
+def _decode_label(node: Any, dtype: str) -> Any:
+    values = np.array([node["value"]], dtype=np.int64)
+    index = _decode_index({**node, "dtype": dtype, "name": None, "values": values})
+    return index[0]
+
+
+def _label_kind(kind: type, dtype: str) -> Kind:
+    return Kind(kind.__name__, kind, _encode_label, partial(_decode_label, dtype=dtype))
 
 
 LABEL_KINDS = [
-    *(
-        Kind(kind.__name__, kind, _label_apart, partial(_label_together, dtype=dtype))
-        for kind, dtype in (
-            (pd.Timestamp, "M"),
-            (pd.Timedelta, "m"),
-            (pd.Period, "period"),
-        )
-    ),
+    _label_kind(pd.Timestamp, "M"),
+    _label_kind(pd.Timedelta, "m"),
+    _label_kind(pd.Period, "period"),
     Kind(
-        "Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True
+        "Step", pd.tseries.offsets.BaseOffset, _encode_step, _decode_step, derived=True
     ),
-    Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
-    Kind(
-        "Categories",
-        pd.CategoricalDtype,
-        _categories_apart,
-        lambda given: pd.CategoricalDtype(**given),
-    ),
-    Kind(
-        "DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))
-    ),
-    Kind("Fraction", Fraction, Fraction.as_integer_ratio, _fraction_together),
-    Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
+    Kind("Index", pd.Index, _encode_index, _decode_index, derived=True),
+    Kind("Categories", pd.CategoricalDtype, _encode_categories, _decode_categories),
+    Kind("DataFrame", pd.DataFrame, _encode_frame, _decode_frame),
+    Kind("Fraction", Fraction, Fraction.as_integer_ratio, _decode_fraction),
+    Kind("Scalar", np.generic, _encode_scalar, _decode_scalar, derived=True),
 ]

@@ -16,7 +16,7 @@ class RowTransformer(TransformerMixin, PlainPickles):
     """
     A transformer that keeps one row per row and the index of frames.
 
-    Unlike scikit-learn's own it gives a frame for a frame without being asked: an index that is
+    Unlike scikit-learn's own it returns a frame for a frame without being asked: an index that is
     lost on the way leaves the next step without a clock.
 
     Examples
@@ -39,12 +39,13 @@ class RowTransformer(TransformerMixin, PlainPickles):
         """Wrap values as X is: a frame with its index for a frame, else an array."""
         if not isinstance(X, pd.DataFrame | pd.Series):
             return values
+        names = self.get_feature_names_out()
         # PERF: without a copy, as the values are new; of windows it would double the memory.
-        return pd.DataFrame(
-            values, index=X.index, columns=self.get_feature_names_out(), copy=False
-        )
+        return pd.DataFrame(values, index=X.index, columns=names, copy=False)
 
 
 def as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Make room for means and NaN beside whole numbers."""
-    return values if values.dtype.kind == "f" else values.astype(np.float64)
+    if values.dtype.kind == "f":
+        return values
+    return values.astype(np.float64)

@@ -160,11 +160,12 @@ class CalendarFeatures(RowTransformer):
                 "the index, for example by set_output(transform='pandas') in a Pipeline."
             )
         sizes = np.array([calendar.FIELDS[field].size for field in self.fields_])
-        angle = 2 * np.pi * calendar.calendar_values(rows.time, self.fields_) / sizes
+        places = calendar.calendar_values(rows.time, self.fields_)
+        angle = 2 * np.pi * places / sizes
         circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+        circle = circle.reshape(len(values), -1)
         holidays = holiday_values(rows.time, self.holidays_)
-        columns = [values, circle.reshape(len(values), -1), holidays]
-        return self._wrap(np.hstack(columns), X)
+        return self._wrap(np.hstack([values, circle, holidays]), X)
 
     def get_feature_names_out(
         self, input_features: Any = None

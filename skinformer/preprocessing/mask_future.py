@@ -102,7 +102,7 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         """
         self._validate_params()
         rows = read_rows(self, X, reset=True)
-        targets = find_targets(self.target, rows.names, named=rows.named, y=None)
+        targets = find_targets(self.target, rows.names, named=rows.named, y_names=None)
         given = check_ahead(self.known_future, rows.names, targets)
         known = find_known(rows.names, given, targets)
         self.hidden_ = [j for j, name in enumerate(rows.names) if name not in known]
@@ -126,9 +126,8 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         rows = read_rows(self, X, reset=False)
         values = as_float(rows.values)
         found = sort_rows(rows.time, rows.series, len(values))
-        last = (
-            pd.Series(found.order).groupby(found.series).tail(self.pred_len).to_numpy()
-        )
+        rows_of_series = pd.Series(found.order).groupby(found.series)
+        last = rows_of_series.tail(self.pred_len).to_numpy()
         masked = values.copy()
         masked[last[:, None], self.hidden_] = self.fill_value
         return self._wrap(masked, X)

@@ -105,8 +105,8 @@ class SlidingWindow(RowTransformer):
         values = as_float(rows.values)[grouped.order]
         self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
         rows_of_series = pd.Series(np.arange(len(codes))).groupby(codes)
-        kept = rows_of_series.tail(self.seq_len + self.lag).to_numpy()
-        self._tail = values[kept], codes[kept], steps[kept]
+        last = rows_of_series.tail(self.seq_len + self.lag).to_numpy()
+        self._tail = (values[last], codes[last], steps[last])
         return self
 
     def transform(self, X: Any) -> Any:
@@ -134,10 +134,7 @@ class SlidingWindow(RowTransformer):
         values = as_float(rows.values)
         found = self._places.find(X, rows.time, rows.series, len(values))
         past_values, past_codes, past_steps = self._past(values, found)
-        means = np.vstack(
-            [self.mean_, self.mean_.mean(axis=0)]
-        )  # the last for unseen series
-        mean = means[np.minimum(found.series, len(self.mean_))].astype(values.dtype)
+        mean = self._means_of(found.series).astype(values.dtype)
         windows = np.empty((*values.shape, self.seq_len), dtype=past_values.dtype)
         newest = found.steps - self.lag
         rows_back = _rows_back(
@@ -154,7 +151,14 @@ class SlidingWindow(RowTransformer):
         rows = (values, found.series, found.steps)
         if found.own:
             return rows
-        return [np.concatenate(pair) for pair in zip(self._tail, rows, strict=True)]
+        return map(np.concatenate, zip(self._tail, rows, strict=True))
+
+    def _means_of(self, codes: IntArray) -> npt.NDArray[Any]:
+        """Return the training means of series; the mean of these for unseen ones."""
+        mean_of_all = self.mean_.mean(axis=0)
+        means = np.vstack([self.mean_, mean_of_all])
+        unseen = len(self.mean_)
+        return means[np.minimum(codes, unseen)]
 
     def get_feature_names_out(
         self, input_features: Any = None
@@ -173,7 +177,8 @@ class SlidingWindow(RowTransformer):
             ``<column>__lag_<k>`` with k from ``lag + seq_len - 1`` down to ``lag``.
         """
         names = feature_names_in(self, input_features)
-        lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
+        oldest = self.lag + self.seq_len - 1
+        lags = range(oldest, self.lag - 1, -1)
         columns = [f"{name}__lag_{lag}" for name, lag in product(names, lags)]
         return np.array(columns, dtype=object)
 
@@ -193,9 +198,10 @@ def _rows_back(
     """
     # A whole number for each pair of series and step, apart by more than windows reach back.
     first = min(steps.min(), from_steps.min()) - length
-    n_steps = max(steps.max(), from_steps.max()) - first + 1
-    keys = pd.Index(codes * n_steps + steps - first)
-    sought = from_codes * n_steps + from_steps - first
+    last = max(steps.max(), from_steps.max())
+    n_steps = last - first + 1
+    keys = pd.Index(codes * n_steps + steps)
+    sought = from_codes * n_steps + from_steps
     rows = np.flatnonzero(~keys.duplicated(keep="last"))
     keys = keys[rows]
     for _ in range(length):

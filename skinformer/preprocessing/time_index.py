@@ -167,4 +167,6 @@ def _as_pandas(X: Any) -> Any:
     """Return rows as a frame of pandas; what is one already stays as it is."""
     if isinstance(X, pd.DataFrame):
         return X
-    return X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)
+    if hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    return pd.DataFrame(X)

@@ -4,7 +4,7 @@ The one door to scikit-learn's checks of columns, which keep ``n_features_in_`` 
 ``feature_names_in_`` on the estimator; nothing else here touches an estimator.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -65,11 +65,11 @@ def read_columns(
         return _read_frame(estimator, X, reset=reset, roles=roles)
     values = checks.numeric_array(estimator, X, reset=reset)
     fitted_names = getattr(estimator, "feature_names_in_", None)
-    names: list[Hashable] = list(range(values.shape[1]))
+    names: Iterable[Hashable] = range(values.shape[1])
     if roles is not None:
-        names = list(roles.columns)
+        names = roles.columns
     elif fitted_names is not None:
-        names = list(fitted_names)
+        names = fitted_names
     columns = dict(zip(names, values.T, strict=True))
     return Columns(columns, None, named=fitted_names is not None)
 
@@ -79,14 +79,15 @@ def _read_frame(
 ) -> Columns:
     """Read a frame as columns of numbers."""
     checks.check_columns(estimator, X, reset=reset)
-    names: list[Hashable] = list(X.columns)
+    names: Sequence[Hashable] = list(X.columns)
     if roles is not None and roles.by_name:
         checks.check_same_names(names, roles.columns)
     elif roles is not None:
-        names = list(roles.columns)  # an array was fitted: columns by their place
+        names = roles.columns  # an array was fitted: columns by their place
     columns = {}
     for j, name in enumerate(names):
-        columns[name] = checks.numeric_column(X.iloc[:, j], name)
+        column = X.iloc[:, j]
+        columns[name] = checks.numeric_column(column, name)
     return Columns(columns, X.index, named=True)
 
 
@@ -102,10 +103,12 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
     columns = read_columns(estimator, X, reset=reset)
     for name, column in columns.values.items():
         checks.check_finite(column, name)
-    parts = list(columns.values.values())
-    values = np.column_stack(parts) if parts else np.empty((checks.count_rows(X), 0))
+    values = np.empty((checks.count_rows(X), 0))
+    if columns.values:
+        values = np.column_stack(list(columns.values.values()))
     time = None
     series = None
     if columns.index is not None:
         time, series = time_labels(columns.index)
-    return LabelledRows(values, list(columns.values), columns.named, time, series)
+    names = list(columns.values)
+    return LabelledRows(values, names, columns.named, time, series)

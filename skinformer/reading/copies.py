@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from skinformer.reading.targets import Targets
+from skinformer.reading.targets import Names, Targets
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.scaling import affine_link
 from skinformer.validation import truth as checks
@@ -19,7 +19,7 @@ _ROUNDING = 1e-6
 
 def find_copies(
     columns: Mapping[Hashable, AnyArray], y_targets: Targets, *, classifies: bool
-) -> tuple[Hashable, ...]:
+) -> Names:
     """
     Find the column of X that is each target up to scale and shift; none if there are none.
 
@@ -40,40 +40,52 @@ def find_copies(
     Raises
     ------
     ValueError
-        If a column is a target in a scale that is not straight, such as its logarithm, or if X
+        If a column is a target in a scale that is not linear, such as its logarithm, or if X
         holds copies of some targets alone.
     """
     found: list[Hashable] = []
     for name, y in zip(y_targets.names, y_targets.values.T, strict=True):
-        if classifies and len(np.unique(y[~np.isnan(y)])) < 3:
+        classes = np.unique(y[~np.isnan(y)])
+        if classifies and len(classes) < 3:
             continue  # a yes or no that goes with two classes need not be one
-        copies = [column for column, values in columns.items() if _is_copy(values, y)]
-        straight = [
-            column for column in copies if affine_link(columns[column], y) is not None
-        ]
-        if copies and (classifies or not straight):
+        copies, linear = _find_copies_of(y, columns)
+        if copies and (classifies or not linear):
             checks.raise_copy(copies[0], name, classifies=classifies)
-        found += straight[:1]
+        found += linear[:1]
     if found and len(found) < len(y_targets.names):
         checks.raise_copy(found[0], None, classifies=False)
     return tuple(found)
+
+
+def _find_copies_of(
+    y: Float64Array, columns: Mapping[Hashable, AnyArray]
+) -> tuple[list[Hashable], list[Hashable]]:
+    """Return the columns that are monotone maps of a target, and those that are linear ones."""
+    copies = []
+    linear = []
+    for name, column in columns.items():
+        if not _is_copy(column, y):
+            continue
+        copies.append(name)
+        if affine_link(column, y) is not None:
+            linear.append(name)
+    return copies, linear
 
 
 def _is_copy(column: AnyArray, y: Float64Array) -> bool:
     """Whether a column is a monotone map of a target that varies, on all rows that hold both."""
     # Fewer may have the same order by chance: eight do in 1 of 20,000 pairs of columns.
     fewest_rows = 8
-    first_rows = (
-        64  # which exclude nearly every column: only others are read to the end
-    )
-    for rows in (slice(first_rows), slice(None)):
+    # The first rows exclude nearly every column: only others are read to the end.
+    for rows in (slice(64), slice(None)):
         x = np.asarray(column[rows], dtype=np.float64)
-        values = y[rows]
-        both = np.flatnonzero(np.isfinite(x) & np.isfinite(values))
-        is_enough = len(both) >= fewest_rows
-        if is_enough and not _is_monotone_map(x[both], values[both]):
+        is_observed = np.isfinite(x) & np.isfinite(y[rows])
+        x = x[is_observed]
+        values = y[rows][is_observed]
+        is_enough = len(x) >= fewest_rows
+        if is_enough and not _is_monotone_map(x, values):
             return False
-    return is_enough and not _goes_by_time(x[both], values[both])
+    return is_enough and not _goes_by_time(x, values)
 
 
 def _is_monotone_map(x: Float64Array, y: Float64Array) -> bool:
@@ -84,10 +96,12 @@ def _is_monotone_map(x: Float64Array, y: Float64Array) -> bool:
     rounding = _ROUNDING * np.ptp(x)
     is_step = np.abs(steps) > rounding
     is_function = not is_step[is_tie].any()
-    is_monotone = (steps >= -rounding).all() or (steps <= rounding).all()
+    rises = (steps >= -rounding).all()
+    falls = (steps <= rounding).all()
     n_values = 1 + is_step.sum()
     n_values_of_y = 1 + (~is_tie).sum()
-    return bool(is_function and is_monotone and n_values >= max(2, n_values_of_y / 2))
+    fewest_values = max(2, n_values_of_y / 2)
+    return bool(is_function and (rises or falls) and n_values >= fewest_values)
 
 
 def _goes_by_time(x: Float64Array, y: Float64Array) -> bool:
@@ -96,16 +110,21 @@ def _goes_by_time(x: Float64Array, y: Float64Array) -> bool:
     A trend such as the number of the row, or its logarithm, has the order of such a y, too. The
     middle one of three rows is interpolated between its neighbours: by time, and by y.
     """
-    changes = np.diff(y)
-    if not ((changes > 0).all() or (changes < 0).all()):
+    directions = np.sign(np.diff(y))
+    if abs(directions.sum()) < len(directions):
         return False
     by_time = _interpolation_error(x, np.arange(len(x)))
     by_y = _interpolation_error(x, y)
-    return bool(by_time <= by_y + _ROUNDING * np.ptp(x))
+    rounding = _ROUNDING * np.ptp(x)
+    return bool(by_time <= by_y + rounding)
 
 
 def _interpolation_error(x: Float64Array, by: Float64Array | IntArray) -> float:
     """Compute the mean error of each row of x between its neighbours, along `by`."""
-    share = (by[1:-1] - by[:-2]) / (by[2:] - by[:-2])
-    between = x[:-2] + share * (x[2:] - x[:-2])
-    return float(np.abs(x[1:-1] - between).mean())
+    to_middle = by[1:-1] - by[:-2]
+    to_right = by[2:] - by[:-2]
+    share = to_middle / to_right
+    rise = x[2:] - x[:-2]
+    interpolated = x[:-2] + share * rise
+    errors = np.abs(x[1:-1] - interpolated)
+    return float(errors.mean())

@@ -5,7 +5,7 @@ behind the reader each class has a column of its own, 1 where it came and 0 else
 label is 0 in all of them. Fed back, such a column holds a probability.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.reading.columns import as_frame
-from skinformer.reading.targets import Targets, find_targets, name_columns
+from skinformer.reading.targets import Names, find_targets, own_names
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
@@ -64,34 +64,42 @@ class Labels:
         >>> Labels(np.array(["high", "low"]), None).encode(pd.Series(["low", None, "odd"]))
         array([ 1., nan, -1.])
         """
-        missing = values.isna().to_numpy()
+        is_observed = values.notna().to_numpy()
+        observed = _plain(values[is_observed])
+        classes = pd.Index(self.classes)
         codes = np.full(len(values), np.nan)
-        observed = pd.Index(_plain(values[~missing]))
-        codes[~missing] = pd.Index(self.classes).get_indexer(observed)
+        codes[is_observed] = classes.get_indexer(pd.Index(observed))
         return codes
 
     def one_hot(self, codes: Float64Array) -> list[Float64Array]:
         """Return a column of each class, 1 where it came, NaN where a code is NaN."""
         missing = np.isnan(codes)
-        numbers = range(len(self.classes))
-        return [np.where(missing, np.nan, codes == number) for number in numbers]
+        columns = []
+        for number in range(len(self.classes)):
+            is_class = codes == number
+            columns.append(np.where(missing, np.nan, is_class))
+        return columns
 
     def weights_of(self, codes: Float64Array) -> Float64Array:
         """Return the weights of codes, 0 of missing ones; 1 of all without weights."""
         if self.weight is None:
             return np.ones(len(codes))
-        missing_place = len(self.classes)
-        place = np.where(np.isnan(codes), missing_place, codes).astype(np.int64)
-        return np.append(self.weight, 0.0)[place]
+        known = codes >= 0
+        weights = np.zeros(len(codes))
+        places = codes[known].astype(np.int64)
+        weights[known] = self.weight[places]
+        return weights
 
     def decode(self, codes: Float64Array) -> AnyArray:
         """Return labels of codes; None where a code is NaN."""
         known = ~np.isnan(codes)
-        place = np.where(known, codes, 0).astype(np.int64)
-        labels = self.classes[place]
+        places = codes[known].astype(np.int64)
+        observed = self.classes[places]
         if known.all():
-            return labels
-        return np.where(known, labels.astype(object), np.array(None))
+            return observed
+        labels = np.full(len(codes), None)
+        labels[known] = observed
+        return labels
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ class LabelReader(NumberReader):
     """
 
     targets: tuple[Labels, ...]
-    names: tuple[Hashable, ...]
+    names: Names
     by_name: bool
 
     @property
@@ -124,12 +132,14 @@ class LabelReader(NumberReader):
         places = _places(X, table, self.names, by_name=self.by_name)
         if not places:
             return X
-        for target, name in zip(self.targets, self.names, strict=False):
+        for name, target in zip(self.names, self.targets, strict=False):
             if name in places:
                 column = table.iloc[:, places[name]]
-                codes = self._encode(column, target, f"X (column {name!r})", unseen)
+                codes = _encode(column, target, f"X (column {name!r})", unseen)
                 table.isetitem(places[name], codes)
-        return table if isinstance(X, pd.DataFrame) else table.to_numpy(dtype=object)
+        if isinstance(X, pd.DataFrame):
+            return table
+        return table.to_numpy(dtype=object)
 
     def encode_y(self, y: Any, unseen: float = np.nan) -> Any:
         """Return codes in y's place; y of other columns as it is, to be refused by its reader."""
@@ -139,29 +149,13 @@ class LabelReader(NumberReader):
         checks.check_target_count(len(self.targets), len(columns))
         codes = []
         for column, target in zip(columns, self.targets, strict=True):
-            codes.append(self._encode(column, target, "y", unseen))
+            codes.append(_encode(column, target, "y", unseen))
+        if isinstance(y, pd.Series):
+            return pd.Series(codes[0], y.index, name=y.name)
         values = np.column_stack(codes)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
-        if np.asarray(y).ndim != 2:
-            values = values[:, 0]
-        return (
-            pd.Series(values, y.index, name=y.name)
-            if isinstance(y, pd.Series)
-            else values
-        )
-
-    def _encode(
-        self, column: pd.Series, target: Labels, where: str, unseen: float
-    ) -> Float64Array:
-        """Encode labels of one target; warn of those that training did not hold."""
-        codes = target.encode(column)
-        is_unseen = codes == -1
-        if is_unseen.any() and np.isnan(unseen):
-            first = column[is_unseen].iloc[0]
-            checks.warn_of_unseen_labels(where, first, int(is_unseen.sum()))
-        codes[is_unseen] = unseen
-        return codes
+        return values if np.ndim(y) == 2 else values[:, 0]
 
     def one_hot(self, table: Table) -> Table:
         """Encode each class as a column: 1 where it came, NaN where its target is missing.
@@ -172,28 +166,24 @@ class LabelReader(NumberReader):
         weights = []
         for j, target in enumerate(self.targets):
             codes = table.columns[j]
-            n_classes = len(target.classes)
-            weight = (
-                np.ones(len(table.series))
-                if table.weight is None
-                else table.weight[:, j]
-            )
-            if codes is None:
-                columns += [None] * n_classes
-            else:
-                columns += target.one_hot(codes)
+            weight = np.ones(len(table.series))
+            if table.weight is not None:
+                weight = table.weight[:, j]
+            one_hot: list[Any] = [None] * len(target.classes)
+            if codes is not None:
+                one_hot = target.one_hot(codes)
                 weight = weight * target.weights_of(codes)
-            weights += [weight] * n_classes
-        is_weighted = any(target.weight is not None for target in self.targets)
-        weight_of_all = None
-        if is_weighted or table.weight is not None:
-            weight_of_all = np.column_stack(weights)
+            columns += one_hot
+            weights += [weight] * len(one_hot)
+        is_weighted = table.weight is not None
+        for target in self.targets:
+            is_weighted |= target.weight is not None
         covariates = table.columns[table.n_targets :]
         return replace(
             table,
             columns=columns + covariates,
             n_targets=len(columns),
-            weight=weight_of_all,
+            weight=np.column_stack(weights) if is_weighted else None,
         )
 
     def adapt_scaler(self, scaler: Scaler) -> Scaler:
@@ -215,9 +205,12 @@ class LabelReader(NumberReader):
         if one_dimensional:
             return columns[0]
         kinds = {column.dtype.kind for column in columns}
-        if len(kinds) > 1:
-            columns = [column.astype(object) for column in columns]
-        return np.column_stack(columns)
+        if len(kinds) == 1:
+            return np.column_stack(columns)
+        labels = np.empty(values.shape, dtype=object)
+        for j, column in enumerate(columns):
+            labels[:, j] = column
+        return labels
 
     def decode_frame(
         self, values: Float64Array, index: pd.Index | None, names: pd.Index
@@ -228,6 +221,19 @@ class LabelReader(NumberReader):
             labels = target.decode(values[:, j])
             columns[j] = pd.Series(labels, index=index, dtype=target.dtype)
         return pd.DataFrame(columns, index=index).set_axis(names, axis=1)
+
+
+def _encode(
+    column: pd.Series, target: Labels, where: str, unseen: float
+) -> Float64Array:
+    """Encode labels of one target; warn of those that training did not hold."""
+    codes = target.encode(column)
+    is_unseen = codes == -1
+    if is_unseen.any() and np.isnan(unseen):
+        first = column[is_unseen].iloc[0]
+        checks.warn_of_unseen_labels(where, first, int(is_unseen.sum()))
+    codes[is_unseen] = unseen
+    return codes
 
 
 def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
@@ -244,33 +250,41 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     X = as_frame(X)
     table = _table(X)
     by_name = isinstance(X, pd.DataFrame)
-    y_columns = []
-    y_targets = None
+    y_names = None
     if y is not None:
         y_columns = _label_columns(y)
-        y_names, named = name_columns(y, np.asarray(y).shape)
-        y_targets = Targets(
-            np.empty((0, 0)), y_names, named, None, one_dimensional=True
-        )
-    names: tuple[Hashable, ...] = ()  # of no columns, which their reader refuses
+        y_names = own_names(y)
+    names: Names = ()  # of no columns, which their reader refuses
     if len(table.columns):
-        names = find_targets(target, list(table.columns), named=by_name, y=y_targets)
+        columns = list(table.columns)
+        names = find_targets(target, columns, named=by_name, y_names=y_names)
     places = _places(X, table, names, by_name=by_name)
     x_columns = [table.iloc[:, places[name]] for name in names]
     if y is None:
         where = [f"X (column {name!r})" for name in names]
-        return LabelReader(_classes_of(x_columns, where, class_weight), names, by_name)
-    targets = _classes_of(y_columns, ["y"] * len(y_columns), class_weight)
-    _check_same_labels(x_columns, targets, names)
+        targets = _find_classes(x_columns, where, class_weight)
+    else:
+        where = ["y"] * len(y_columns)
+        targets = _find_classes(y_columns, where, class_weight)
+        _check_same_labels(x_columns, targets, names)
     return LabelReader(targets, names, by_name)
 
 
-def _classes_of(
+def _find_classes(
     columns: Sequence[pd.Series], where: Sequence[str], class_weight: Any
 ) -> tuple[Labels, ...]:
-    """Find the classes of targets."""
+    """Find the classes of targets, and the weights of these."""
     weights = checks.check_class_weights(class_weight, len(columns))
-    return tuple(map(_find_classes, columns, where, weights))
+    targets = []
+    for column, place, weight in zip(columns, where, weights, strict=True):
+        observed = _plain(column[column.notna()])
+        classes = checks.sorted_classes(observed, place)
+        dtype = None
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            dtype = column.dtype
+        weight_of_classes = checks.class_weights(weight, classes, observed)
+        targets.append(Labels(classes, dtype, weight_of_classes))
+    return tuple(targets)
 
 
 def _check_same_labels(
@@ -279,8 +293,8 @@ def _check_same_labels(
     """Raise if a column of X holds labels that y does not."""
     for column, labels, name in zip(columns, targets, names, strict=False):
         is_other = labels.encode(column) == -1
-        if is_other.any():
-            checks.raise_other_labels(name, column[is_other].iloc[0])
+        for label in column[is_other][:1]:
+            checks.raise_other_labels(name, label)
 
 
 def _table(X: Any) -> pd.DataFrame:
@@ -297,30 +311,21 @@ def _places(
     X: Any, table: pd.DataFrame, names: Sequence[Hashable], *, by_name: bool
 ) -> dict[Hashable, int]:
     """Find columns by their names, else by their place, as far as rows hold them."""
-    columns: Sequence[Hashable] = range(table.shape[1])
+    columns: Iterable[Hashable] = range(table.shape[1])
     if by_name and isinstance(X, pd.DataFrame):
-        columns = list(table.columns)
-    place = {name: j for j, name in enumerate(columns)}
-    return {name: place[name] for name in names if name in place}
+        columns = table.columns
+    return {name: place for place, name in enumerate(columns) if name in names}
 
 
 def _label_columns(y: Any) -> list[pd.Series]:
     """Return y as columns of labels."""
-    if isinstance(y, pd.DataFrame):
-        return [y.iloc[:, j] for j in range(y.shape[1])]
     if isinstance(y, pd.Series):
         return [y]
+    if isinstance(y, pd.DataFrame):
+        return [y.iloc[:, j] for j in range(y.shape[1])]
     values = checks.label_array(y)
-    return [pd.Series(column) for column in values.reshape(len(values), -1).T]
-
-
-def _find_classes(column: pd.Series, where: str, class_weight: Any) -> Labels:
-    """Find the classes of one target."""
-    observed = _plain(column[column.notna()])
-    classes = checks.sorted_classes(observed, where)
-    dtype = column.dtype if isinstance(column.dtype, pd.CategoricalDtype) else None
-    weight = checks.class_weights(class_weight, classes, observed)
-    return Labels(classes, dtype, weight)
+    columns = values.reshape(len(values), -1)
+    return [pd.Series(column) for column in columns.T]
 
 
 def _plain(values: pd.Series) -> AnyArray:
@@ -329,6 +334,5 @@ def _plain(values: pd.Series) -> AnyArray:
         values = values.astype(values.dtype.categories.dtype)
     if isinstance(values.dtype, np.dtype) and values.dtype != object:
         return values.to_numpy()
-    return np.asarray(
-        pd.Series(values.to_numpy(dtype=object)).infer_objects().to_numpy()
-    )
+    labels = pd.Series(values.to_numpy(dtype=object))
+    return np.asarray(labels.infer_objects().to_numpy())

@@ -18,9 +18,7 @@ class PlainPickles(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Make what is not a parameter plain, as far as it can be."""
         state: dict[str, Any] = super().__getstate__()
-        return _CODEC.flatten_some(
-            state, state.keys() - self.get_params(deep=False).keys()
-        )
+        return _CODEC.flatten(state, state.keys() - self.get_params(deep=False).keys())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what was made plain."""

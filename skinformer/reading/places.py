@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, clock_for, infe
 from skinformer.timeline.digest import content_digest
 from skinformer.validation import index as checks
 from skinformer.validation.rows import check_panel, check_same_kind
+
+#: Labels of rows; None where there are none.
+OptionalIndex: TypeAlias = pd.Index | None
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class GroupedRows:
 
     order: Any
     series: IntArray
-    names: pd.Index | None
-    time: pd.Index | None
+    names: OptionalIndex
+    time: OptionalIndex
 
     def count_steps(self, freq: Any) -> tuple[Clock, IntArray]:
         """Make the clock, of this step if the user named one, and count each row's steps by it.
@@ -37,42 +40,45 @@ class GroupedRows:
         without gaps.
         """
         time = self.time
-        series = self.series
         if time is None:
-            return RowClock(), np.arange(len(series))
-        longest = np.bincount(series).argmax()
-        begin, end = np.searchsorted(series, [longest, longest + 1])
-        time_of_longest = time[begin:end]
+            return RowClock(), np.arange(len(self.series))
+        is_panel = self.names is not None
+        longest = np.bincount(self.series).argmax()
+        first, end = np.searchsorted(self.series, [longest, longest + 1])
+        # A slice keeps what an index knows of its step.
+        time_of_longest = time[first:end]
         checks.check_freq(time_of_longest, freq)
         step = infer_step(time_of_longest, freq)
         if step is None:
-            checks.raise_irregular(time_of_longest, panel=self.names is not None)
+            checks.raise_irregular(time_of_longest, panel=is_panel)
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
+        is_named = freq is not None
         checks.check_on_grid(
-            steps, time, clock, series, self.names, named=freq is not None
+            steps, time, clock, self.series, self.names, named=is_named
         )
-        checks.check_no_missing_steps(time, series, steps, clock, self.names)
+        checks.check_no_missing_steps(time, self.series, steps, clock, self.names)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
         """Return what later rows are placed by, without the rows themselves."""
         digest = content_digest(X) if self.time is None else b""
-        return RowPlaces(clock, self.names, int(steps[-1]) + 1, digest)
+        end = int(steps[-1]) + 1
+        return RowPlaces(clock, self.names, end, digest)
 
 
 def group_rows(
-    time: pd.Index | None, labels: pd.Index | None, n_rows: int
+    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
 ) -> GroupedRows:
     """Bring training rows of each series together, without a copy where they are sorted already.
 
     It is a ValueError if rows of a series carry the same label or go back in time.
     """
-    series, names = _number_series(labels, n_rows, by_name=True)
+    series, names = _number_series(series_labels, n_rows, by_name=True)
     if time is not None:
-        checks.check_distinct(time, labels)
+        checks.check_distinct(time, series_labels)
     order: Any = slice(None)
-    if not bool((np.diff(series) >= 0).all()):
+    if (np.diff(series) < 0).any():
         order = np.argsort(series, kind="stable")
     series = series[order]
     if time is not None:
@@ -82,20 +88,23 @@ def group_rows(
 
 
 def sort_rows(
-    time: pd.Index | None, labels: pd.Index | None, n_rows: int
+    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
 ) -> GroupedRows:
     """Sort rows that may be in any order; without labels of time each series keeps its order."""
-    series, names = _number_series(labels, n_rows)
-    by_time = np.arange(n_rows) if time is None else np.argsort(time, kind="stable")
-    order = by_time[np.argsort(series[by_time], kind="stable")]
-    return GroupedRows(
-        order, series[order], names, None if time is None else time[order]
-    )
+    series, names = _number_series(series_labels, n_rows)
+    if time is None:
+        order = np.argsort(series, kind="stable")
+    else:
+        by_time = np.argsort(time, kind="stable")
+        by_series = np.argsort(series[by_time], kind="stable")
+        order = by_time[by_series]
+        time = time[order]
+    return GroupedRows(order, series[order], names, time)
 
 
 def _number_series(
-    labels: pd.Index | None, n_rows: int, *, by_name: bool = False
-) -> tuple[IntArray, pd.Index | None]:
+    labels: OptionalIndex, n_rows: int, *, by_name: bool = False
+) -> tuple[IntArray, OptionalIndex]:
     """
     Count series in order of appearance or of their names; no labels means one series.
 
@@ -107,9 +116,11 @@ def _number_series(
     codes, keys = pd.factorize(labels)
     if by_name:
         order = np.argsort(np.asarray(keys))
-        codes = np.argsort(order)[codes]
+        rank = np.argsort(order)
+        codes = rank[codes]
         keys = keys[order]
-    return codes.astype(np.int64), pd.Index(keys, name=labels.name)
+    names: OptionalIndex = pd.Index(keys, name=labels.name)
+    return codes.astype(np.int64), names
 
 
 class FoundRows(NamedTuple):
@@ -125,7 +136,7 @@ class FoundRows(NamedTuple):
 
     series: IntArray
     steps: IntArray
-    names: pd.Index | None
+    names: OptionalIndex
     clock: Clock
     own: bool
     assumed: bool
@@ -142,7 +153,7 @@ class RowPlaces:
     """
 
     clock: Clock
-    names: pd.Index | None
+    names: OptionalIndex
     end: int
     digest: bytes
 
@@ -152,7 +163,7 @@ class RowPlaces:
         return 1 if self.names is None else len(self.names)
 
     def find(
-        self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
+        self, X: Any, time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
     ) -> FoundRows:
         """Return series and step of each row, in X's order.
 
@@ -160,12 +171,12 @@ class RowPlaces:
         TypeError or a ValueError if the labels are of another kind than the fitted, or lie on no
         grid of their step.
         """
-        check_panel(self.names is not None, labels is not None)
+        check_panel(self.names is not None, series_labels is not None)
         if time is None or isinstance(self.clock, RowClock):
             return self._follow(X, n_rows, labelled=time is not None)
         check_same_kind(time, self.clock)
-        checks.check_distinct(time, labels)
-        series, names = _find_series(self.names, labels, n_rows)
+        checks.check_distinct(time, series_labels)
+        series, names = _find_series(self.names, series_labels, n_rows)
         clock = self.clock
         steps = clock.steps(time)
         own = bool((steps == OFF_GRID).any())
@@ -177,28 +188,30 @@ class RowPlaces:
 
     def _follow(self, X: Any, n_rows: int, *, labelled: bool) -> FoundRows:
         """Place rows without labels behind the training rows, or on them if they are these."""
-        is_fitted = (
-            not labelled and self.digest != b"" and content_digest(X) == self.digest
-        )
-        first_step = 0 if is_fitted else self.end
-        steps = np.arange(n_rows) + first_step
-        series = np.zeros(n_rows, dtype=np.int64)
+        is_fitted = False
+        if self.digest and not labelled:
+            is_fitted = content_digest(X) == self.digest
+        steps = np.arange(n_rows)
+        if not is_fitted:
+            steps += self.end
+        series = np.zeros_like(steps)
         return FoundRows(
             series, steps, self.names, self.clock, own=False, assumed=not is_fitted
         )
 
 
 def _find_series(
-    known: pd.Index | None, labels: pd.Index | None, n_rows: int
-) -> tuple[IntArray, pd.Index | None]:
+    known: OptionalIndex, labels: OptionalIndex, n_rows: int
+) -> tuple[IntArray, OptionalIndex]:
     """Find each row's series, numbered as fitted, new ones behind; and the names of all."""
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64), known
     checks.check_series_named(labels)
     codes = known.get_indexer(labels).astype(np.int64)
     unseen = codes < 0
+    if not unseen.any():
+        return codes, known
     numbers, new = pd.factorize(labels[unseen])
     codes[unseen] = len(known) + numbers
-    if not len(new):
-        return codes, known
-    return codes, known.append(pd.Index(new)).rename(known.name)
+    names = known.append(pd.Index(new))
+    return codes, names.rename(known.name)

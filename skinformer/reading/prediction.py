@@ -1,6 +1,6 @@
 """Read rows of `predict`, `forecast`, `update` and `score` into a validated table, or y."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,45 +42,8 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     """
     roles = fitted.roles
     needed = set(roles.known) - set(roles.static)
-    return _read_table(estimator, X, fitted, optional=set(roles.columns) - needed)
-
-
-def _read_table(
-    estimator: object, X: Any, fitted: FittedRows, *, optional: Collection[Hashable]
-) -> Table:
-    """Validate rows, whose optional columns may miss or be left out."""
-    columns = _read_fitted_columns(estimator, X, fitted.roles, optional)
-    ordered = _order_columns(columns, fitted, optional)
-    time = None
-    labels = None
-    clock = fitted.places.clock
-    if columns.index is not None and not isinstance(clock, RowClock):
-        time, labels = time_labels(columns.index)
-    n_rows = checks.count_rows(X)
-    found = fitted.places.find(X, time, labels, n_rows)
-    if found.assumed:
-        warn_of_assumed_steps(clock, fitted.places.end, n_rows)
-    n_targets = len(fitted.roles.targets)
-    return Table(
-        ordered, n_targets, found.series, found.steps, found.clock, names=found.names
-    )
-
-
-def _order_columns(
-    columns: Columns, fitted: FittedRows, optional: Collection[Hashable]
-) -> list[AnyArray | None]:
-    """Check the values of columns by their roles, and return them in the order of these."""
-    roles = fitted.roles
-    ordered: list[AnyArray | None] = [None] * len(roles.targets)
-    if roles.mode != "features":
-        for name in roles.targets:
-            checks.check_finite(columns.values[name], name)
-        ordered = [*_histories(columns, roles)]
-    for name in (*roles.past, *roles.known):
-        may_miss = fitted.may_miss or name in optional
-        checks.check_finite(columns.values[name], name, may_miss=may_miss)
-        ordered.append(columns.values[name])
-    return ordered
+    optional = set(roles.columns) - needed
+    return _read_table(estimator, X, fitted, optional)
 
 
 def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
@@ -88,12 +51,11 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
 
     y is needed in features mode, and used elsewhere where X's target is missing.
     """
-    roles = fitted.roles
+    optional: Set[Hashable] = set(fitted.roles.targets)
     if y is None:
-        checks.check_y_needed("update", roles)
-    table = _read_table(
-        estimator, X, fitted, optional=() if y is None else roles.targets
-    )
+        checks.check_y_needed("update", fitted.roles)
+        optional = set()
+    table = _read_table(estimator, X, fitted, optional)
     check_same_index(X, y)
     if (table.series >= fitted.places.n_series).any():
         raise_unseen_series(fitted.places.names)
@@ -104,20 +66,8 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
         check_consistent_length(table.series, values)
         targets = _prefer_y(values, targets)
     observed = ~np.isnan(np.column_stack(targets))
-    return replace(
-        table, columns=targets + covariates, weight=truth_weight(None, observed)
-    )
-
-
-def _prefer_y(y: Float64Array, histories: list[Any]) -> list[AnyArray]:
-    """Return y column by column; where it is missing, what X holds of the targets, if anything."""
-    check_target_count(len(histories), y.shape[1])
-    targets = []
-    for own, history in zip(y.T, histories, strict=True):
-        targets.append(
-            own if history is None else np.where(np.isnan(own), history, own)
-        )
-    return targets
+    weight = truth_weight(None, observed)
+    return replace(table, columns=targets + covariates, weight=weight)
 
 
 def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:
@@ -127,29 +77,88 @@ def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array
         check_same_rows(X, y)
         return values
     checks.check_y_needed("score", roles)
-    others = set(roles.columns) - set(roles.targets)
-    histories = _histories(_read_fitted_columns(estimator, X, roles, others), roles)
-    return np.column_stack([column.astype(np.float64) for column in histories])
+    optional = set(roles.columns) - set(roles.targets)
+    columns = _read_fitted_columns(estimator, X, roles, optional)
+    return np.column_stack(_histories(columns, roles)).astype(np.float64)
+
+
+def _read_table(
+    estimator: object, X: Any, fitted: FittedRows, optional: Set[Hashable]
+) -> Table:
+    """Validate rows, whose optional columns may miss or be left out."""
+    roles = fitted.roles
+    columns = _read_fitted_columns(estimator, X, roles, optional)
+    ordered = _order_columns(columns, fitted, optional)
+    time = None
+    labels = None
+    clock = fitted.places.clock
+    if columns.index is not None and not isinstance(clock, RowClock):
+        time, labels = time_labels(columns.index)
+    n_rows = checks.count_rows(X)
+    found = fitted.places.find(X, time, labels, n_rows)
+    if found.assumed:
+        warn_of_assumed_steps(clock, fitted.places.end, n_rows)
+    return Table(
+        ordered,
+        len(roles.targets),
+        found.series,
+        found.steps,
+        found.clock,
+        names=found.names,
+    )
 
 
 def _read_fitted_columns(
-    estimator: object, X: Any, roles: Roles, optional: Collection[Hashable]
+    estimator: object, X: Any, roles: Roles, optional: Set[Hashable]
 ) -> Columns:
     """Read the fitted columns; NaN stands in optional ones that X leaves out."""
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
         missing = set(roles.columns) - set(X.columns)
-        is_complete = len(X.columns) + len(missing) == len(roles.columns)
-        if roles.by_name and missing and missing <= set(optional) and is_complete:
-            X = X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
+        has_no_other = len(X.columns) + len(missing) == len(roles.columns)
+        if roles.by_name and missing and missing <= optional and has_no_other:
+            names = pd.Index(roles.columns, tupleize_cols=False)
+            X = X.reindex(columns=names)
         checks.check_some_columns(X.shape[1], "X")
     return read_columns(estimator, X, reset=False, roles=roles)
+
+
+def _order_columns(
+    columns: Columns, fitted: FittedRows, optional: Set[Hashable]
+) -> list[AnyArray | None]:
+    """Check the values of columns by their roles, and return them in the order of these."""
+    roles = fitted.roles
+    ordered: list[AnyArray | None] = [None] * len(roles.targets)
+    if roles.mode != "features":
+        for name in roles.targets:
+            checks.check_finite(columns.values[name], name)
+        ordered = [*_histories(columns, roles)]
+    for name in (*roles.past, *roles.known):
+        column = columns.values[name]
+        may_miss = fitted.may_miss or name in optional
+        checks.check_finite(column, name, may_miss=may_miss)
+        ordered.append(column)
+    return ordered
 
 
 def _histories(columns: Columns, roles: Roles) -> list[AnyArray]:
     """Return what X holds of the targets, in y's units."""
     histories = [columns.values[name] for name in roles.targets]
-    if roles.mode == "both":
-        for j, (slope, intercept) in enumerate(roles.links):
-            histories[j] = slope * histories[j] + intercept
-    return histories
+    if roles.mode != "both":
+        return histories
+    in_units = []
+    for history, link in zip(histories, roles.links, strict=True):
+        slope, intercept = link
+        in_units.append(slope * history + intercept)
+    return in_units
+
+
+def _prefer_y(y: Float64Array, histories: list[Any]) -> list[AnyArray]:
+    """Return y column by column; where it is missing, what X holds of the targets, if anything."""
+    check_target_count(len(histories), y.shape[1])
+    targets = []
+    for column, history in zip(y.T, histories, strict=True):
+        if history is not None:
+            column = np.where(np.isnan(column), history, column)
+        targets.append(column)
+    return targets

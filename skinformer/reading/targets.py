@@ -1,8 +1,8 @@
 """Which columns are the targets, and which are known ahead."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -11,6 +11,9 @@ from skinformer.timeline.calendar import is_calendar_column
 from skinformer.validation.columns import check_target_exists
 from skinformer.validation.truth import numeric_truth
 
+#: Names of columns; numbers for those of an array.
+Names: TypeAlias = tuple[Hashable, ...]
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -18,79 +21,91 @@ class Targets:
 
     values: (n, n_targets); NaN is missing.
     names: of the columns, made up where y has none.
-    named: whether the names are y's own.
+    own_names: those that y brings, so that none is made up; empty where it has none.
     index: labels of the rows; None where y brings none.
     one_dimensional: whether y came without a second dimension.
     """
 
     values: Float64Array
-    names: tuple[Hashable, ...]
-    named: bool
+    names: Names
+    own_names: Names
     index: pd.Index | None
     one_dimensional: bool
 
 
 def read_targets(y: Any) -> Targets:
     """Read y as columns of numbers with names: y's own, else "y" or "y0", "y1", …."""
-    index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
+    index = None
+    if isinstance(y, pd.Series | pd.DataFrame):
+        index = y.index
     values = numeric_truth(y)
-    names, named = name_columns(y, values.shape)
+    names = own_names(y)
+    one_dimensional = values.ndim == 1
     columns = values.reshape(len(values), -1)
-    return Targets(columns, names, named, index, one_dimensional=values.ndim == 1)
+    made_up: Names = ("y",)
+    if not one_dimensional:
+        made_up = tuple(f"y{j}" for j in range(columns.shape[1]))
+    return Targets(columns, names or made_up, names, index, one_dimensional)
 
 
-def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[tuple[Hashable, ...], bool]:
-    """Name the columns of a y of this shape, and return whether the names are its own."""
+def own_names(y: Any) -> Names:
+    """Return the names that y brings; none for an array, or a series without a name."""
     if isinstance(y, pd.DataFrame):
-        return tuple(y.columns), True
-    if len(shape) > 1:
-        return tuple(f"y{j}" for j in range(shape[1])), False
+        return tuple(y.columns)
     name = getattr(y, "name", None)
-    return ("y" if name is None else name,), name is not None
+    if name is None or getattr(y, "ndim", 1) > 1:
+        return ()
+    return (name,)
 
 
 def find_targets(
-    wanted: Any, names: Sequence[Hashable], *, named: bool, y: Targets | None
-) -> tuple[Hashable, ...]:
+    wanted: Any, names: Sequence[Hashable], *, named: bool, y_names: Names | None
+) -> Names:
     """Return which columns of X are the targets; none if y alone holds them.
 
     wanted: the parameter ``target``; None is the last column, or y's where X holds it.
     names, named: X's columns, and whether the names are its own; if not, a target that is none of
     them was lost on the way.
+    y_names: those that y brings; None without y.
 
     It is a ValueError if a target is not a column of X, and y does not stand for it.
     """
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
-    if y is None and wanted is None:
-        targets = (names[-1],)
-    if y is not None:
-        # Only y's own names may match columns.
-        x_holds_y = named and y.named and set(y.names) <= set(names)
+    if y_names is None:
         if wanted is None:
-            if not x_holds_y:
-                return ()
-            targets = y.names
-        elif named and not x_holds_y and not set(targets) & set(names):
-            # Prefixed on the way, it is in X all the same.
-            suffix = f"__{targets[0]}" if targets else ""
-            if not any(str(name).endswith(suffix) for name in names):
-                return ()
+            targets = (names[-1],)
+    elif named and y_names and set(y_names) <= set(names):
+        if wanted is None:
+            targets = y_names
+    elif wanted is None or (named and _lack_all(names, targets)):
+        return ()
     for target in targets:
         check_target_exists(target, names, named=named)
     return targets
 
 
+def _lack_all(names: Sequence[Hashable], targets: Names) -> bool:
+    """Whether no target is a column of X, not even one with a prefix from the way there."""
+    if not set(targets).isdisjoint(names):
+        return False
+    suffix = f"__{targets[0]}" if targets else ""
+    return not any(str(name).endswith(suffix) for name in names)
+
+
 def find_known(
-    names: Sequence[Hashable],
-    given: Collection[Hashable],
-    targets: Collection[Hashable],
-) -> tuple[Hashable, ...]:
+    names: Sequence[Hashable], given: Container[Hashable], targets: Container[Hashable]
+) -> Names:
     """Return which columns are known ahead, in X's order: those given, and the calendar's.
 
     >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
     ('calendar__hour_sin', 'price')
     """
-    candidates = [name for name in names if name not in targets]
+    candidates = without(names, targets)
     return tuple(
         name for name in candidates if name in given or is_calendar_column(name)
     )
+
+
+def without(names: Iterable[Hashable], others: Container[Hashable]) -> Names:
+    """Leave out some names."""
+    return tuple(name for name in names if name not in others)

@@ -11,7 +11,14 @@ from sklearn.base import is_classifier
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
 from skinformer.reading.places import GroupedRows, group_rows
-from skinformer.reading.targets import Targets, find_known, find_targets, read_targets
+from skinformer.reading.targets import (
+    Names,
+    Targets,
+    find_known,
+    find_targets,
+    read_targets,
+    without,
+)
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.roles import Roles
@@ -41,7 +48,7 @@ class ReadingSettings:
     """
 
     target: Any
-    known_future: tuple[Hashable, ...]
+    known_future: Names
     freq: Any
     may_miss: bool
     seq_len: int
@@ -77,13 +84,11 @@ def read_training(
     # 1. Columns in their roles.
     columns, y_targets, roles = _read_roles(estimator, X, y, settings)
     roles, targets, observed = _combine_targets(columns.values, y_targets, roles)
-    for name in (*roles.past, *roles.known):
-        check_finite(columns.values[name], name, may_miss=settings.may_miss)
+    covariates = _check_covariates(columns.values, roles, settings)
     check_same_index(X, sample_weight, "sample_weight")
     weight = checks.truth_weight(sample_weight, observed)
     # 2. Rows in their places.
     rows = _group_rows(columns, y_targets, len(observed), settings)
-    covariates = [columns.values[name] for name in (*roles.past, *roles.known)]
     table = _make_table(rows, targets, covariates, weight, settings)
     # 3. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
@@ -91,21 +96,6 @@ def read_training(
         checks.warn_of_last_column(roles.targets[0], roles.past)
     digest = content_digest(X) if columns.index is None else b""
     return TrainingRows(table, roles, rows.names, digest)
-
-
-def _make_table(
-    rows: GroupedRows,
-    targets: list[AnyArray],
-    covariates: list[AnyArray],
-    weight: AnyArray | None,
-    settings: ReadingSettings,
-) -> Table:
-    """Order columns by series and time, and count their steps."""
-    clock, steps = rows.count_steps(settings.freq)
-    columns = [column[rows.order] for column in (*targets, *covariates)]
-    if weight is not None:
-        weight = weight[rows.order]
-    return Table(columns, len(targets), rows.series, steps, clock, weight)
 
 
 def _read_roles(
@@ -116,13 +106,141 @@ def _read_roles(
         check_some_columns(X.shape[1], "X")
     columns = read_columns(estimator, X, reset=True)
     y_targets = None if y is None else read_targets(y)
-    roles = _assign_roles(
-        columns, y_targets, settings, classifies=is_classifier(estimator)
-    )
+    classifies = is_classifier(estimator)
+    roles = _assign_roles(columns, y_targets, settings, classifies=classifies)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
     if y_targets is not None:
         _check_targets(X, y, y_targets, columns, roles)
     return columns, y_targets, roles
+
+
+def _assign_roles(
+    columns: Columns,
+    y_targets: Targets | None,
+    settings: ReadingSettings,
+    *,
+    classifies: bool,
+) -> Roles:
+    """Choose the mode, and each column's role in it."""
+    names = tuple(columns.values)
+    one_dimensional = not isinstance(settings.target, list)
+    mode: Literal["frame", "both", "features"] = "frame"
+    if y_targets is not None:
+        mode = "both"
+        one_dimensional = y_targets.one_dimensional
+    targets, labels = _find_targets(
+        columns, y_targets, settings.target, classifies=classifies
+    )
+    check_known_future(settings.known_future, names, targets)
+    known = find_known(names, settings.known_future, targets)
+    if y_targets is not None and not targets:
+        mode = "features"
+        targets = y_targets.names
+        known = names
+    past = without(names, {*targets, *known})
+    if labels:
+        checks.warn_of_copy(targets[0], past)
+    return Roles(
+        mode,
+        targets,
+        past,
+        known,
+        one_dimensional,
+        columns=names,
+        by_name=columns.named,
+        labels=labels,
+    )
+
+
+def _find_targets(
+    columns: Columns, y_targets: Targets | None, wanted: Any, *, classifies: bool
+) -> tuple[Names, Names]:
+    """Return the targets of X, and where they are copies of y's columns the names of these."""
+    names = tuple(columns.values)
+    y_names = None if y_targets is None else y_targets.own_names
+    targets = find_targets(wanted, names, named=columns.named, y_names=y_names)
+    if y_targets is None or targets:
+        return targets, ()
+    copies = find_copies(columns.values, y_targets, classifies=classifies)
+    return copies, y_targets.own_names if copies else ()
+
+
+def _column_levels(X: Any, y: Any, mode: str) -> tuple[Names, Names]:
+    """Return names of the levels of the targets' labels and of those of X's columns."""
+    of_x = _level_names(X)
+    name = getattr(y, "name", None)
+    is_like_x = isinstance(name, tuple) and len(name) == len(of_x)
+    if mode != "features" or is_like_x:
+        return of_x, of_x
+    return _level_names(y), of_x
+
+
+def _level_names(rows: Any) -> Names:
+    if isinstance(rows, pd.DataFrame):
+        return tuple(rows.columns.names)
+    return (None,)
+
+
+def _check_targets(
+    X: Any, y: Any, y_targets: Targets, columns: Columns, roles: Roles
+) -> None:
+    """Raise if y does not go with X's rows, and warn if a feature holds it."""
+    checks.check_some_truth(y_targets.values)
+    check_same_rows(X, y)
+    features = dict(columns.values)
+    if roles.mode == "both":
+        for name in roles.targets:
+            del features[name]
+    checks.warn_of_leaks(features, y_targets.values)
+
+
+def _combine_targets(
+    columns: dict[Hashable, AnyArray], y_targets: Targets | None, roles: Roles
+) -> tuple[Roles, list[AnyArray], BoolArray]:
+    """Return roles, the targets in y's units, and where they are observed.
+
+    Where y is missing, X's target stands, by the linear map from the one to the other.
+    """
+    if y_targets is not None:
+        observed = ~np.isnan(y_targets.values)
+        if roles.mode == "features":
+            return roles, list(y_targets.values.T), observed
+    histories = [columns[name] for name in roles.targets]
+    for name, history in zip(roles.targets, histories, strict=True):
+        check_finite(history, name)
+    if y_targets is not None:
+        links, targets = _link_targets(roles.targets, histories, y_targets.values)
+        return replace(roles, links=links), targets, observed
+    observed = ~np.isnan(np.column_stack(histories))
+    checks.check_some_truth(np.where(observed, 0.0, np.nan))
+    return roles, histories, observed
+
+
+def _link_targets(
+    names: Names, histories: list[AnyArray], y: Float64Array
+) -> tuple[tuple[tuple[float, float], ...], list[AnyArray]]:
+    """Return slopes and intercepts from X's targets to y, and targets in y's units."""
+    checks.check_target_count(len(histories), y.shape[1])
+    links = []
+    targets = []
+    for name, history, column in zip(names, histories, y.T, strict=True):
+        link = affine_link(history, column)
+        slope, intercept = checks.check_affine(link, name)
+        links.append((slope, intercept))
+        in_units = slope * history + intercept
+        targets.append(np.where(np.isnan(column), in_units, column))
+    return tuple(links), targets
+
+
+def _check_covariates(
+    columns: dict[Hashable, AnyArray], roles: Roles, settings: ReadingSettings
+) -> list[AnyArray]:
+    """Return covariates, past-only ones first; raise if they hold what they may not."""
+    covariates = []
+    for name in (*roles.past, *roles.known):
+        check_finite(columns[name], name, may_miss=settings.may_miss)
+        covariates.append(columns[name])
+    return covariates
 
 
 def _group_rows(
@@ -142,141 +260,39 @@ def _group_rows(
     return rows
 
 
-def _assign_roles(
-    columns: Columns,
-    y_targets: Targets | None,
+def _make_table(
+    rows: GroupedRows,
+    targets: list[AnyArray],
+    covariates: list[AnyArray],
+    weight: AnyArray | None,
     settings: ReadingSettings,
-    *,
-    classifies: bool,
-) -> Roles:
-    """Choose the mode, and each column's role in it."""
-    names = tuple(columns.values)
-    targets, is_copy = _find_targets(
-        columns, y_targets, settings, classifies=classifies
-    )
-    check_known_future(settings.known_future, names, targets)
-    one_dimensional = not isinstance(settings.target, list)
-    if y_targets is not None:
-        one_dimensional = y_targets.one_dimensional
-    if y_targets is not None and not targets:
-        return Roles(
-            "features",
-            y_targets.names,
-            (),
-            names,
-            one_dimensional,
-            names,
-            by_name=columns.named,
-        )
-    known = find_known(names, settings.known_future, targets)
-    past = tuple(name for name in names if name not in targets and name not in known)
-    mode: Literal["frame", "both"] = "frame" if y_targets is None else "both"
-    roles = Roles(
-        mode, targets, past, known, one_dimensional, names, by_name=columns.named
-    )
-    if y_targets is not None and is_copy and y_targets.named:
-        checks.warn_of_copy(targets[0], past)
-        roles = replace(roles, labels=y_targets.names)
-    return roles
-
-
-def _find_targets(
-    columns: Columns,
-    y_targets: Targets | None,
-    settings: ReadingSettings,
-    *,
-    classifies: bool,
-) -> tuple[tuple[Hashable, ...], bool]:
-    """Return which columns of X are the targets, and whether they are y in another scale."""
-    names = tuple(columns.values)
-    targets = find_targets(settings.target, names, named=columns.named, y=y_targets)
-    if targets or y_targets is None:
-        return targets, False
-    copies = find_copies(columns.values, y_targets, classifies=classifies)
-    return copies, bool(copies)
-
-
-def _column_levels(
-    X: Any, y: Any, mode: str
-) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-    """Return names of the levels of the targets' labels and of those of X's columns."""
-    of_x = _level_names(X)
-    name = getattr(y, "name", None)
-    is_like_x = isinstance(name, tuple) and len(name) == len(of_x)
-    if mode != "features" or is_like_x:
-        return of_x, of_x
-    return _level_names(y), of_x
-
-
-def _level_names(rows: Any) -> tuple[Hashable, ...]:
-    return tuple(rows.columns.names) if isinstance(rows, pd.DataFrame) else (None,)
-
-
-def _check_targets(
-    X: Any, y: Any, y_targets: Targets, columns: Columns, roles: Roles
-) -> None:
-    """Raise if y does not go with X's rows, and warn if a feature holds it."""
-    checks.check_some_truth(y_targets.values)
-    check_same_rows(X, y)
-    targets = () if roles.mode == "features" else roles.targets
-    features = {
-        name: column for name, column in columns.values.items() if name not in targets
-    }
-    checks.warn_of_leaks(features, y_targets.values)
-
-
-def _combine_targets(
-    columns: dict[Hashable, AnyArray], y_targets: Targets | None, roles: Roles
-) -> tuple[Roles, list[AnyArray], BoolArray]:
-    """Return roles, the targets in y's units, and where they are observed.
-
-    Where y is missing, X's target stands, by the straight line that links the two.
-    """
-    if roles.mode == "features" and y_targets is not None:
-        return roles, list(y_targets.values.T), ~np.isnan(y_targets.values)
-    histories = [columns[name] for name in roles.targets]
-    for name, history in zip(roles.targets, histories, strict=True):
-        check_finite(history, name)
-    if y_targets is not None:
-        links, targets = _link_targets(roles.targets, histories, y_targets.values)
-        return replace(roles, links=links), targets, ~np.isnan(y_targets.values)
-    observed = ~np.isnan(np.column_stack(histories))
-    checks.check_some_truth(np.where(observed, 0.0, np.nan))
-    return roles, histories, observed
-
-
-def _link_targets(
-    names: tuple[Hashable, ...], histories: list[AnyArray], y: Float64Array
-) -> tuple[tuple[tuple[float, float], ...], list[AnyArray]]:
-    """Return slopes and intercepts from X's targets to y, and targets in y's units."""
-    checks.check_target_count(len(histories), y.shape[1])
-    links = []
-    targets = []
-    for name, history, column in zip(names, histories, y.T, strict=True):
-        slope, intercept = checks.check_affine(affine_link(history, column), name)
-        links.append((slope, intercept))
-        targets.append(np.where(np.isnan(column), slope * history + intercept, column))
-    return tuple(links), targets
+) -> Table:
+    """Order columns by series and time, and count their steps."""
+    clock, steps = rows.count_steps(settings.freq)
+    columns = [column[rows.order] for column in (*targets, *covariates)]
+    if weight is not None:
+        weight = weight[rows.order]
+    return Table(columns, len(targets), rows.series, steps, clock, weight)
 
 
 def _with_static(
     table: Table, roles: Roles, settings: ReadingSettings
 ) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
-    targets = table.columns[: table.n_targets]
-    covariates = table.columns[table.n_targets :]
-    by_name = dict(zip((*roles.past, *roles.known), covariates, strict=True))
-    names = (*roles.targets, *by_name)
+    covariates = (*roles.past, *roles.known)
+    names = (*roles.targets, *covariates)
+    constant = [names[j] for j in table.constant_columns()]
+    differing = [names[j] for j in table.static_columns()]
     # What is named as known ahead can change, however long it has not.
-    may_change = set(settings.known_future)
-    static = tuple(
-        names[j] for j in table.static_columns() if names[j] not in may_change
-    )
-    unchanged = tuple(
-        names[j] for j in table.constant_columns() if names[j] in may_change
-    )
-    past = tuple(name for name in roles.past if name not in static)
-    known = (*(name for name in roles.known if name not in static), *static)
+    can_change = settings.known_future
+    static = without(differing, can_change)
+    unchanged = tuple(name for name in constant if name in can_change)
+    past = without(roles.past, static)
+    known = (*without(roles.known, static), *static)
     roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)
-    ordered = [by_name[name] for name in (*past, *known)]
-    return replace(table, columns=targets + ordered), roles
+    # Columns in the order of their roles.
+    columns = table.columns[: table.n_targets]
+    for name in (*past, *known):
+        place = covariates.index(name)
+        columns.append(table.columns[table.n_targets + place])
+    return replace(table, columns=columns), roles

@@ -57,17 +57,18 @@ class BareMuon(BareOptimizer, Muon):
             [matrix.grad for matrix in matrices if matrix.grad is not None]
         )
 
-        mean = old_mean.lerp(gradients, 1 - group["momentum"])
-        update = gradients.lerp(mean, group["momentum"]) if group["nesterov"] else mean
+        momentum = group["momentum"]
+        mean = old_mean.lerp(gradients, 1 - momentum)
+        update = mean
+        if group["nesterov"]:
+            update = gradients.lerp(mean, momentum)
         direction = orthogonalise(
             update,
             coefficients=group["ns_coefficients"],
             n_steps=group["ns_steps"],
             eps=group["eps"],
-        ).to(weights)
-        n_rows, n_columns = matrices[0].shape
-        rate = group["lr"] * math.sqrt(max(1, n_rows / n_columns))
-        stepped = weights * (1 - group["lr"] * group["weight_decay"]) - direction * rate
+        )
+        stepped = _stepped(weights, direction.to(weights), group)
 
         self._write(stepped, unless_held_back=weights, into=matrices)
         self._write(mean, unless_held_back=old_mean, into=buffers)
@@ -88,6 +89,15 @@ class BareMuon(BareOptimizer, Muon):
         return state["momentum_buffer"]
 
 
+def _stepped(weights: Tensor, direction: Tensor, group: dict[str, Any]) -> Tensor:
+    """Return decayed weights, (n, n_rows, n_columns), moved against orthogonal directions."""
+    n_rows, n_columns = weights.shape[1:]
+    learning_rate = group["lr"]
+    length = learning_rate * math.sqrt(max(1, n_rows / n_columns))
+    decay = learning_rate * group["weight_decay"]
+    return weights * (1 - decay) - direction * length
+
+
 def orthogonalise(
     matrices: Tensor,
     *,
@@ -101,14 +111,17 @@ def orthogonalise(
     `torch.optim.Muon` has them.
     """
     a, b, c = coefficients
-    wide = matrices.mT if matrices.shape[-2] > matrices.shape[-1] else matrices
-    x = wide.bfloat16()
-    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=eps)
+    n_rows, n_columns = matrices.shape[-2:]
+    is_tall = n_rows > n_columns
+    x = matrices.mT if is_tall else matrices
+    x = x.bfloat16()
+    norm = x.norm(dim=(-2, -1), keepdim=True)
+    x = x / norm.clamp(min=eps)
     for _ in range(n_steps):
         gram = x @ x.mT
         gram = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
         x = torch.baddbmm(x, gram, x, beta=a)
-    return x if wide is matrices else x.mT
+    return x.mT if is_tall else x
 
 
 def _by_shape(parameters: Iterable[Tensor]) -> list[list[Tensor]]:

@@ -9,7 +9,7 @@ from torch import Tensor, device
 class Batch(NamedTuple):
     """Windows that one forward pass sees together.
 
-    inputs: positional arguments of the module: ``module(*inputs)`` gives the forecasts.
+    inputs: positional arguments of the module: ``module(*inputs)`` are the forecasts.
     target: true values, standardised, (batch, pred_len, n_targets); missing ones are filled with
     any finite number.
     weight: of the target's shape; 0 where it is missing, else the sample weight (>= 0). None means
@@ -22,11 +22,11 @@ class Batch(NamedTuple):
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """Change each tensor."""
-        return Batch(
-            tuple(None if part is None else change(part) for part in self.inputs),
-            change(self.target),
-            None if self.weight is None else change(self.weight),
-        )
+        inputs = tuple(part if part is None else change(part) for part in self.inputs)
+        weight = self.weight
+        if weight is not None:
+            weight = change(weight)
+        return Batch(inputs, change(self.target), weight)
 
 
 class Batches(Protocol):
@@ -47,7 +47,7 @@ class ShuffledBatches(Batches, Protocol):
         """Return the state of the generator, in tensors and plain Python values."""
 
     def set_state(self, state: Any) -> None:
-        """Continue from a state of `get_state`."""
+        """Restore a state that `get_state` returned."""
 
 
 def to_device(batch: Batch, *, device: device) -> Batch:

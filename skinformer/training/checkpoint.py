@@ -10,20 +10,19 @@ from typing import Any, BinaryIO
 
 import torch
 
-from skinformer.persistence.atomic import replacing
+from skinformer.persistence.atomic import FilePath, replacing
 
 FORMAT = 2  # of the file
 _MAGIC = b"skinformer fit\r\n"
 _DIGEST_SIZE = 32
-_HEADER = Struct(
-    f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s"
-)  # magic, format, digest of the rest
+#: The magic, the format, and the digest of the rest.
+_HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")
 
 
-def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
+def save(path: FilePath, state: dict[str, Any]) -> None:
     """Write a state so that `path` holds the old state or the new one, never a part.
 
-    The file begins with a digest of all the rest, by which `load` knows damage; it is taken from
+    The file begins with a digest of all the rest, by which `load` detects damage; it is taken from
     the file, without a second copy of the state in memory.
 
     >>> import tempfile
@@ -41,9 +40,7 @@ def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
         file.write(_HEADER.pack(_MAGIC, FORMAT, digest))
 
 
-def load(
-    path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]
-) -> dict[str, Any]:
+def load(path: FilePath, *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
     """Read a state, on the CPU, and check that it belongs to this fit; no code of it runs.
 
     fingerprint: what must be the same for the fit to continue (name of a part -> its hash), as
@@ -76,14 +73,15 @@ def load(
             raise refusal(path, "it holds no state of a fit") from error
     differing = [name for name in names if stored.get(name) != fingerprint.get(name)]
     if differing:
+        listed = ", ".join(differing)
         raise ValueError(
-            f"checkpoint={os.fspath(path)!r} was written by another fit: {', '.join(differing)} "
+            f"checkpoint={os.fspath(path)!r} was written by another fit: {listed} "
             "differ. Delete the file, or give another checkpoint, to start afresh."
         )
     return state
 
 
-def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
+def refusal(path: FilePath, fault: str) -> ValueError:
     """Make the error of a file from which no fit can go on.
 
     >>> raise refusal("fit.pt", "it does not begin like one")
@@ -114,10 +112,11 @@ def _write_archive(file: BinaryIO, state: dict[str, Any]) -> None:
 def _digest(file: BinaryIO) -> bytes:
     """Hash all of a file but its header."""
     file.seek(_HEADER.size)
-    return hashlib.file_digest(
+    digest = hashlib.file_digest(
         file,  # type: ignore[arg-type]
         lambda: hashlib.blake2b(digest_size=_DIGEST_SIZE),
-    ).digest()
+    )
+    return digest.digest()
 
 
 def _fault(file: BinaryIO) -> str:
@@ -128,4 +127,6 @@ def _fault(file: BinaryIO) -> str:
     _, version, digest = _HEADER.unpack(header)
     if version != FORMAT:
         return f"its format is {version}, and this version reads {FORMAT}"
-    return "" if digest == _digest(file) else "its content is not what was written"
+    if digest != _digest(file):
+        return "its content is not what was written"
+    return ""

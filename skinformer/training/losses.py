@@ -39,11 +39,13 @@ def quantile_error(*, levels: Sequence[float]) -> Loss:
 
     def _errors(output: Tensor, target: Tensor) -> Tensor:
         # Filled on the device: a copy of numbers from the host would wait for it.
-        tau = torch.stack(
-            [output.new_full((), level, dtype=torch.float32) for level in fixed]
-        )
+        levels_on_device = [
+            output.new_full((), level, dtype=torch.float32) for level in fixed
+        ]
+        tau = torch.stack(levels_on_device)
         short = target.float().unsqueeze(-1) - output.float()  # (..., n_levels)
-        return torch.maximum(tau * short, (tau - 1) * short).mean(-1)
+        errors = torch.maximum(tau * short, (tau - 1) * short)
+        return errors.mean(-1)
 
     return _errors
 
@@ -69,12 +71,13 @@ def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
         logits = output.float()
         n_classes = logits.shape[-1]
         log_probability = torch.log_softmax(logits, -1)
-        true = log_probability.gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
+        classes = target.long().unsqueeze(-1)
+        true = log_probability.gather(-1, classes).squeeze(-1)
         others = log_probability.sum(-1) - true
-        smoothed = (1 - label_smoothing) * true + label_smoothing / max(
-            1, n_classes - 1
-        ) * others
-        return z_weight * torch.logsumexp(logits, -1).square() - smoothed
+        share_of_each = label_smoothing / max(1, n_classes - 1)
+        smoothed = (1 - label_smoothing) * true + share_of_each * others
+        z_loss = z_weight * torch.logsumexp(logits, -1).square()
+        return z_loss - smoothed
 
     return _errors
 
@@ -89,7 +92,8 @@ LOSSES: dict[str, Loss] = {
 def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
     """Return the sum of the weights (None: 1 everywhere), the denominator of a mean."""
     if weight is None:
-        return torch.full((), float(target.numel()), device=target.device)
+        n_values = float(target.numel())
+        return torch.full((), n_values, device=target.device)
     return weight.sum(dtype=torch.float32)
 
 

@@ -1,7 +1,9 @@
 """AdamW and Muon, their rates, and the bound of their gradients."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -15,16 +17,16 @@ ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
 
 def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
     """Raise unless each trainable parameter is in one group: in none it is never trained."""
-    held = [id(p) for group in groups.values() for p in group]
-    counts = {
-        name: held.count(id(p))
-        for name, p in module.named_parameters()
-        if p.requires_grad
-    }
-    wrong = [f"{name} ({count})" for name, count in counts.items() if count != 1]
+    counts = Counter(map(id, chain.from_iterable(groups.values())))
+    wrong = []
+    for name, parameter in module.named_parameters():
+        count = counts[id(parameter)]
+        if parameter.requires_grad and count != 1:
+            wrong.append(f"{name} ({count})")
     if wrong:
+        listed = ", ".join(wrong)
         raise ValueError(
-            f"each trainable parameter needs exactly one role; wrong counts: {', '.join(wrong)}."
+            f"each trainable parameter needs exactly one role; wrong counts: {listed}."
         )
 
 
@@ -47,24 +49,26 @@ def make_optimizers(
     some 70 times AdamW's, so the same factor would decay matrices 70 times faster; Muon gets
     ``weight_decay * learning_rate / muon_learning_rate``, the same shrinkage per step.
     """
-    trainable = {
-        name: [parameter for parameter in group if parameter.requires_grad]
-        for name, group in groups.items()
-    }
-    decayed = list(trainable["decayed"])
+    matrices = _trainable(groups["matrix"])
+    decayed = _trainable(groups["decayed"])
+    plain = _trainable(groups["plain"])
     made: list[BareOptimizer] = []
     if settings.optimizer == "adamw":
-        decayed = trainable["matrix"] + decayed
-    elif trainable["matrix"]:
-        made.append(_make_muon(trainable["matrix"], settings))
-    if decayed or trainable["plain"]:
-        made.append(_make_adamw(decayed, trainable["plain"], settings))
+        decayed = matrices + decayed
+    elif matrices:
+        made.append(_make_muon(matrices, settings))
+    if decayed or plain:
+        made.append(_make_adamw(decayed, plain, settings))
     for group in _groups(made):
         group["initial_lr"] = group["lr"]
         first = group["params"][0]
         if first.is_cuda:  # a number would become part of a step that is recorded
             group["lr"] = torch.tensor(group["lr"], device=first.device)
     return made
+
+
+def _trainable(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
+    return [parameter for parameter in parameters if parameter.requires_grad]
 
 
 def _make_muon(matrices: list[nn.Parameter], settings: TrainerSettings) -> BareMuon:
@@ -127,4 +131,7 @@ def clip_gradients(
 
 
 def _groups(optimizers: Iterable[BareOptimizer]) -> list[dict[str, Any]]:
-    return [group for optimizer in optimizers for group in optimizer.param_groups]
+    groups: list[dict[str, Any]] = []
+    for optimizer in optimizers:
+        groups += optimizer.param_groups
+    return groups

@@ -8,9 +8,6 @@ from torch.amp import GradScaler
 COMPUTE_TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-BF16_MIN_WIDTH = 256  # on a CPU
-
-
 def resolve_precision(precision: str, *, device: torch.device, d_model: int) -> str:
     """Turn "auto" into a precision by a fixed rule; leave the others as they are.
 
@@ -23,22 +20,18 @@ def resolve_precision(precision: str, *, device: torch.device, d_model: int) -> 
     """
     if precision != "auto":
         return precision
+    min_width_on_cpu = 256
     if device.type == "cuda":
         with torch.cuda.device(device):
-            return (
-                "bf16"
-                if torch.cuda.is_bf16_supported(including_emulation=False)
-                else "fp32"
-            )
-    return (
-        "bf16" if d_model >= BF16_MIN_WIDTH and _has_bf16_products(device) else "fp32"
-    )
+            is_faster = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        is_cpu = device.type == "cpu"
+        is_faster = is_cpu and d_model >= min_width_on_cpu and _has_bf16_products()
+    return "bf16" if is_faster else "fp32"
 
 
-def _has_bf16_products(device: torch.device) -> bool:
-    """Whether a CPU multiplies bfloat16 matrices by instructions of its own."""
-    if device.type != "cpu":
-        return False
+def _has_bf16_products() -> bool:
+    """Whether the CPU multiplies bfloat16 matrices by instructions of its own."""
     # Older releases of torch cannot tell; float32 is then the safe answer.
     features: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(features.get("avx512_bf16") or features.get("amx_bf16"))
@@ -52,7 +45,8 @@ def has_cuda() -> bool:
 def has_cuda_device(name: str) -> bool:
     """Whether a CUDA device of this name, such as "cuda" or "cuda:1", is here."""
     device = torch.device(name)
-    return device.type == "cuda" and (device.index or 0) < torch.cuda.device_count()
+    number = device.index or 0
+    return device.type == "cuda" and number < torch.cuda.device_count()
 
 
 def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[object]:
@@ -62,7 +56,9 @@ def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[
     themselves, as autocast on a CPU would leave them in bfloat16.
     """
     dtype = COMPUTE_TYPES[precision]
-    return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
+    if dtype is None:
+        return nullcontext()
+    return torch.autocast(device.type, dtype=dtype)
 
 
 def make_scaler(precision: str, *, device: torch.device) -> GradScaler | None:

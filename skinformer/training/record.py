@@ -1,4 +1,4 @@
-"""What a fit is told and what it reports."""
+"""Settings of a fit, and its course."""
 
 import math
 from dataclasses import dataclass, field
@@ -60,7 +60,9 @@ class EpochRow(NamedTuple):
     @property
     def last_loss(self) -> float:
         """Loss of the weights: of validation, or of training without it."""
-        return self.loss if math.isnan(self.validation_loss) else self.validation_loss
+        if math.isnan(self.validation_loss):
+            return self.loss
+        return self.validation_loss
 
 
 @dataclass(kw_only=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-from skinformer.model.dropout import drawing_from
+from skinformer.model.generators import RandomModule, drawing_from
 from skinformer.training.batch import Batch, to_device
 
 #: Takes one step of all parameters, on batches of the device; returns numbers about it.
@@ -48,11 +49,14 @@ class RecordedStep:
         generator: torch.Generator,
         recorder: CudaRecorder,
     ) -> None:
-        self.take_step, self.network = take_step, network
-        self.generator, self.recorder = generator, recorder
+        self.take_step = take_step
+        self.network = network
+        self.generator = generator
+        self.recorder = recorder
         self.seeds = first_generator(network)
-        self.shapes: list[list[torch.Size | None]] = []
-        self.n_eager, self.n_replayed = 0, 0
+        self.shapes: list[torch.Size | None] = []
+        self.n_eager = 0
+        self.n_replayed = 0
         self.may_record = True
         self.batches: list[Batch] = []  # of the recorded step
         self.result = torch.empty(0)
@@ -68,30 +72,34 @@ class RecordedStep:
 
     def __call__(self, batches: Sequence[Batch]) -> Tensor:
         """Take a step and return what `take_step` does; nothing waits for the device."""
-        self.generator.manual_seed(int(torch.randint(2**62, (), generator=self.seeds)))
-        batches = [to_device(batch, device=self.generator.device) for batch in batches]
-        self.shapes = self.shapes or shapes_of(batches)
-        is_usual = shapes_of(batches) == self.shapes
-        if (
-            is_usual
-            and self.may_record
-            and not self.batches
-            and self.n_eager >= N_EAGER
-        ):
+        seed = torch.randint(2**62, (), generator=self.seeds)
+        self.generator.manual_seed(int(seed))
+        device = self.generator.device
+        batches = [to_device(batch, device=device) for batch in batches]
+        shapes = shapes_of(batches)
+        self.shapes = self.shapes or shapes
+        if shapes != self.shapes:
+            return self._take_unrecorded(batches)
+        if self.may_record and not self.batches and self.n_eager >= N_EAGER:
             self._record(batches)
-        if not is_usual or not self.batches:
-            self.n_eager += is_usual
-            with drawing_from(self.network, self.generator):
-                return self.recorder.run(lambda: self.take_step(batches))
+        if not self.batches:
+            self.n_eager += 1
+            return self._take_unrecorded(batches)
         for recorded, batch in zip(self.batches, batches, strict=True):
             copy_batch(batch, into=recorded)
         self.recorder.replay()
         self.n_replayed += 1
         return self.result.clone()
 
+    def _take_unrecorded(self, batches: Sequence[Batch]) -> Tensor:
+        """Take a step kernel by kernel."""
+        with drawing_from(self.network, self.generator):
+            return self.recorder.run(lambda: self.take_step(batches))
+
     def close(self) -> None:
         """Free the recorded step."""
-        self.batches, self.result = [], torch.empty(0)
+        self.batches = []
+        self.result = torch.empty(0)
         self.recorder.close()
 
     def _record(self, batches: Sequence[Batch]) -> None:
@@ -102,7 +110,7 @@ class RecordedStep:
                 self.result = self.recorder.record(lambda: self.take_step(copies))
         except (
             RuntimeError
-        ):  # there is no memory for a second step, or no way to record this one
+        ):  # no memory for a second step, or no way to record this one
             self.may_record = False
             self.recorder.close()
         else:
@@ -172,30 +180,34 @@ def can_record(network: nn.Module, *, device: torch.device) -> bool:
     On CUDA only, and not where layers run a second time in the backward pass: they would draw other
     masks.
     """
-    repeats = any(getattr(module, "recompute", False) for module in network.modules())
-    return device.type == "cuda" and not repeats
+    if device.type != "cuda":
+        return False
+    return not any(getattr(module, "recompute", False) for module in network.modules())
 
 
 def first_generator(network: nn.Module) -> torch.Generator:
     """Return the first generator of a network; a new one where it has none."""
-    generators = (getattr(module, "generator", None) for module in network.modules())
-    found = next((each for each in generators if each is not None), None)
-    return torch.Generator() if found is None else found
+    for module in network.modules():
+        if isinstance(module, RandomModule):
+            return module.generator
+    return torch.Generator()
 
 
-def shapes_of(batches: Sequence[Batch]) -> list[list[torch.Size | None]]:
+def shapes_of(batches: Sequence[Batch]) -> list[torch.Size | None]:
     """Return the shapes of all tensors of batches."""
-    return [
-        [None if part is None else part.shape for part in _parts(batch)]
-        for batch in batches
-    ]
+    parts = chain.from_iterable(map(_parts, batches))
+    return [None if part is None else part.shape for part in parts]
 
 
 def copy_batch(batch: Batch, *, into: Batch) -> None:
     """Copy the tensors of a batch into another's, of the same shapes."""
-    pairs = zip(_parts(into), _parts(batch), strict=True)
-    present = [(old, new) for old, new in pairs if old is not None and new is not None]
-    torch._foreach_copy_([old for old, _ in present], [new for _, new in present])
+    targets = []
+    values = []
+    for target, value in zip(_parts(into), _parts(batch), strict=True):
+        if target is not None and value is not None:
+            targets.append(target)
+            values.append(value)
+    torch._foreach_copy_(targets, values)
 
 
 def _parts(batch: Batch) -> list[Tensor | None]:

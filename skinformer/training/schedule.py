@@ -32,5 +32,7 @@ def learning_rate_multiplier(step: int, *, total_steps: int, warmup: int) -> flo
     done = step + 1
     if done <= warmup:
         return done / warmup
-    progress = min(1.0, (done - warmup) / max(1, total_steps - warmup))
-    return 0.1 + 0.9 * (1 + math.cos(math.pi * progress)) / 2
+    n_decaying = max(1, total_steps - warmup)
+    progress = min(1.0, (done - warmup) / n_decaying)
+    cosine = math.cos(math.pi * progress)
+    return 0.1 + 0.9 * (1 + cosine) / 2

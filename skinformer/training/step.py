@@ -33,16 +33,14 @@ def accumulate_gradients(
     batches = [to_device(batch, device=device) for batch in batches]
     for parameter in module.parameters():
         parameter.grad = None
-    total = torch.stack(
-        [total_weight(b.target, weight=b.weight) for b in batches]
-    ).sum()
+    totals = [total_weight(batch.target, weight=batch.weight) for batch in batches]
+    total = torch.stack(totals).sum()
     means = []
     for batch in batches:
         with autocast(precision, device=device):
             output = module(*batch.inputs)
-        mean = weighted_mean(
-            loss(output, batch.target), weight=batch.weight, total=total
-        )
+        errors = loss(output, batch.target)
+        mean = weighted_mean(errors, weight=batch.weight, total=total)
         scaled = mean if scaler is None else scaler.scale(mean)
         torch.autograd.backward(scaled)
         means.append(mean.detach())
@@ -86,15 +84,16 @@ def mean_loss(
 ) -> float:
     """Return the weighted mean loss over all values of some batches; an error if there are none."""
     sums = []
-    for batch in (to_device(batch, device=device) for batch in batches):
+    for own_batch in batches:
+        batch = to_device(own_batch, device=device)
         with autocast(precision, device=device):
             output = module(*batch.inputs)
         total = total_weight(batch.target, weight=batch.weight)
-        mean = weighted_mean(
-            loss(output, batch.target), weight=batch.weight, total=total
-        )
+        errors = loss(output, batch.target)
+        mean = weighted_mean(errors, weight=batch.weight, total=total)
         sums.append(torch.stack((mean * total, total)))
-    error, present = torch.stack(sums).double().sum(0).tolist()  # the only read
+    sum_of_all = torch.stack(sums).double().sum(0)
+    error, present = sum_of_all.tolist()  # the only read
     if not present:
         raise ValueError(
             "the validation batches hold no target value: all are missing."

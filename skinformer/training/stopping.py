@@ -4,7 +4,7 @@ import copy
 import math
 from typing import Any, NamedTuple
 
-from torch import Tensor, nn
+from torch import nn
 
 
 class BestWeights(NamedTuple):
@@ -23,8 +23,10 @@ class BestWeights(NamedTuple):
     def after(
         self, module: nn.Module, *, epoch: int, loss: float, tol: float
     ) -> "BestWeights":
-        """Return the best weights after an epoch (1 for the first) of finite loss."""
-        n_waited = 0 if loss < self.loss - tol else self.n_waited + 1
+        """Take the finite loss of an epoch (1 for the first) into account."""
+        n_waited = self.n_waited + 1
+        if loss < self.loss - tol:
+            n_waited = 0
         if loss < self.loss:
             return BestWeights(copy_state(module), epoch, loss, n_waited)
         return self._replace(n_waited=n_waited)
@@ -32,7 +34,4 @@ class BestWeights(NamedTuple):
 
 def copy_state(module: nn.Module) -> dict[str, Any]:
     """Return a copy of a module's ``state_dict()``, extra state included."""
-    return {
-        k: v.detach().clone() if isinstance(v, Tensor) else copy.deepcopy(v)
-        for k, v in module.state_dict().items()
-    }
+    return copy.deepcopy(module.state_dict())

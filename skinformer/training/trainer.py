@@ -4,15 +4,16 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
+from skinformer.persistence.atomic import FilePath
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.optimizers import (
@@ -28,10 +29,7 @@ from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
 from skinformer.training.stopping import BestWeights, copy_state
 
-#: What taking over the state of another network ends in.
-_MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
-
-OnEpoch = Callable[[TrainingRecord, nn.Module], bool]
+OnEpoch: TypeAlias = Callable[[TrainingRecord, nn.Module], bool]
 
 
 def train(
@@ -42,7 +40,7 @@ def train(
     settings: TrainerSettings,
     groups: ParameterGroups,
     on_epoch: OnEpoch | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: FilePath | None = None,
     fingerprint: Mapping[str, str] = MappingProxyType({}),
 ) -> TrainingRecord:
     """Train a module in place.
@@ -81,15 +79,11 @@ def train(
         fit.resume(checkpoint, fingerprint=fingerprint)
     try:
         while not fit.stopped:
-            fit.finish_epoch(_epoch(fit))
-            if (
-                on_epoch is not None
-                and on_epoch(fit.so_far(), module)
-                and not fit.stopped
-            ):
-                fit.stopped = "callback"
+            fit.finish_epoch(fit.train_epoch())
+            if on_epoch is not None:
+                fit.call(on_epoch)
             if checkpoint is not None:
-                _write(fit, checkpoint, fingerprint=fingerprint)
+                fit.write(checkpoint, fingerprint=fingerprint)
         return fit.close()
     except FloatingPointError:
         fit.restore_best()
@@ -113,7 +107,7 @@ def train(
 
 
 class _Fit:
-    """Everything that changes during a fit, and how to store and restore it."""
+    """A fit: everything that changes during it, how it goes on, and how it is stored."""
 
     def __init__(
         self,
@@ -124,30 +118,30 @@ class _Fit:
         settings: TrainerSettings,
         groups: ParameterGroups,
     ) -> None:
-        self.module, self.settings = module, settings
-        self.training, self.validation = training, validation
+        self.module = module
+        self.settings = settings
+        self.training = training
+        self.validation = validation
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.device = self.parameters[0].device
         check_partition(module, groups=groups)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(groups, settings)
-        self.total_steps = settings.max_iter * math.ceil(
-            len(training) / settings.accumulate
-        )
+        steps_per_epoch = math.ceil(len(training) / settings.accumulate)
+        self.total_steps = settings.max_iter * steps_per_epoch
         self.best = BestWeights(copy_state(module))
         self.rows: list[EpochRow] = []
-        self.step, self.n_skipped, self.stopped = 0, 0, ""
+        self.step = 0
+        self.n_skipped = 0
+        self.stopped = ""
         self.unwritten = False  # whether a checkpoint could not be written
-        self.recorded: RecordedStep | None = None
-        if can_record(module, device=self.device) and self.scaler is None:
-            self.recorded = RecordedStep.on_cuda(
-                self._take_step, module, device=self.device
-            )
+        self.recorded = self._record_steps()
 
-    @property
-    def _shuffling(self) -> ShuffledBatches | None:
-        """The training batches, if they have a generator to store."""
-        return self.training if isinstance(self.training, ShuffledBatches) else None
+    def _record_steps(self) -> RecordedStep | None:
+        """Record steps where that is possible."""
+        if self.scaler is not None or not can_record(self.module, device=self.device):
+            return None
+        return RecordedStep.on_cuda(self._take_step, self.module, device=self.device)
 
     def take_step(self, batches: Sequence[Batch]) -> Tensor:
         """Take one step of all parameters: loss, total weight and norm of the gradients, (3,)."""
@@ -183,27 +177,32 @@ class _Fit:
 
     def multiplier(self, step: int) -> float:
         """Return the share of the peak learning rate at a step."""
-        total, settings = self.total_steps, self.settings
-        warmup = warmup_steps(
-            total_steps=total, warmup_fraction=settings.warmup_fraction
-        )
+        total = self.total_steps
+        fraction = self.settings.warmup_fraction
+        warmup = warmup_steps(total_steps=total, warmup_fraction=fraction)
         return learning_rate_multiplier(step, total_steps=total, warmup=warmup)
 
     def finish_epoch(self, row: EpochRow) -> None:
         """Note an epoch, keep its weights if they are the best, and decide whether to go on."""
+        settings = self.settings
         best = self.best.after(
-            self.module, epoch=row.epoch, loss=row.last_loss, tol=self.settings.tol
+            self.module, epoch=row.epoch, loss=row.last_loss, tol=settings.tol
         )
+        waits_too_long = best.n_waited >= settings.n_iter_no_change
         stopped = ""
-        if (
-            self.validation is not None
-            and best.n_waited >= self.settings.n_iter_no_change
-        ):
+        if self.validation is not None and waits_too_long:
             stopped = "converged"
-        elif row.epoch >= self.settings.max_iter:
+        elif row.epoch >= settings.max_iter:
             stopped = "max_iter"
+        rows = [*self.rows, row]
         # In one statement: Ctrl-C finds the whole epoch noted, or nothing of it.
-        self.best, self.rows, self.stopped = best, [*self.rows, row], stopped
+        self.best, self.rows, self.stopped = best, rows, stopped
+
+    def call(self, on_epoch: OnEpoch) -> None:
+        """Call what is called after each epoch, which may stop the fit."""
+        is_last = on_epoch(self.so_far(), self.module)
+        if is_last and not self.stopped:
+            self.stopped = "callback"
 
     def restore_best(self) -> None:
         """Put the best weights so far, or those it came with, into the module."""
@@ -224,70 +223,39 @@ class _Fit:
         record = self.so_far()
         if self.validation is not None:
             self.restore_best()
-            record.best_iter, record.best_loss = self.best.epoch, self.best.loss
+            record.best_iter = self.best.epoch
+            record.best_loss = self.best.loss
         return record
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state after an epoch, in tensors and plain values."""
+        scaler = None
+        if self.scaler is not None:
+            scaler = self.scaler.state_dict()
+        batches = None
+        if isinstance(self.training, ShuffledBatches):
+            batches = self.training.get_state()
         return {
             "module": self.module.state_dict(),
-            "optimizers": [o.state_dict() for o in self.optimizers],
-            "scaler": None if self.scaler is None else self.scaler.state_dict(),
+            "optimizers": [each.state_dict() for each in self.optimizers],
+            "scaler": scaler,
             "best": self.best._asdict(),
             "rows": [tuple(row) for row in self.rows],
             "step": self.step,
             "n_skipped": self.n_skipped,
             "stopped": self.stopped,
-            "batches": None if self._shuffling is None else self._shuffling.get_state(),
+            "batches": batches,
         }
 
-    def resume(
-        self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]
-    ) -> None:
-        """Continue from a file if there is one, or raise and leave all as it was."""
-        if not Path(path).exists():
-            return
-        state = checkpoints.load(path, fingerprint=fingerprint)
-        before = {**self.state_dict(), "module": self.best.weights}
+    def write(self, path: FilePath, *, fingerprint: Mapping[str, str]) -> None:
+        """Write a checkpoint; a disk that is full costs the file, not the fit."""
+        state = {**self.state_dict(), "fingerprint": {**fingerprint}}
         try:
-            self._take(state)
-        except (
-            BaseException
-        ) as error:  # Ctrl-C too: a module with weights of two fits is none
-            self._take(before)
-            if isinstance(error, _MISFITS) and not isinstance(
-                error, torch.OutOfMemoryError
-            ):
-                raise checkpoints.refusal(
-                    path, "its state does not fit this network"
-                ) from error
-            raise
-
-    def _take(self, state: dict[str, Any]) -> None:
-        """Continue from a state."""
-        self.module.load_state_dict(state["module"])
-        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            own = optimizer.state_dict()
-            optimizer.load_state_dict({**own, "state": stored["state"]})
-        if self.scaler is not None:
-            self.scaler.load_state_dict(state["scaler"])
-        self.best = BestWeights(**state["best"])
-        self.rows = [EpochRow(*row) for row in state["rows"]]
-        self.step, self.n_skipped = state["step"], state["n_skipped"]
-        self.stopped = state["stopped"]
-        if self._shuffling is not None:
-            self._shuffling.set_state(state["batches"])
-
-
-def _write(
-    fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]
-) -> None:
-    """Write a checkpoint; a disk that is full costs the file, not the fit."""
-    try:
-        checkpoints.save(path, {**fit.state_dict(), "fingerprint": {**fingerprint}})
-    except OSError as error:
-        if not fit.unwritten:
-            fit.unwritten = True
+            checkpoints.save(path, state)
+        except OSError as error:
+            if self.unwritten:
+                return
+            self.unwritten = True
             warnings.warn(
                 f"checkpoint={os.fspath(path)!r} could not be written: {error}. Training goes on "
                 "and tries again after each epoch; the file holds the last epoch that could be "
@@ -296,94 +264,129 @@ def _write(
                 stacklevel=3,
             )
 
+    def resume(self, path: FilePath, *, fingerprint: Mapping[str, str]) -> None:
+        """Continue from a file if there is one, or raise and leave all as it was."""
+        if not Path(path).exists():
+            return
+        state = checkpoints.load(path, fingerprint=fingerprint)
+        before = {**self.state_dict(), "module": self.best.weights}
+        try:
+            self._take(state)
+        except torch.OutOfMemoryError:
+            self._take(before)
+            raise
+        except (
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RuntimeError,
+        ) as error:
+            self._take(before)
+            fault = "its state does not fit this network"
+            raise checkpoints.refusal(path, fault) from error
+        except BaseException:  # Ctrl-C too: a module with weights of two fits is none
+            self._take(before)
+            raise
 
-def _epoch(fit: _Fit) -> EpochRow:
-    """Train for one epoch, validate, and return the epoch's row.
+    def _take(self, state: dict[str, Any]) -> None:
+        """Restore a state."""
+        self.module.load_state_dict(state["module"])
+        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
+            own = optimizer.state_dict()
+            optimizer.load_state_dict({**own, "state": stored["state"]})
+        if self.scaler is not None:
+            self.scaler.load_state_dict(state["scaler"])
+        self.best = BestWeights(**state["best"])
+        self.rows = [EpochRow(*row) for row in state["rows"]]
+        self.step = state["step"]
+        self.n_skipped = state["n_skipped"]
+        self.stopped = state["stopped"]
+        if isinstance(self.training, ShuffledBatches):
+            self.training.set_state(state["batches"])
 
-    PERF: a step takes 0.1 ms more than a bare loop of torch (CPU); a step of two encoder layers of
-    width 64 takes 70 ms.
-    """
-    start = time.perf_counter()
-    fit.module.train()
-    loss, weight, norm = _train_once(fit).unbind(1)
-    fit.module.eval()
-    total = weight.sum()
-    validation_loss = math.nan
-    if fit.validation is not None:
-        validation_loss = _validate(fit, fit.validation, last_norm=float(norm[-1]))
-    peak_rate = fit.optimizers[-1].param_groups[0]["initial_lr"]
-    return EpochRow(
-        epoch=len(fit.rows) + 1,
-        loss=float((loss * weight).sum() / torch.where(total > 0, total, 1.0)),
-        validation_loss=validation_loss,
-        learning_rate=peak_rate * fit.multiplier(fit.step - 1),
-        gradient_norm=float(norm[torch.isfinite(norm)].mean()),
-        seconds=time.perf_counter() - start,
-    )
+    def train_epoch(self) -> EpochRow:
+        """Train for one epoch, validate, and return the epoch's row.
 
+        PERF: a step takes 0.1 ms more than a bare loop of torch (CPU); a step of two encoder layers
+        of width 64 takes 70 ms.
+        """
+        start = time.perf_counter()
+        self.module.train()
+        loss, weight, norm = self._take_steps().unbind(1)
+        self.module.eval()
+        validation_loss = math.nan
+        if self.validation is not None:
+            validation_loss = self._validate(self.validation, last_norm=float(norm[-1]))
+        total = weight.sum()
+        mean_loss_of_epoch = (loss * weight).sum() / torch.where(total > 0, total, 1.0)
+        finite_norms = norm[torch.isfinite(norm)]
+        peak_rate = self.optimizers[-1].param_groups[0]["initial_lr"]
+        return EpochRow(
+            epoch=len(self.rows) + 1,
+            loss=float(mean_loss_of_epoch),
+            validation_loss=validation_loss,
+            learning_rate=peak_rate * self.multiplier(self.step - 1),
+            gradient_norm=float(finite_norms.mean()),
+            seconds=time.perf_counter() - start,
+        )
 
-def _train_once(fit: _Fit) -> Tensor:
-    """Take the steps of one epoch: loss, total weight and norm of each, (n_steps, 3), on the CPU.
+    def _take_steps(self) -> Tensor:
+        """Take the steps of one epoch: loss, total weight and norm of each, (n_steps, 3).
 
-    They are read some steps at a time: in between nothing waits for the device.
-    """
-    read: list[Tensor] = []
-    unread: list[Tensor] = []
-    for group in _groups(fit.training, size=fit.settings.accumulate):
-        unread.append(fit.take_step(group))
-        fit.step += 1
-        if len(unread) == 100:
-            read.append(_read_steps(fit, unread))
-            unread = []
-    if unread:
-        read.append(_read_steps(fit, unread))
-    return torch.cat(read)
+        They are read some steps at a time: in between nothing waits for the device.
+        """
+        read: list[Tensor] = []
+        unread: list[Tensor] = []
+        batches = iter(self.training)
+        while group := list(islice(batches, self.settings.accumulate)):
+            unread.append(self.take_step(group))
+            self.step += 1
+            if len(unread) == 100:
+                read.append(self._read_steps(unread))
+                unread = []
+        if unread:
+            read.append(self._read_steps(unread))
+        return torch.cat(read)
 
+    def _validate(self, batches: Batches, *, last_norm: float) -> float:
+        """Return the mean loss of validation batches; an error if it is not finite."""
+        loss = mean_loss(
+            self.module,
+            batches,
+            loss=self.settings.loss,
+            precision=self.settings.precision,
+            device=self.device,
+        )
+        if not math.isfinite(loss):
+            losses = f"validation loss={loss:.3g}"
+            raise self._diverged(self.step, losses, norm=last_norm)
+        return loss
 
-def _validate(fit: _Fit, batches: Batches, *, last_norm: float) -> float:
-    """Return the mean loss of validation batches; an error if it is not finite."""
-    loss = mean_loss(
-        fit.module,
-        batches,
-        loss=fit.settings.loss,
-        precision=fit.settings.precision,
-        device=fit.device,
-    )
-    if not math.isfinite(loss):
-        raise _diverged(fit, fit.step, loss=loss, norm=last_norm, kind="validation ")
-    return loss
+    def _read_steps(self, steps: list[Tensor]) -> Tensor:
+        """Return loss, total weight and norm of the latest steps, (n, 3), on the CPU.
 
+        It is an error if one has a non-finite loss or ends a row of skipped ones.
+        """
+        numbers = torch.stack(steps).double().cpu()
+        n_allowed = 5
+        if self.scaler is not None:
+            n_allowed += 16  # it halves its first scale, 2**16, 16 times
+        step = self.step - len(steps)
+        for loss, _, norm in numbers.tolist():
+            step += 1
+            self.n_skipped += 1
+            if math.isfinite(norm):
+                self.n_skipped = 0
+            if not math.isfinite(loss) or self.n_skipped >= n_allowed:
+                raise self._diverged(step, f"loss={loss:.3g}", norm=norm)
+        return numbers
 
-def _read_steps(fit: _Fit, steps: list[Tensor]) -> Tensor:
-    """Return loss, total weight and norm of the latest steps, (n, 3), on the CPU.
-
-    It is an error if one has a non-finite loss or ends a row of skipped ones.
-    """
-    numbers = torch.stack(steps).double().cpu()
-    # The gradient scaler halves its first scale, 2**16, 16 times.
-    n_allowed = 5 if fit.scaler is None else 5 + 16
-    first = fit.step - len(steps) + 1
-    for number, (loss, _, norm) in enumerate(numbers.tolist(), start=first):
-        fit.n_skipped = 0 if math.isfinite(norm) else fit.n_skipped + 1
-        if not math.isfinite(loss) or fit.n_skipped >= n_allowed:
-            raise _diverged(fit, number, loss=loss, norm=norm)
-    return numbers
-
-
-def _diverged(
-    fit: _Fit, step: int, *, loss: float, norm: float, kind: str = ""
-) -> FloatingPointError:
-    """Make the error of a fit that diverged; `train` then restores the best weights."""
-    return FloatingPointError(
-        f"training diverged at step {step} of {fit.total_steps}: "
-        f"{kind}loss={loss:.3g}, gradient norm={norm:.3g}, "
-        f"learning_rate={fit.settings.learning_rate * fit.multiplier(step - 1):.3g}. "
-        "Lower learning_rate, set precision='fp32', or check the scale of the data."
-    )
-
-
-def _groups(batches: Batches, *, size: int) -> Iterator[list[Batch]]:
-    """Yield the batches in lists of `size`; the last may be shorter."""
-    iterator = iter(batches)
-    while group := list(islice(iterator, size)):
-        yield group
+    def _diverged(self, step: int, losses: str, *, norm: float) -> FloatingPointError:
+        """Make the error of a fit that diverged; `train` then restores the best weights."""
+        rate = self.settings.learning_rate * self.multiplier(step - 1)
+        return FloatingPointError(
+            f"training diverged at step {step} of {self.total_steps}: "
+            f"{losses}, gradient norm={norm:.3g}, learning_rate={rate:.3g}. "
+            "Lower learning_rate, set precision='fp32', or check the scale of the data."
+        )

@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,16 +10,16 @@ from skinformer.model.initialization import initialize
 from skinformer.model.probsparse import sparsity
 
 
-def make(**options):
+def make(*, kernel=None, **options):
     defaults = {
         "d_model": 16,
         "n_heads": 4,
-        "kernel": DenseAttention(causal=False),
         "qk_norm": False,
         "output_gate": False,
         "bias": True,
     }
-    return MultiHeadAttention(**defaults | options)
+    settings = SimpleNamespace(**defaults | options)
+    return MultiHeadAttention(settings, kernel or DenseAttention(causal=False))
 
 
 def naive(attention, x, memory):

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -6,8 +8,8 @@ from skinformer.model.stack import Stack
 
 
 def make_decoder(*layers):
-    options = {"distil": False, "norm": "layer", "recompute": False}
-    return Stack(layers, d_model=16, **options)
+    settings = SimpleNamespace(d_model=16, norm="layer", gradient_checkpointing=False)
+    return Stack(layers, settings, distil=False)
 
 
 def copy_attention(ours, prefix):

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -6,19 +8,19 @@ from skinformer.model.initialization import initialize
 from skinformer.model.position import sinusoid
 
 
-def make(**options):
+def make(*, length=10, origin=6, n_masked=0, **options):
     defaults = {
         "n_inputs": 3,
         "calendar_sizes": (),
-        "length": 10,
-        "origin": 6,
-        "n_masked": 0,
+        "mask_embedding": n_masked > 0,
         "null_embedding": False,
         "d_model": 8,
         "position": "sinusoidal",
         "norm": "layer",
     }
-    return StepEmbedding(**defaults | options)
+    settings = SimpleNamespace(**defaults | options)
+    tokens = {"n_before": origin, "n_ahead": length - origin}
+    return StepEmbedding(settings, settings, patch_len=1, **tokens)
 
 
 def test_calendar_equals_its_formula():

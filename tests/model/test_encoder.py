@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -79,8 +81,8 @@ def test_layer_equals_torch_with_the_same_weights(
 
 def make_encoder(encoder_layer, n_layers=3, distil=True, norm="layer", **options):
     layers = [encoder_layer(seed=i, **options) for i in range(n_layers)]
-    settings = {"distil": distil, "norm": norm, "recompute": False}
-    return Stack(layers, d_model=16, **settings)
+    settings = SimpleNamespace(d_model=16, norm=norm, gradient_checkpointing=False)
+    return Stack(layers, settings, distil=distil)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -5,9 +7,8 @@ from skinformer.model.residual import Residual
 
 
 def make(**options):
-    return Residual(
-        **{"d_model": 8, "dropout": 0.0, "norm": "layer", "norm_first": True} | options
-    )
+    defaults = {"d_model": 8, "dropout": 0.0, "norm": "layer", "norm_first": True}
+    return Residual(SimpleNamespace(**defaults | options))
 
 
 def test_pre_norm_formula():

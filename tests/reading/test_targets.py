@@ -106,6 +106,6 @@ def test_known_columns_keep_their_order():
 
 def test_names_of_an_array_match_no_names_of_y():
     """Column 0 of an array is a place, and a y named 0 something else."""
-    y = read_targets(pd.Series([1.0, 2.0], name=0))
-    assert find_targets(None, [0, 1], named=False, y=y) == ()
-    assert find_targets(None, [0, 1], named=True, y=y) == (0,)
+    names = read_targets(pd.Series([1.0, 2.0], name=0)).own_names
+    assert find_targets(None, [0, 1], named=False, y_names=names) == ()
+    assert find_targets(None, [0, 1], named=True, y_names=names) == (0,)

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from skinformer.model.dropout import Dropout, drawing_from
+from skinformer.model.dropout import Dropout
+from skinformer.model.generators import drawing_from
 from skinformer.model.key_sampler import KeySampler
 from skinformer.training import trainer
 from skinformer.training.batch import Batch

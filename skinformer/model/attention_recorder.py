@@ -3,16 +3,21 @@
 import copy
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
 from torch import Tensor
 
 from skinformer.model.attention import MultiHeadAttention
+from skinformer.model.attention_weights import AttentionWeights
 from skinformer.model.distil import Distil, halved_ends
 from skinformer.model.informer import Informer
 from skinformer.model.layer import Layer
 from skinformer.model.patches import patch_ends
+from skinformer.model.stack import Stack
+
+#: "encoder", "decoder" or "cross", and the number of the layer there.
+_Place: TypeAlias = tuple[str, int]
 
 
 class LayerAttention(NamedTuple):
@@ -59,18 +64,13 @@ class AttentionRecorder:
     def __init__(self, network: Informer, *, n_kept: int) -> None:
         shared: dict[int, Any] = {id(weight): weight for weight in network.parameters()}
         self.network = copy.deepcopy(network, shared)
-        self.largest_product, self.reads_forecast = (
-            network.largest_product,
-            network.reads_forecast,
-        )
-        self._n_lacking, self._seq_len = n_kept, 0
-        self._found: dict[tuple[str, int], list[Any]] = {}
-        stacks = {"encoder": self.network.encoder, "decoder": self.network.decoder}
-        for where, stack in stacks.items():
-            for i, layer in enumerate(cast("Iterable[Layer]", stack.layers)):
-                self._watch(layer.attention, where, i)
-                if layer.cross_attention is not None:
-                    self._watch(layer.cross_attention, "cross", i)
+        self.largest_product = network.largest_product
+        self.reads_forecast = network.reads_forecast
+        self._n_lacking = n_kept
+        self._seq_len = 0
+        self._found: dict[_Place, list[AttentionWeights]] = {}
+        self._watch("encoder", self.network.encoder)
+        self._watch("decoder", self.network.decoder)
 
     def __call__(self, past: Tensor, *inputs: Tensor | None) -> Tensor:
         """Forecast windows as `Informer` does."""
@@ -82,56 +82,75 @@ class AttentionRecorder:
     def kept(self) -> list[LayerAttention]:
         """Return the attention of the windows so far, in the order of the forward pass."""
         spans = self._spans()
-        out = []
-        for (where, layer), parts in self._found.items():
-            weights, selected = (
-                torch.cat([part[j] for part in parts]) for j in range(2)
+        kept = []
+        for place, found in self._found.items():
+            weights = torch.cat([part.weights for part in found])
+            selected = torch.cat([part.selected for part in found])
+            visible = found[0].visible
+            queries, keys = spans[place]
+            n_queries = weights.shape[2]
+            queries = queries[-n_queries:]
+            kept.append(
+                LayerAttention(*place, weights, selected, visible, queries, keys)
             )
-            queries, keys = spans[where, layer]
-            queries = queries[len(queries) - weights.shape[2] :]
-            out.append(
-                LayerAttention(
-                    where, layer, weights, selected, parts[0].visible, queries, keys
-                )
-            )
-        return out
+        return kept
 
-    def _watch(self, attention: MultiHeadAttention, where: str, layer: int) -> None:
-        hook = partial(self._keep, (where, layer))
+    def _watch(self, where: str, stack: Stack) -> None:
+        """Keep what each attention of a stack does from now on."""
+        for i, layer in enumerate(cast("Iterable[Layer]", stack.layers)):
+            self._watch_kernel((where, i), layer.attention)
+            if layer.cross_attention is not None:
+                self._watch_kernel(("cross", i), layer.cross_attention)
+
+    def _watch_kernel(self, place: _Place, attention: MultiHeadAttention) -> None:
+        hook = partial(self._keep, place)
         attention.kernel.register_forward_pre_hook(hook, with_kwargs=True)
 
     def _keep(
         self,
-        place: tuple[str, int],
+        place: _Place,
         kernel: Any,
         args: tuple[Tensor, ...],
         options: dict[str, Any],
     ) -> None:
+        """Write out the weights of one attention before its forward pass."""
         n_apart = self.network.n_apart
-        q, k = (each[: self._n_lacking * n_apart] for each in args[:2])
-        found = kernel.weights(q, k, **options)
+        n_windows = self._n_lacking * n_apart
+        q, k, _ = args
+        found: AttentionWeights = kernel.weights(
+            q[:n_windows], k[:n_windows], **options
+        )
         if n_apart > 1:  # the mean over the targets of a window
-            weights, selected = (
-                x.reshape(-1, n_apart, *x.shape[1:])
-                for x in (found.weights, found.selected)
-            )
-            found = found._replace(
-                weights=weights.mean(dim=1), selected=selected.any(dim=1)
-            )
+            weights = _by_window(found.weights, n_apart).mean(dim=1)
+            selected = _by_window(found.selected, n_apart).any(dim=1)
+            found = found._replace(weights=weights, selected=selected)
         self._found.setdefault(place, []).append(found)
 
-    def _spans(self) -> dict[tuple[str, int], tuple[Tensor, Tensor]]:
+    def _spans(self) -> dict[_Place, tuple[Tensor, Tensor]]:
         """Return the steps of queries and keys of each attention, counted from the origin."""
-        network, layout, out = self.network, self.network.layout, {}
-        tokens = (
-            patch_ends(self._seq_len, layout.patch_len, pad_front=True) - self._seq_len
-        )
+        network = self.network
+        layout = network.layout
+        spans = {}
+        tokens = _ends_before_origin(self._seq_len, layout.patch_len)
         for i, gap in enumerate(network.encoder.gaps):
-            out["encoder", i] = (tokens, tokens)
-            tokens = halved_ends(tokens) if isinstance(gap, Distil) else tokens
-        patch, n_guiding = layout.decoder_patch_len, layout.label_len
-        guiding = patch_ends(n_guiding, patch, pad_front=True) - n_guiding
-        both = torch.cat([guiding, patch_ends(layout.pred_len, patch, pad_front=False)])
-        for i, _ in enumerate(network.decoder.layers):
-            out["decoder", i], out["cross", i] = (both, both), (both, tokens)
-        return out
+            spans["encoder", i] = (tokens, tokens)
+            if isinstance(gap, Distil):
+                tokens = halved_ends(tokens)
+        patch_len = layout.decoder_patch_len
+        guiding = _ends_before_origin(layout.label_len, patch_len)
+        horizon = patch_ends(layout.pred_len, patch_len, pad_front=False)
+        decoder_tokens = torch.cat([guiding, horizon])
+        for i in range(len(network.decoder.layers)):
+            spans["decoder", i] = (decoder_tokens, decoder_tokens)
+            spans["cross", i] = (decoder_tokens, tokens)
+        return spans
+
+
+def _by_window(values: Tensor, n_targets: int) -> Tensor:
+    """Turn (batch * n_targets, …) to (batch, n_targets, …)."""
+    return values.reshape(-1, n_targets, *values.shape[1:])
+
+
+def _ends_before_origin(length: int, patch_len: int) -> Tensor:
+    """Return the first and last step of each token before the origin, which is step 0."""
+    return patch_ends(length, patch_len, pad_front=True) - length

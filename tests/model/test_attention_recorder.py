@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from skinformer.model.attention import MultiHeadAttention
-from skinformer.model.observed import AttentionRecorder
+from skinformer.model.attention_recorder import AttentionRecorder
 
 KINDS = {
     "dense": {"attention": "dense"},
