@@ -23,7 +23,7 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.closed import Closed
 from skinformer.timeline.dark import Dark
-from skinformer.timeline.reach import Reach
+from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
@@ -225,9 +225,9 @@ class StepForecaster:
         """Make the forecaster of windows of segments of these series."""
         limits = self.scaler.with_unseen().limits
         # The head of a classifier forecasts no values.
-        reach = None
+        bounds = None
         if self.head.in_units:
-            reach = Reach.of(self.history, self.sizes.n_targets, limits)
+            bounds = ForecastBounds.of(self.history, self.sizes.n_targets, limits)
         return EnsembleForecaster(
             self.ensemble,
             self.sizes,
@@ -236,7 +236,7 @@ class StepForecaster:
             self.device,
             self.head,
             limits,
-            reach,
+            bounds,
         )
 
     def _filled(self, rows: Observed) -> Float32Array:

@@ -44,29 +44,37 @@ class Limits(NamedTuple):
 
     def apply(
         self,
-        forecast: Float32Array,
+        y_pred: Float32Array,
         series: IntArray,
-        seen: Callable[[IntArray], Float32Array],
+        greatest: Callable[[IntArray], Float32Array],
     ) -> Float32Array:
         """Compress what goes beyond its limit of forecasts, (n, n_steps, n_targets, …).
 
-        seen: gives the largest values of windows by their numbers, (n_some, n_targets).
+        greatest: returns the largest values of windows by their numbers, (n_some, n_targets).
         """
-        deep = (slice(None), None, slice(None), *[None] * (forecast.ndim - 3))
-        level = self.top[series]
+        top = self.top[series]
         rise = self.rise[series]
-        is_over = forecast > (level + rise)[deep]
-        some = np.flatnonzero(is_over.any(axis=tuple(range(1, forecast.ndim))))
-        if not len(some):
-            return forecast
-        knee = (np.maximum(level[some], seen(some)) + rise[some])[deep]
-        width = self.width[series[some]][deep]
-        high = forecast[some]
-        over = np.where(high > knee, high - knee, np.float32(1))
-        out = forecast.copy()
+        limit = align_with_steps(top + rise, y_pred)
+        axes = tuple(range(1, y_pred.ndim))
+        windows = np.flatnonzero((y_pred > limit).any(axis=axes))
+        if not len(windows):
+            return y_pred
+        record = np.maximum(top[windows], greatest(windows))
+        knee = align_with_steps(record + rise[windows], y_pred)
+        width = align_with_steps(self.width[series[windows]], y_pred)
+        high = y_pred[windows]
+        is_over = high > knee
+        excess = np.where(is_over, high - knee, np.float32(1))
         # Rational, so that every machine, and every exported graph, computes the same.
-        out[some] = np.where(high > knee, knee + width / (1 + width / over), high)
-        return out
+        compressed = knee + width / (1 + width / excess)
+        limited = y_pred.copy()
+        limited[windows] = np.where(is_over, compressed, high)
+        return limited
+
+
+def align_with_steps(table: Float32Array, y_pred: Float32Array) -> Float32Array:
+    """Add axes of length 1 to numbers of windows, (n, n_targets), where forecasts have more."""
+    return np.expand_dims(table, (1, *range(3, y_pred.ndim)))
 
 
 @dataclass(frozen=True)
