@@ -199,7 +199,7 @@ CAUSALITY = [
     Mutant(
         "origins see their own truth",
         "rolling/origins.py",
-        "_request",
+        "_observe",
         "rows >= origins[segment]",
         "rows > origins[segment]",
         (

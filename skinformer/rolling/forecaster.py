@@ -84,9 +84,9 @@ class StepForecaster:
         """
         missing = np.isnan(observed.values[:, : self.sizes.n_targets])
         has_target = np.asarray(~missing.all(axis=1))
-        reach = LONGEST_CHAIN * self.sizes.pred_len
+        farthest = LONGEST_CHAIN * self.sizes.pred_len
         place, segment = place_rows(
-            table, self.history, observed=has_target, reach=reach
+            table, self.history, observed=has_target, farthest=farthest
         )
         checks.check_placement(
             place,
@@ -96,7 +96,7 @@ class StepForecaster:
             has_target=has_target,
             features=self.roles.mode == "features",
             sizes=self.sizes,
-            reach=reach,
+            reach=farthest,
         )
         return place, observed._replace(segment=segment)
 
