@@ -26,7 +26,7 @@ from skinformer.timeline.dark import Dark
 from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.timeline import Table, Timeline, build_timeline, first_known
 from skinformer.timeline.windows import origins_between
 from skinformer.validation import rows as checks
 
@@ -134,9 +134,8 @@ class StepForecaster:
         dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
         if dark.places:
             series = requested.series(self.history.n_series)
-            self.set_constant(
-                outputs, dark.at(series, requested.steps), dark.zero[series]
-            )
+            is_dark = dark.at(series, requested.steps)
+            self.set_constant(outputs, is_dark, dark.zero[series])
 
     def set_constant(
         self, outputs: Float32Array, where: BoolArray, value: Float32Array
@@ -166,33 +165,35 @@ class StepForecaster:
         missing: (n_rows, n_targets), where the history's values change.
         """
         history = self.history
-        end = history.first_row[1:]
         # Of each series, the rows from its first missing target on.
-        rows = np.flatnonzero(missing.any(axis=1))
-        first = end.copy()
-        np.minimum.at(first, history.series_of(rows), rows)
-        late = origins_between(first, end - 1)
-        values = history.values[late]
+        end = history.first_row[1:]
+        first = first_known(~missing, history.first_row)
+        rows = origins_between(first, end - 1)
+        values = history.values[rows]
         n_targets = missing.shape[1]
-        values[:, :n_targets][missing[late]] = np.nan
-        observed = Observed(values, history.series_of(late), history.steps_of(late))
+        targets = values[:, :n_targets]
+        targets[missing[rows]] = np.nan
+        observed = Observed(values, history.series_of(rows), history.steps_of(rows))
         before = replace(self, history=history.head(first))
-        history.values[late, :n_targets] = before._filled(observed)
+        history.values[rows, :n_targets] = before._filled(observed)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
         """Fill in static columns in rows of fitted series; warn of values that fit did not see."""
         roles = self.roles
         rows = np.flatnonzero(table.series < self.history.n_series)
-        stored = self.history.values[self.history.first_row[table.series[rows]]]
+        first_row = self.history.first_row[table.series[rows]]
+        stored = self.history.values[first_row]
         differs = np.asarray(_differs(values[rows], stored).any(axis=0))
-        place = {name: j - len(roles.known) for j, name in enumerate(roles.known)}
-        static = [place[name] for name in roles.static]
-        other = [name for name in roles.static if differs[place[name]]]
+        known = list(roles.known)
+        changed = np.flatnonzero(differs[-len(known) :])
+        names = {known[j] for j in changed}
+        other = [name for name in roles.static if name in names]
         if other:
             checks.warn_of_other_static(other)
-        new = [name for name in roles.unchanged if differs[place[name]]]
+        new = [name for name in roles.unchanged if name in names]
         if new:
             checks.warn_of_new_values(new)
+        static = [known.index(name) - len(known) for name in roles.static]
         values[rows[:, None], static] = stored[:, static]
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
@@ -202,9 +203,8 @@ class StepForecaster:
         is_inside = rows >= 0
         rows = rows[is_inside]
         differs = _differs(values[is_inside], history.values[rows])
-        if (
-            history.weight is not None
-        ):  # a missing target was filled: any value is as good
+        if history.weight is not None:
+            # A missing target was filled: any value is as good.
             differs[:, : table.n_targets] &= history.weight[rows] > 0
         end = history.clock.labels(history.end_step.max(keepdims=True))[0]
         checks.check_not_reset(np.asarray(differs.any(axis=1)), end, history.clock.freq)
