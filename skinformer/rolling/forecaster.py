@@ -22,12 +22,12 @@ from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.closed import Closed
-from skinformer.timeline.dark import Dark
 from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline, first_known
 from skinformer.timeline.windows import origins_between
+from skinformer.timeline.zero_phases import ZeroPhases
 from skinformer.validation import rows as checks
 
 
@@ -124,18 +124,18 @@ class StepForecaster:
             recursive = self._recursive_forecaster(forecast, requested.clock)
             outputs, held = recursive.predict(requested)
         if self.head.in_units and requested.clock == self.history.clock:
-            self._set_dark_to_zero(outputs, requested)
+            self._apply_zero_phases(outputs, requested)
         return outputs.astype(np.float64), held
 
-    def _set_dark_to_zero(
+    def _apply_zero_phases(
         self, outputs: Float32Array, requested: RequestedSteps
     ) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
-        dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
-        if dark.places:
+        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
+        if zeros.phases:
             series = requested.series(self.history.n_series)
-            is_dark = dark.at(series, requested.steps)
-            self.set_constant(outputs, is_dark, dark.zero[series])
+            is_zero = zeros.at(series, requested.steps)
+            self.set_constant(outputs, is_zero, zeros.zero[series])
 
     def set_constant(
         self, outputs: Float32Array, where: BoolArray, value: Float32Array

@@ -249,6 +249,11 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         if isinstance(freq, pd.Timedelta) and freq == pd.Timedelta(days=freq.days):
             return pd.offsets.Day(freq.days)
         return pd.tseries.frequencies.to_offset(freq)
+    return _infer_date_step(index)
+
+
+def _infer_date_step(index: pd.DatetimeIndex) -> Any:
+    """Find the step of dates: known, regular, or the commonest that divides all gaps."""
     if index.freq is not None and lies_on(index, index.freq):
         return index.freq
     walls = _walls(index, _usual_time(index))
@@ -256,7 +261,9 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         if guess is not None and lies_on(index, guess):
             return guess
     step = _gappy_step(index, walls) or _monthly_step(walls)
-    return step if step is not None and lies_on(index, step) else None
+    if step is None or not lies_on(index, step):
+        return None
+    return step
 
 
 def lies_on(index: pd.DatetimeIndex, step: Any) -> bool:
@@ -274,24 +281,25 @@ def _regular_step(index: pd.DatetimeIndex) -> Any:
 def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
     """Find the step of dates with gaps: the commonest gap, if it divides all others."""
     # Whole days on the wall are days of the calendar; anything finer is elapsed time.
-    by_day = bool(((walls - walls[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
-    gaps = np.diff(
-        (walls if by_day else index.tz_convert("UTC") if index.tz else index).asi8
-    )
+    since_first = walls - walls[0]
+    by_day = bool((since_first % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
+    times = walls if by_day else index
     day = int(pd.Timedelta(days=1) / pd.Timedelta(1, unit=index.unit))
-    gap = _common_gap(gaps, day)
+    gap = _common_gap(np.diff(times.asi8), day)
     if gap is None:
         return None
     if not by_day:
         return pd.tseries.frequencies.to_offset(pd.Timedelta(gap, unit=index.unit))
-    if gap == day and len(index) > 7 and bool((walls.day_of_week < 5).all()):
+    is_workday = walls.day_of_week < 5
+    if gap == day and len(index) > 7 and bool(is_workday.all()):
         return pd.offsets.BDay()
     return pd.offsets.Day(gap // day)
 
 
 def _monthly_step(walls: pd.DatetimeIndex) -> Any:
     """Find the step of dates at one place of the month: its first day, its end, or its 15th."""
-    if ((walls - walls.normalize()) != walls[0] - walls[0].normalize()).any():
+    time_of_day = walls - walls.normalize()
+    if (time_of_day != time_of_day[0]).any():
         return None
     months = _common_gap(np.diff(12 * walls.year + walls.month), 1)
     if months is None:

@@ -11,13 +11,6 @@ from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-#: More values than any calendar field has.
-_MOST_VALUES = 60
-#: Cells of a week at most, ten minutes each: with more of them each is seen too seldom.
-_MOST_CELLS = 1008
-#: Days of twelve months of 31.
-_DAYS = 12 * 31
-
 
 class Cells(NamedTuple):
     """Where in its cycle a step lies, read off its calendar fields.
@@ -106,40 +99,39 @@ def calendar_cells(
     >>> cells.n_times, cells.n_cells, cells.of(np.array([[5, 1]]))
     (24, 168, array([29]))
     """
-    places = np.zeros((len(fields), _MOST_VALUES), dtype=np.int64)
-    every = np.arange(_MOST_VALUES)
+    places = np.zeros((len(fields), 60), dtype=np.int64)
     n_times = _place_times(places, fields, values)
+    cycles = {"weekday": 7} if n_times > 1 else {"weekday": 7, "week": 53, "month": 12}
     n_cells = n_times
-    cycles = (
-        [("weekday", 7)]
-        if n_times > 1
-        else [("weekday", 7), ("week", 53), ("month", 12)]
-    )
-    for name, size in cycles:
+    for name, size in cycles.items():
         if name in fields:
-            places[fields.index(name), :size] = n_times * every[:size]
-            n_cells = size * n_times
+            n_cells = n_times * size
+            places[fields.index(name), :size] = n_times * np.arange(size)
             break
+    n_days = 1
     if years:
+        n_days = 12 * 31
         # Added: a month may have its place in the cycle, too.
-        places[fields.index("month"), :12] += 31 * n_cells * every[:12]
-        places[fields.index("day"), :31] += n_cells * every[:31]
-    cells = Cells(tuple(fields), places, n_times, n_cells, _DAYS if years else 1)
-    return cells if 1 < n_cells <= _MOST_CELLS else None
+        places[fields.index("month"), :12] += 31 * n_cells * np.arange(12)
+        places[fields.index("day"), :31] += n_cells * np.arange(31)
+    # With more cells, ten minutes of a week each, each is seen too seldom.
+    if not 1 < n_cells <= 1008:
+        return None
+    return Cells(tuple(fields), places, n_times, n_cells, n_days)
 
 
 def _place_times(places: IntArray, fields: Sequence[str], values: AnyArray) -> int:
     """Set what hours and minutes add to a cell's number, and return how many times a day has."""
     if "hour" not in fields:
         return 1
-    every = np.arange(_MOST_VALUES)
     n_each = 1
     if "minute" in fields:
         j = fields.index("minute")
         minutes = np.unique(values[:, j])
         n_each = len(minutes)
-        places[j] = np.maximum(np.searchsorted(minutes, every, side="right") - 1, 0)
-    places[fields.index("hour"), :24] = n_each * every[:24]
+        number = np.searchsorted(minutes, np.arange(60), side="right") - 1
+        places[j] = np.maximum(number, 0)
+    places[fields.index("hour"), :24] = n_each * np.arange(24)
     return 24 * n_each
 
 
@@ -162,5 +154,5 @@ def row_cells(
     if cells is None:
         return None
     small: type[np.signedinteger] = np.int16 if cells.n_days == 1 else np.int32
-    of_row: npt.NDArray[np.signedinteger] = cells.of(values).astype(small)
-    return RowCells(cells, of_row[steps - first])
+    of_step = cells.of(values).astype(small)
+    return RowCells(cells, of_step[steps - first])

@@ -101,7 +101,7 @@ def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
     parts = [
-        f"{int(places.sum())} of the {len(places)} steps" for places in closed.places
+        f"{int(phases.sum())} of the {len(phases)} steps" for phases in closed.phases
     ]
     if parts:
         warn_user(

@@ -69,9 +69,9 @@ def test_an_hour_that_passed_five_times_unobserved_is_closed():
     known[3::24] = 0
     found = closed(known)
     np.testing.assert_array_equal(np.flatnonzero(found.at(np.arange(48))), [3, 27])
-    assert not closed(known[:-24]).places
+    assert not closed(known[:-24]).phases
     known[3] = 1
-    assert not closed(known).places
+    assert not closed(known).phases
 
 
 def test_a_weekend_is_closed_in_the_week_alone():
