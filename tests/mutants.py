@@ -256,8 +256,8 @@ UNITS = [
         "forecasts of logarithms are medians",
         "timeline/target_scale.py",
         "TargetScale.inverse",
-        "values[rows, j] + self.smear[series[rows], j]",
-        "values[rows, j]",
+        "values + self.smear[series, :n_targets]",
+        "values",
         (
             "timeline/test_scaling.py",
             "estimators/test_target_transform.py::test_means_are_back_transformed_without_bias",
@@ -275,7 +275,7 @@ UNITS = [
         "counts are forecast below zero",
         "timeline/target_scale.py",
         "TargetScale.inverse",
-        "np.maximum(values, self.floor[series, :values.shape[1]])",
+        "np.maximum(values, self.floor[series, :n_targets])",
         "values",
         (
             "estimators/test_target_transform.py::test_what_never_was_below_zero_is_not_forecast_there",

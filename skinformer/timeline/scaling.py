@@ -58,9 +58,9 @@ class Limits(NamedTuple):
         excess = np.where(is_over, high - knee, np.float32(1))
         # Rational, so that every machine, and every exported graph, computes the same.
         compressed = knee + width / (1 + width / excess)
-        limited = y_pred.copy()
-        limited[windows] = np.where(is_over, compressed, high)
-        return limited
+        y_pred = y_pred.copy()
+        y_pred[windows] = np.where(is_over, compressed, high)
+        return y_pred
 
 
 def align_with_steps(table: Float32Array, y_pred: Float32Array) -> Float32Array:

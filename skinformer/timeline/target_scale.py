@@ -125,17 +125,17 @@ class TargetScale:
         return raw
 
     def inverse(self, values: Float64Array, series: IntArray) -> Float64Array:
-        """Put transformed forecasts, (n, n_targets), into units and bounds, in place."""
+        """Put transformed forecasts, (n, n_targets), into units and bounds."""
         # Double precision has no number beyond.
         farthest = float(np.log(np.finfo(np.float64).max))
-        for j in range(values.shape[1]):
-            if self.transformers:
-                values[:, j] = self.transformers[j].inverse(values[:, j])
-            elif self.logs[:, j].any():
-                rows = np.flatnonzero(self.logs[series, j])
-                raised = values[rows, j] + self.smear[series[rows], j]
-                values[rows, j] = np.exp(np.clip(raised, -farthest, farthest))
-        return np.maximum(values, self.floor[series, : values.shape[1]])
+        n_targets = values.shape[1]
+        for j, transformer in enumerate(self.transformers[:n_targets]):
+            values[:, j] = transformer.inverse(values[:, j])
+        if self.logs.any() and not self.transformers:
+            raised = values + self.smear[series, :n_targets]
+            restored = np.exp(np.clip(raised, -farthest, farthest))
+            values = np.where(self.logs[series, :n_targets], restored, values)
+        return np.maximum(values, self.floor[series, :n_targets])
 
     def of_series(self, chosen: IntArray) -> TargetScale:
         """Keep the numbers of some series."""
@@ -188,8 +188,8 @@ class TargetScale:
             floor[some[is_negative], j] = -np.inf
             if top is not None:
                 most = np.fmax.reduceat(column, begin).astype(np.float64)
-                most = np.fmax(most, self.low[some, j])
-                top[some, j] = np.fmax(top[some, j], np.log(most))
+                record = np.log(np.fmax(most, self.low[some, j]))
+                top[some, j] = np.fmax(top[some, j], record)
         return replace(self, floor=floor, top=top)
 
 
@@ -241,11 +241,10 @@ def observe_records(
             top[i, j] = record[-1]
             later_half = record[len(record) // 2 :]
             rise[i, j] = _largest_rise(later_half, n_steps)
-    for j in range(scale.n_targets):
-        known = np.isfinite(top[:, j])
+    for rises in rise.T:
+        known = np.isfinite(rises)
         if known.any():
-            rises = rise[known, j]
-            rise[known, j] = np.maximum(rises, np.median(rises))
+            rises[known] = np.maximum(rises[known], np.median(rises[known]))
     # A quarter more needs no reason.
     return replace(scale, top=top, rise=np.maximum(rise, np.log(1.25)))
 
