@@ -79,9 +79,8 @@ class IntegerClock(Clock):
 
     def labels(self, steps: IntArray) -> pd.Index:
         """Return the integers of steps."""
-        labels: pd.Index = pd.Index(
-            int(self.origin) + steps * self.freq, name=self.name
-        )
+        numbers = int(self.origin) + steps * self.freq
+        labels: pd.Index = pd.Index(numbers, name=self.name)
         return labels
 
 
@@ -127,11 +126,10 @@ class ElapsedClock(Clock):
     def labels(self, steps: IntArray) -> pd.Index:
         """Return the instants of steps, in the origin's time zone."""
         # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
-        unit = f"timedelta64[{self.origin.unit}]"
-        elapsed = steps * np.int64(
-            pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit)
-        )
-        dates = self.origin + pd.to_timedelta(elapsed.astype(unit))
+        unit = self.origin.unit
+        length = pd.Timedelta(self.freq) / pd.Timedelta(1, unit=unit)
+        elapsed = (steps * np.int64(length)).astype(f"timedelta64[{unit}]")
+        dates = self.origin + pd.to_timedelta(elapsed)
         return _with_freq(pd.DatetimeIndex(dates, name=self.name), steps, self.freq)
 
     def wall_steps(self, steps: IntArray) -> IntArray:
@@ -142,7 +140,8 @@ class ElapsedClock(Clock):
         every = np.arange(first, int(steps.max()) + 1)
         walls = pd.DatetimeIndex(self.labels(every)).tz_localize(None)
         moved = (walls - self.origin.tz_localize(None)) / pd.Timedelta(self.freq)
-        return np.asarray(np.floor(moved.to_numpy()).astype(np.int64)[steps - first])
+        on_the_wall = np.floor(moved.to_numpy()).astype(np.int64)
+        return np.asarray(on_the_wall[steps - first])
 
 
 @dataclass(frozen=True)
@@ -170,8 +169,8 @@ class WallClock(Clock):
             dates = dates.tz_convert(self.origin.tz)
         walls = dates.tz_localize(None)
         before = self._count_before(walls.min())
-        after = len(pd.date_range(self.wall, walls.max(), freq=self.freq)) - 1
-        grid = self._grid(before, max(0, after))
+        later = pd.date_range(self.wall, walls.max(), freq=self.freq)
+        grid = self._grid(before, max(0, len(later) - 1))
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(found < 0, OFF_GRID, found - before)
 
@@ -181,21 +180,19 @@ class WallClock(Clock):
         A wall time that daylight saving skips is moved to the next one that exists; of a repeated
         one the first is meant.
         """
-        if not len(steps):
-            return self._grid(0, 0)[:0].as_unit(self.origin.unit).rename(self.name)
-        before = max(0, -int(steps.min()))
-        grid = self._grid(before, max(0, int(steps.max())))
-        dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(
-            self.origin.unit
-        )
+        before = -int(steps.min(initial=0))
+        after = int(steps.max(initial=0))
+        grid = self._grid(before, after).as_unit(self.origin.unit)
+        dates = pd.DatetimeIndex(grid[steps + before], name=self.name)
         return _with_freq(dates, steps, self.freq)
 
     def _count_before(self, low: Any) -> int:
         """Count how many steps back from the origin cover `low`."""
         # An hour more: a skipped wall time lies before the label it was moved to.
-        low, count = low - pd.Timedelta(hours=1), 1
+        low = low - pd.Timedelta(hours=1)
         if low >= self.wall:
             return 0
+        count = 1
         while pd.date_range(end=self.wall, periods=count + 1, freq=self.freq)[0] > low:
             count *= 2
         return count
@@ -204,7 +201,8 @@ class WallClock(Clock):
         """Make the labels of steps -before … after."""
         past = pd.date_range(end=self.wall, periods=before + 1, freq=self.freq)
         future = pd.date_range(self.wall, periods=after + 1, freq=self.freq)
-        return _on_the_clock(pd.DatetimeIndex(past[:-1].append(future)), self.origin.tz)
+        walls = pd.DatetimeIndex(past[:-1].append(future))
+        return _on_the_clock(walls, self.origin.tz)
 
 
 #: All kinds.
@@ -223,14 +221,16 @@ def clock_for(index: pd.Index, freq: Any) -> Clock:
     freq: as `infer_step` gives it. Labels that do not lie on it are for the caller to find, by
     ``clock.steps(index) == OFF_GRID``.
     """
-    origin, name = index[0], index.name
+    origin = index[0]
+    name = index.name
     if isinstance(index, pd.PeriodIndex):
         return PeriodClock(origin, freq, name)
     if not isinstance(index, pd.DatetimeIndex):
         return IntegerClock(int(origin), freq, name)
     if isinstance(freq, pd.offsets.Tick):
         return ElapsedClock(origin, freq, name)
-    return WallClock(origin, freq, name, _walls(index[:1], _usual_time(index))[0])
+    walls = _walls(index[:1], _usual_time(index))
+    return WallClock(origin, freq, name, walls[0])
 
 
 def infer_step(index: pd.Index, freq: Any) -> Any:
@@ -243,8 +243,10 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
     if isinstance(index, pd.PeriodIndex):
         return index.freq
     if not isinstance(index, pd.DatetimeIndex):
+        if freq is not None:
+            return freq
         numbers: IntArray = index.to_numpy(dtype=np.int64)
-        return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
+        return _common_gap(np.diff(numbers), 1)
     if freq is not None:
         if isinstance(freq, pd.Timedelta) and freq == pd.Timedelta(days=freq.days):
             return pd.offsets.Day(freq.days)

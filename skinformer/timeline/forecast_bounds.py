@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
-from skinformer.timeline.scaling import Limits, align_with_steps
+from skinformer.timeline.scaling import Limits, align_with_steps, any_of_window
 from skinformer.timeline.timeline import Timeline
 
 
@@ -76,8 +76,7 @@ def _is_outside(
     """Whether a window has a forecast beyond its bounds, (n,)."""
     is_below = y_pred < align_with_steps(low, y_pred)
     is_above = y_pred > align_with_steps(high, y_pred)
-    axes = tuple(range(1, y_pred.ndim))
-    return np.asarray((is_below | is_above).any(axis=axes))
+    return any_of_window(is_below | is_above)
 
 
 def _widen(low: Float32Array, high: Float32Array) -> tuple[Float32Array, Float32Array]:

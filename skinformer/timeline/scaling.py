@@ -46,8 +46,7 @@ class Limits(NamedTuple):
         top = self.top[series]
         rise = self.rise[series]
         limit = align_with_steps(top + rise, y_pred)
-        axes = tuple(range(1, y_pred.ndim))
-        windows = np.flatnonzero((y_pred > limit).any(axis=axes))
+        windows = np.flatnonzero(any_of_window(y_pred > limit))
         if not len(windows):
             return y_pred
         record = np.maximum(top[windows], greatest(windows))
@@ -66,6 +65,12 @@ class Limits(NamedTuple):
 def align_with_steps(table: Float32Array, y_pred: Float32Array) -> Float32Array:
     """Add axes of length 1 to numbers of windows, (n, n_targets), where forecasts have more."""
     return np.expand_dims(table, (1, *range(3, y_pred.ndim)))
+
+
+def any_of_window(flags: BoolArray) -> BoolArray:
+    """Whether a flag of each window is set, (n,)."""
+    axes = tuple(range(1, flags.ndim))
+    return np.asarray(flags.any(axis=axes))
 
 
 @dataclass(frozen=True)

@@ -184,12 +184,11 @@ class TargetScale:
         top = None if self.top is None else self.top.copy()
         for j, column in enumerate(columns[: self.n_targets]):
             is_negative = _is_negative(_least(column, begin), _largest(column, begin))
-            is_negative &= ~self.logs[some, j]
-            floor[some[is_negative], j] = -np.inf
+            unbounded = some[is_negative & ~self.logs[some, j]]
+            floor[unbounded, j] = -np.inf
             if top is not None:
-                most = np.fmax.reduceat(column, begin).astype(np.float64)
-                record = np.log(np.fmax(most, self.low[some, j]))
-                top[some, j] = np.fmax(top[some, j], record)
+                largest = _largest_log(column, begin, self.low[some, j])
+                top[some, j] = np.fmax(top[some, j], largest)
         return replace(self, floor=floor, top=top)
 
 
@@ -247,6 +246,12 @@ def observe_records(
             rises[known] = np.maximum(rises[known], np.median(rises[known]))
     # A quarter more needs no reason.
     return replace(scale, top=top, rise=np.maximum(rise, np.log(1.25)))
+
+
+def _largest_log(column: AnyArray, start: IntArray, low: Float64Array) -> Float64Array:
+    """Return the largest logarithm of each series."""
+    largest = np.fmax.reduceat(column, start).astype(np.float64)
+    return np.log(np.fmax(largest, low))
 
 
 def _record_of_logs(values: AnyArray, low: float) -> Float64Array:
