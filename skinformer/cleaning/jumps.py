@@ -1,8 +1,8 @@
 """Jumps: how far a value lies from what the rows before it lead to expect, at its hour.
 
 A value may be usual at another hour, and a jump at its own: 150 at night where nights have 5. Only
-rows after the fit are judged so: the last row before a forecast counts most, and nothing after it
-tells what it is.
+rows after the fit are judged so: the last row before a forecast counts most, and no later one
+shows what it is.
 """
 
 import numpy as np

@@ -14,8 +14,8 @@ def forecast_origins(
 ) -> tuple[Float64Array, HeldValues]:
     """Forecast the steps after many rows of the history, at a cost linear in these.
 
-    forecaster: its history holds the rows; it is not looked at from an origin on, but for columns
-    that are known ahead.
+    forecaster: its history holds the rows; from an origin on only columns that are known ahead are
+    read.
     origins: the row of each first step.
     horizon: steps of each, at least 1; those beyond `pred_len` are forecast from forecasts.
 

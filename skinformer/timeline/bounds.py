@@ -1,4 +1,4 @@
-"""Bounds beyond which values of covariates are taken for errors."""
+"""Bounds beyond which values of covariates count as errors."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from skinformer.timeline.arrays import AnyArray, Float64Array
 
 
 def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64Array]:
-    """Find the bounds of believable values of covariates: a rain gauge once says 9831.
+    """Find the bounds of plausible values of covariates: a rain gauge once has 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the
     rows, one at least, keep to at either end as that is wide. Targets, the first columns, have

@@ -98,7 +98,7 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
 
 
 def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | None:
-    """Name the calendar fields that tell days of the year apart, beside those that are read.
+    """Name the calendar fields that distinguish days of the year, beside those that are read.
 
     None with less than two years, or steps of a week or more.
 

@@ -26,7 +26,7 @@ class Clock(ABC):
     """A regular grid of labels, counted in steps from `origin`, the label of step 0.
 
     freq: the distance between two labels: an offset of pandas or an int.
-    name: of the index, given back with the labels.
+    name: of the index, and of labels.
     """
 
     origin: Any
@@ -52,7 +52,7 @@ class Clock(ABC):
         return np.asarray(instants[:-1] - instants[-1])
 
     def wall_steps(self, steps: IntArray) -> IntArray:
-        """Count steps on the clock on the wall, by which people live; the same but for a change."""
+        """Count steps of local time, which differ where summer time begins or ends."""
         return steps
 
     @property
@@ -218,7 +218,7 @@ CLOCKS: tuple[type[Clock], ...] = (
 def clock_for(index: pd.Index, freq: Any) -> Clock:
     """Make the clock that counts the labels of an index, in time order, from its first one.
 
-    freq: as `infer_step` gives it. Labels that do not lie on it are for the caller to find, by
+    freq: from `infer_step`. Labels that do not lie on it are for the caller to find, by
     ``clock.steps(index) == OFF_GRID``.
     """
     origin = index[0]
@@ -237,7 +237,7 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
     """Find the step of an index: given, known, regular, or the commonest that divides all gaps.
 
     Labels are in time order without duplicates; some may be missing. None is for irregular steps:
-    none divides all gaps. What an index knows of itself, and what pandas reads off it, is taken
+    none divides all gaps. The frequency of an index, and what pandas infers, is taken
     only where all labels lie on it: both outlast a change of zone.
     """
     if isinstance(index, pd.PeriodIndex):
@@ -276,7 +276,7 @@ def lies_on(index: pd.DatetimeIndex, step: Any) -> bool:
 def _regular_step(index: pd.DatetimeIndex) -> Any:
     """Find the step of dates without gaps, or None."""
     # What `pd.infer_freq` returns, and whether it warns, is an option of the whole process; the
-    # constructor gives an offset in every pandas 3.
+    # constructor returns an offset in every pandas 3.
     return pd.DatetimeIndex(index, freq="infer").freq
 
 
@@ -331,7 +331,7 @@ def wall_times(index: pd.Index) -> pd.DatetimeIndex:
 
 
 def short_label(label: Any) -> str:
-    """Write a label of time as people do: without seconds, and without the hour at midnight.
+    """Format a label of time without seconds, and without the hour at midnight.
 
     >>> short_label(pd.Timestamp("2024-03-01")), short_label(pd.Timestamp("2024-03-01 06:00"))
     ('2024-03-01', '2024-03-01 06:00')
@@ -342,7 +342,7 @@ def short_label(label: Any) -> str:
 
 
 def join_series(names: pd.Index | None, codes: IntArray, labels: pd.Index) -> pd.Index:
-    """Put the names of a panel's series before labels of time; without names, give the labels.
+    """Put the names of a panel's series before labels of time; the labels alone without names.
 
     >>> names, days = pd.Index(["a", "b"], name="site"), pd.Index([7, 8], name="day")
     >>> join_series(names, np.array([1, 1]), days).tolist()

@@ -19,8 +19,8 @@ class Cells(NamedTuple):
     n_times: cells of a day; 1 where steps are days or longer.
     n_cells: cells of the cycle, a multiple of `n_times`: a cell's number modulo that is its time of
     day.
-    n_days: days of the year that are told apart, 31 for each month: a number modulo `n_cells` is a
-    cell, and the rest is the day.
+    n_days: days of the year that are distinguished, 31 for each month: a number modulo `n_cells` is
+    a cell, and the rest is the day.
     """
 
     fields: tuple[str, ...]
@@ -93,7 +93,7 @@ def calendar_cells(
 
     The week, in steps of a day or less; the day where there is no weekday; else the year in months
     or weeks. None where nothing of it is known, or there are more than 1008 cells. With ``years``,
-    days of the year are told apart, too, by "month" and "day".
+    days of the year are distinguished, too, by "month" and "day".
 
     >>> cells = calendar_cells(["hour", "weekday"], np.array([[0, 0], [23, 6]]))
     >>> cells.n_times, cells.n_cells, cells.of(np.array([[5, 1]]))

@@ -1,4 +1,4 @@
-"""Public holidays of countries as columns known ahead; the package holidays knows the days."""
+"""Public holidays of countries as columns known ahead, from the package holidays."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def _check_days(index: pd.Index) -> None:
 
 
 def _days_off(place: str, years: range) -> tuple[Any, str]:
-    """Return the holidays of some years, sorted, and the days of the week on which people work."""
+    """Return the holidays of some years, sorted, and the working days of the week, as a mask."""
     try:
         import holidays
     except ImportError as error:

@@ -200,7 +200,7 @@ class Scaler:
         return mean, scale
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
-        """Take notice of later rows: a series that has been below zero has no bound any more."""
+        """Update bounds by later rows: a series that has been below zero has none any more."""
         if self.targets is None:
             return self
         return replace(self, targets=self.targets.updated(columns, first_row))
@@ -251,8 +251,7 @@ def fit_scaler(
 
     columns: raw values; NaN is missing.
     start, stop: of the training rows of each series; those that validation uses stay outside.
-    static: columns that are constant in each series: standardised across the series, as within one
-    they say nothing.
+    static: columns that are constant in each series: standardised across the series.
 
     A column with one value only has no deviation; it gets the size of that value, and 1 for 0 or
     without any value. A target that is so in some series of a panel gets a tenth of that, and of
@@ -319,7 +318,7 @@ class _Moments(NamedTuple):
 def _damp(
     scale: Float64Array, varies: BoolArray, has_size: BoolArray, logs: BoolArray
 ) -> None:
-    """Make what others of a panel teach move series little that never moved, in any unit.
+    """Shrink the scale of series that never moved, so that forecasts move them little, in any unit.
 
     has_size: which have a size of their own; others have that of the median series that varies.
     """

@@ -4,7 +4,7 @@ import numpy as np
 
 from skinformer.timeline.clock import Clock
 
-#: Cycles that people and weather follow, in days: hour, day, week and year.
+#: Cycles of the calendar, in days: hour, day, week and year.
 _CYCLES = (1 / 24, 1, 7, 365.2425)
 
 

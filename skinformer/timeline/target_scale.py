@@ -1,4 +1,4 @@
-"""What is done to targets before they are standardised, and undone last: logarithms, bounds."""
+"""Transforms of targets before they are standardised: logarithms, a user's, and bounds."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ class FittedTransformer:
 
     @property
     def is_decreasing(self) -> bool:
-        """Return whether what it gives falls where values rise."""
+        """Whether transformed values fall where values rise."""
         low, high = self.inverse(np.array([self.low, self.high]))
         return bool(high < low)
 
     def _refusal(self, values: Float64Array) -> str:
+        """Return the message of an error."""
         return (
             f"target_transform={self.transformer!r} has no finite answer to a target among "
             f"{values.min():g} … {values.max():g}: it was fitted on other values. Make such a "
@@ -49,7 +50,7 @@ class FittedTransformer:
         )
 
     def inverse(self, values: Float64Array) -> Float64Array:
-        """Undo it; without a finite answer give that at the nearer end of the training range."""
+        """Invert it; where that is not finite, at the nearer end of the training range."""
         out = apply(self.transformer.inverse_transform, values)
         lost = ~np.isfinite(out) & ~np.isnan(values)
         if lost.any():
@@ -59,7 +60,7 @@ class FittedTransformer:
 
 
 def apply(function: Any, values: Float64Array) -> Float64Array:
-    """Call ``transform`` or ``inverse_transform`` on one column, which may be empty; gives a copy.
+    """Call ``transform`` or ``inverse_transform`` on one column, which may be empty; return a copy.
 
     >>> apply(np.log1p, np.array([0.0]))
     array([0.])
@@ -110,7 +111,7 @@ class TargetScale:
         return np.array([each.is_decreasing for each in self.transformers])
 
     def with_logs(self, logs: BoolArray) -> TargetScale:
-        """Take logarithms where told, (n_series, n_targets)."""
+        """Return the scale that takes logarithms there, (n_series, n_targets)."""
         return replace(self, logs=logs)
 
     def forward(self, values: AnyArray, series: IntArray, j: int) -> AnyArray:
@@ -172,7 +173,7 @@ class TargetScale:
         )
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
-        """Take notice of later rows: a series that has been below zero has no bound any more.
+        """Update bounds by later rows: a series that has been below zero has none any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.
         """

@@ -24,7 +24,7 @@ class Table:
     steps: the step of each row on the clock.
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
-    outliers: where targets are outliers: observed, but not believed, (n, n_targets).
+    outliers: where targets are outliers: observed, but not used, (n, n_targets).
     """
 
     columns: list[Any]
