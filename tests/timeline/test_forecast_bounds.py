@@ -1,21 +1,19 @@
-"""Bounds of forecasts, and steps that are never observed."""
+"""Bounds of forecasts: one and a half widths beyond what was observed."""
 
 import numpy as np
-import pandas as pd
 
-from skinformer.timeline.clock import RowClock, clock_for
-from skinformer.timeline.closed import Closed
+from skinformer.timeline.clock import RowClock
 from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.scaling import Limits
 from skinformer.timeline.timeline import Timeline
 
 
-def history(*series, weight=None, clock=None):
+def history(*series, weight=None):
     lengths = [len(rows) for rows in series]
     values = np.concatenate(series).astype(np.float32)[:, None]
     first = np.zeros(len(series), dtype=np.int64)
     given = None if weight is None else np.asarray(weight, dtype=np.float32)[:, None]
-    return Timeline(values, given, np.cumsum([0, *lengths]), first, clock or RowClock())
+    return Timeline(values, given, np.cumsum([0, *lengths]), first, RowClock())
 
 
 def clipped(bounds, forecast, series, least=0.0, greatest=0.0):
@@ -56,26 +54,3 @@ def test_series_that_nothing_is_known_of_are_left_alone():
     top = np.array([[5.0]], dtype=np.float32)
     held = ForecastBounds.of(history([0.0, 2.0]), 1, Limits(top, top, top))
     assert clipped(held, [99.0], [0]) == [99.0]
-
-
-def closed(known, freq="h"):
-    index = pd.date_range("2024-01-01", periods=len(known), freq=freq)
-    rows = np.zeros(len(known))
-    return Closed.of(history(rows, weight=known, clock=clock_for(index, index.freq)))
-
-
-def test_an_hour_that_passed_five_times_unobserved_is_closed():
-    known = np.ones(24 * 5)
-    known[3::24] = 0
-    found = closed(known)
-    np.testing.assert_array_equal(np.flatnonzero(found.at(np.arange(48))), [3, 27])
-    assert not closed(known[:-24]).phases
-    known[3] = 1
-    assert not closed(known).phases
-
-
-def test_a_weekend_is_closed_in_the_week_alone():
-    known = np.ones(7 * 6)
-    known[5::7] = known[6::7] = 0
-    found = closed(known, "D")
-    np.testing.assert_array_equal(np.flatnonzero(found.at(np.arange(7))), [5, 6])
