@@ -251,7 +251,8 @@ class RecursiveForecaster:
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
         """Find the forecasts that fill what is missing."""
         rows = buffer.rows
-        unknown = buffer.missing.any(axis=1) & (rows.steps < buffer.until[rows.segment])
+        unknown = buffer.missing.any(axis=1)
+        unknown &= rows.steps < buffer.until[rows.segment]
         if self.closed is not None:
             unknown[unknown] = ~self.closed.at(rows.steps[unknown])
         return find_missing_runs(

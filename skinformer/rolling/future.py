@@ -33,8 +33,9 @@ def without_early(
 def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
     """Move the anchor of each segment behind the last observed target of X."""
     anchor = place.begin.copy()
-    seen = ~np.isnan(observed.values[:, :n_targets]).any(axis=1)
-    np.maximum.at(anchor, observed.segment[seen], observed.steps[seen] + 1)
+    missing = np.isnan(observed.values[:, :n_targets])
+    seen = observed.take(np.asarray(~missing.any(axis=1)))
+    np.maximum.at(anchor, seen.segment, seen.steps + 1)
     return place._replace(anchor=anchor)
 
 
@@ -94,8 +95,8 @@ def _missing_ahead(
 ) -> BoolArray:
     """Whether column j lacks a value at the steps to forecast, (n_segments, n_steps)."""
     missing = np.arange(horizon.max(initial=0)) < horizon[:, None]
-    ahead = observed.steps - place.anchor[observed.segment]
-    is_known = ~np.isnan(observed.values[:, j])
-    is_known &= (ahead >= 0) & (ahead < horizon[observed.segment])
-    missing[observed.segment[is_known], ahead[is_known]] = False
+    known = observed.take(~np.isnan(observed.values[:, j]))
+    ahead = known.steps - place.anchor[known.segment]
+    is_asked = (ahead >= 0) & (ahead < horizon[known.segment])
+    missing[known.segment[is_asked], ahead[is_asked]] = False
     return missing

@@ -100,7 +100,8 @@ def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
 def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:
     """Whether forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
-    begins[1:] = origins[1:] - seq_len >= (origins + lengths)[:-1]
+    ends = origins + lengths
+    begins[1:] = origins[1:] - seq_len >= ends[:-1]
     return begins
 
 

@@ -31,7 +31,8 @@ class Placement(NamedTuple):
 def after_history(timeline: Timeline) -> Placement:
     """Place forecasts directly after the stored history: one segment a series, from its end on."""
     end = timeline.end_step
-    return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
+    is_stored = np.ones(len(end), dtype=bool)
+    return Placement(np.arange(len(end)), anchor=end, begin=end, stored=is_stored)
 
 
 def find_early(table: Table, timeline: Timeline) -> BoolArray:

@@ -63,11 +63,14 @@ class CalendarEffect(NamedTuple):
 
         Column by column, so that a row's sum is rounded the same beside any others.
         """
-        out: Float64Array = self.level[cell % len(self.level)]
+        n_cells = len(self.level)
+        out: Float64Array = self.level[cell % n_cells]
         if self.year.size:
-            out += self.year[cell // len(self.level), cell % self.year.shape[1]]
+            n_times = self.year.shape[1]
+            out += self.year[cell // n_cells, cell % n_times]
+        time = cell % len(self.known)
         for j in range(self.known.shape[1]):
-            out += known[..., j, None] * self.known[cell % len(self.known), j]
+            out += known[..., j, None] * self.known[time, j]
         return out
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:

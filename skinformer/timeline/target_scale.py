@@ -121,9 +121,8 @@ class TargetScale:
         raw: Float64Array = values.astype(np.float64)
         if self.transformers:
             return self.transformers[j].forward(raw)
-        rows = self.logs[series, j]
-        raw[rows] = np.log(np.maximum(raw[rows], self.low[series[rows], j]))
-        return raw
+        logs = np.log(np.maximum(raw, self.low[series, j]))
+        return np.where(self.logs[series, j], logs, raw)
 
     def inverse(self, values: Float64Array, series: IntArray) -> Float64Array:
         """Put transformed forecasts, (n, n_targets), into units and bounds."""
@@ -266,7 +265,8 @@ def _largest_rise(record: Float64Array, n_steps: int) -> float:
     n = min(n_steps, len(record) - 1)
     if n <= 0:
         return 0.0
-    return float((record[n:] - record[:-n]).max() * n_steps / n)
+    rise = (record[n:] - record[:-n]).max()
+    return float(rise * n_steps / n)
 
 
 def _with_largest(

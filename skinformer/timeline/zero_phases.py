@@ -64,8 +64,9 @@ def _always_zero(timeline: Timeline, is_zero: BoolArray, season: int) -> BoolArr
     cell = timeline.series * season + wall % season
     n_targets = is_zero.shape[1]
     always = np.zeros((timeline.n_series + 1, n_targets, season), dtype=bool)
+    is_zero = is_zero & known
     for j in range(n_targets):
-        zeros = _count(cell, is_zero[:, j] & known[:, j], timeline.n_series, season)
+        zeros = _count(cell, is_zero[:, j], timeline.n_series, season)
         seen = _count(cell, known[:, j], timeline.n_series, season)
         n_seen = seen.sum(axis=1, keepdims=True)
         share = zeros.sum(axis=1, keepdims=True) / np.maximum(n_seen, 1)
