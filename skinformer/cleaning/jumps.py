@@ -1,8 +1,8 @@
 """Jumps: how far a value lies from what the rows before it lead to expect, at its hour.
 
 A value may be usual at another hour, and a jump at its own: 150 at night where nights have 5. Only
-rows after the fit are judged so: the last row before a forecast counts most, and nothing after it
-tells what it is.
+rows after the fit are judged so: the last row before a forecast counts most, and no later one
+shows what it is.
 """
 
 import numpy as np
@@ -20,16 +20,19 @@ def nearest_expected(
     Expected are the last value, the one before, that of the same hour a season ago, and the last
     one changed as a season ago. None is after a gap.
     """
-    nearest = np.full(len(values), np.nan)
     rows = np.arange(season + 1, len(values))
-    last, second, same, earlier = (
-        before[rows - lag] for lag in (1, 2, season, season + 1)
-    )
-    expected = np.stack([last, second, same, last + same - earlier])
-    expected[:, np.isnan(last) & np.isnan(second)] = np.nan
+    last = before[rows - 1]
+    second = before[rows - 2]
+    seasonal = before[rows - season]
+    continued = last + seasonal - before[rows - season - 1]
+    expected = np.stack([last, second, seasonal, continued])
+    is_after_gap = np.isnan(last) & np.isnan(second)
+    expected[:, is_after_gap] = np.nan
     distance = np.abs(values[rows] - expected)
-    place = np.argmin(np.where(np.isnan(distance), np.inf, distance), axis=0)
-    nearest[rows] = expected[place, np.arange(len(rows))]
+    distance[np.isnan(distance)] = np.inf
+    place = np.argmin(distance, axis=0, keepdims=True)
+    nearest = np.full(len(values), np.nan)
+    nearest[rows] = np.take_along_axis(expected, place, axis=0)[0]
     return nearest
 
 
@@ -41,43 +44,46 @@ def fit_jump_limits(
     Infinite where few jumps are known, in waves without noise, and where a few jumps are so far
     beyond most, as of prices, that any may come. The second number is for zero and below.
     """
-    limits = np.full((n_phases, 2), np.inf)
     jumps = np.abs(values - nearest_expected(values, values, season))
     rows = np.flatnonzero(~np.isnan(jumps))
     jumps = jumps[rows]
-    if len(rows) < 60:  # fewer have not seen a promotion
-        return limits
-    if jumps.max() <= 0.002 * np.ptp(values[rows]):
-        return limits
+    known = values[rows]
+    has_few = len(rows) < 60  # fewer have not seen a promotion
+    if has_few or jumps.max() <= 0.002 * np.ptp(known):
+        return np.full((n_phases, 2), np.inf)
     phase = (first_step + rows) % n_phases
-    farthest = _farthest(jumps, phase, n_phases)
     # So many times as far as ever before is too far (docs/laboratory/robustness.md).
     factor = 2.0 if n_phases > 1 else 10.0
-    limits[:] = factor * farthest[:, None]
+    limits = factor * _farthest_jumps(jumps, phase, n_phases)
+    zero_limits = limits.copy()
     if _is_count(values):
-        had_none = np.ones(n_phases, dtype=bool)
-        had_none[phase[values[rows] <= 0]] = False
-        limits[had_none, 1] *= 0.15
-    return limits
+        had_zero = np.isin(np.arange(n_phases), phase[known <= 0])
+        zero_limits[~had_zero] *= 0.15
+    return np.column_stack([limits, zero_limits])
 
 
-def _farthest(jumps: Float64Array, phase: IntArray, n_phases: int) -> Float64Array:
+def _farthest_jumps(
+    jumps: Float64Array, phase: IntArray, n_phases: int
+) -> Float64Array:
     """Return how far values jump at most at each phase; infinitely far where jumps have no limit.
 
     The largest jump, in mean jumps of its own phase, may come at any phase.
     """
     counts = np.bincount(phase, minlength=n_phases)
-    mean = np.bincount(phase, jumps, n_phases) / np.maximum(counts, 1)
+    sums = np.bincount(phase, jumps, n_phases)
+    mean = sums / np.maximum(counts, 1)
     mean = np.maximum(mean, 0.05 * mean.mean())
     relative = jumps / mean[phase]
     largest = relative.max()
     common = 4 * np.quantile(relative, 0.95)
     if largest > 3 * common:
         return np.full(n_phases, np.inf)
-    return max(largest / common, 1.0) * largest * mean
+    farthest = largest * max(largest / common, 1.0)
+    return farthest * mean
 
 
 def _is_count(values: Float64Array) -> bool:
     """Whether values end near their least one, as counts do: a twentieth of them lies there."""
     least, low, middle = np.nanquantile(values, [0, 0.05, 0.5])
-    return bool(least >= 0 and low - least < 0.2 * (middle - low))
+    is_near = low - least < 0.2 * (middle - low)
+    return bool(least >= 0 and is_near)

@@ -7,12 +7,13 @@ rows before them alone: whether a value is an outlier never depends on later one
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skinformer.cleaning.jumps import fit_jump_limits
-from skinformer.cleaning.later import judge, n_rows_before
+from skinformer.cleaning.later import Judged, judge
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
@@ -36,12 +37,12 @@ class Outlier(NamedTuple):
 
 @dataclass(frozen=True)
 class OutlierBounds:
-    """By what outliers are told in later rows.
+    """Bounds by which later rows are judged.
 
     season: rows before a value by which it is judged.
     ranges: (n_series, n_columns, 4), of the training rows, see `Range`.
     jump_limits: (n_series, n_columns, n_phases, 2), see `fit_jump_limits`.
-    recent: (n_series, n_columns, n_rows), the last values of the history as they were given.
+    recent: (n_series, n_columns, n_recent), the last values of the history as they were given.
     """
 
     season: int
@@ -53,11 +54,21 @@ class OutlierBounds:
         """Return the least value of targets that never were below 0."""
         return max(0.0, float(self.ranges[:, :n_targets, 0].min()))
 
-    def keep_recent(self, place: tuple[int, int], values: Float64Array) -> None:
-        """Keep the last values of a series and column."""
-        recent = self.recent[place]
-        n = min(len(recent), len(values))
-        recent[-n:] = values[-n:]
+    def fit_range(
+        self, place: tuple[int, int], usual: Range, values: Float64Array
+    ) -> None:
+        """Set the range of a series and column, and the last of its values."""
+        self.ranges[place] = usual
+        n_recent = min(len(values), self.recent.shape[2])
+        self.recent[place][-n_recent:] = values[-n_recent:]
+
+    def fit_jumps(
+        self, place: tuple[int, int], values: Float64Array, first_step: int
+    ) -> None:
+        """Set how far values of a series and column jump, from those without outliers."""
+        n_phases = self.jump_limits.shape[2]
+        limits = fit_jump_limits(values, first_step, self.season, n_phases)
+        self.jump_limits[place] = limits
 
     def clean(
         self, table: Table, history: Timeline
@@ -68,76 +79,94 @@ class OutlierBounds:
         targets; the bounds to go by once these rows are history; and the outliers. Series that the
         fit did not see are not judged.
         """
-        found: list[Outlier] = []
-        recent = self.recent.copy()
+        found = []
         columns = list(table.columns)
+        recent = self.recent.copy()
         order = np.lexsort((table.steps, table.series))
-        first_row = runs(table.series[order], len(recent))
-        for i in np.flatnonzero(np.diff(first_row)).tolist():
-            rows = order[first_row[i] : first_row[i + 1]]
-            end = int(history.end_step[i]) if table.clock == history.clock else None
-            first, values = _continued(recent[i], end, table, rows)
-            recent[i] = values[:, -recent.shape[2] :]
-            for j in np.flatnonzero(np.isfinite(self.ranges[i, :, 2])).tolist():
-                found += self._clean_column(
-                    (i, j), first, values[j], rows, table, columns
-                )
+        first_row = runs(table.series[order], len(recent)).tolist()
+        is_continued = table.clock == history.clock
+        for i, (start, stop) in enumerate(pairwise(first_row)):
+            if start == stop:
+                continue
+            rows = order[start:stop]
+            end = int(history.end_step[i]) if is_continued else None
+            part = _append_rows(recent[i], end, table, rows)
+            recent[i] = part.values[:, -recent.shape[2] :]
+            found += self._clean_series(i, part, columns, table.n_targets)
         return _marked(table, columns, found), replace(self, recent=recent), found
 
-    def _clean_column(
-        self,
-        place: tuple[int, int],
-        first: int,
-        values: Float64Array,
-        rows: IntArray,
-        table: Table,
-        columns: list[Any],
+    def _clean_series(
+        self, i: int, part: _Part, columns: list[Any], n_targets: int
     ) -> list[Outlier]:
-        """Find outliers among rows of a column, and put others in place of those of covariates.
-
-        place: series and column.
-        values: of all steps from `first` on.
-        """
-        j = place[1]
-        usual = Range(*self.ranges[place])
-        phases = (first + np.arange(len(values))) % self.jump_limits.shape[2]
-        is_target = j < table.n_targets
-        limits = self.jump_limits[place][phases]
-        outlying, low, high = judge(
-            values, usual, limits, self.season, may_grow=is_target
-        )
-        steps = table.steps[rows] - first
-        found = [
-            Outlier(row, j, values[at], low[at], high[at])
-            for row, at in zip(rows.tolist(), steps.tolist(), strict=True)
-            if outlying[at]
-        ]
-        if found and not is_target:
-            cleaned = _cleaned(values, outlying, usual, self.season)
-            columns[j] = columns[j].astype(np.float64)
-            columns[j][rows] = cleaned[steps]
+        """Find outliers among rows of a series, and put others in place of those of covariates."""
+        found = []
+        for j, values in enumerate(part.values):
+            usual = Range(*self.ranges[i, j])
+            if np.isinf(usual.margin):
+                continue
+            is_target = j < n_targets
+            limits = self.jump_limits[i, j, part.phases(self.jump_limits.shape[2])]
+            judged = judge(values, usual, limits, self.season, may_grow=is_target)
+            outliers = part.list_outliers(j, judged)
+            if outliers and not is_target:
+                cleaned = _impute(values, judged.outlying, usual, self.season)
+                columns[j] = columns[j].astype(np.float64)
+                columns[j][part.rows] = cleaned[part.steps]
+            found += outliers
         return found
 
 
-def _continued(
+class _Part(NamedTuple):
+    """Rows of a series behind its recent values.
+
+    rows, steps: of the table, and their places in `values`.
+    first_step: of `values`.
+    values: of all steps, (n_columns, n_steps).
+    """
+
+    rows: IntArray
+    steps: IntArray
+    first_step: int
+    values: Float64Array
+
+    def phases(self, n_phases: int) -> IntArray:
+        """Return the phase of the season of each value, (n_steps,)."""
+        n_steps = self.values.shape[1]
+        return (self.first_step + np.arange(n_steps)) % n_phases
+
+    def list_outliers(self, j: int, judged: Judged) -> list[Outlier]:
+        """Return the outliers of a column that are rows of the table."""
+        found = []
+        for row, step in zip(self.rows.tolist(), self.steps, strict=True):
+            if judged.outlying[step]:
+                value = self.values[j, step]
+                outlier = Outlier(row, j, value, judged.low[step], judged.high[step])
+                found.append(outlier)
+        return found
+
+
+def _append_rows(
     recent: Float64Array, end: int | None, table: Table, rows: IntArray
-) -> tuple[int, Float64Array]:
-    """Put rows of a series behind its recent values; return the first step, and all by steps.
+) -> _Part:
+    """Put rows of a series behind its recent values.
 
     end: the step after the recent values; None where these have steps of their own.
     """
+    n_columns, n_recent = recent.shape
     steps = table.steps[rows]
     if end is None:
         end = int(steps[0])
         recent = np.full_like(recent, np.nan)
-    n_columns, n_recent = recent.shape
-    first = min(int(steps[0]), end) - n_recent
-    values = np.full((n_columns, max(int(steps[-1]) + 1, end) - first), np.nan)
-    values[:, end - n_recent - first : end - first] = recent
+    first_step = min(int(steps[0]), end) - n_recent
+    n_steps = max(int(steps[-1]) + 1, end) - first_step
+    values = np.full((n_columns, n_steps), np.nan)
+    place = end - first_step
+    values[:, place - n_recent : place] = recent
+    steps = steps - first_step
     for j, column in enumerate(table.columns):
         if column is not None:
-            values[j, steps - first] = column[rows]
-    return first, values
+            values[j, steps] = column[rows]
+    return _Part(rows, steps, first_step, values)
 
 
 @np.errstate(all="ignore")
@@ -150,8 +179,8 @@ def find_outliers(
     place, those of targets without weight: ridges leave out windows with missing values.
     targets: whether outliers are looked for among the targets, too.
     """
-    found: list[Outlier] = []
-    bounds = _unlimited(table)
+    found = []
+    bounds = _without_bounds(table)
     columns = list(table.columns)
     for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
@@ -159,77 +188,83 @@ def find_outliers(
         if outliers:
             columns[j] = column
             found += outliers
-    if found:
-        table = _marked(table, columns, found)
-        table = replace(table, weight=table.without_outliers().weight, outliers=None)
-    return table, bounds, found
+    if not found:
+        return table, bounds, found
+    marked = _marked(table, columns, found)
+    weight = marked.without_outliers().weight
+    return replace(marked, weight=weight, outliers=None), bounds, found
 
 
 def _fit_column(
     bounds: OutlierBounds, table: Table, j: int, column: Float64Array
 ) -> list[Outlier]:
-    """Learn what is usual in a column; find its outliers, and put other values in their place."""
+    """Find what is usual in a column, and put other values in place of its outliers."""
     found = []
     is_target = j < table.n_targets
     parts = np.split(column, table.first_row[1:-1])
     for i, (usual, outlying) in enumerate(find_ranges(parts)):
         values = parts[i]
-        start = int(table.first_row[i])
         varies = usual.low < usual.high or outlying.any()
-        if np.isinf(usual.reach) or not (varies or is_target):
+        if np.isinf(usual.margin) or not (varies or is_target):
             continue  # a price that has not changed yet may change
-        bounds.ranges[i, j] = usual
-        bounds.keep_recent((i, j), values)
-        if is_target and not usual.rare:
+        bounds.fit_range((i, j), usual, values)
+        first_row = int(table.first_row[i])
+        if is_target and not usual.is_rare:
             rest = np.where(outlying, np.nan, values)
-            bounds.jump_limits[i, j] = fit_jump_limits(
-                rest,
-                int(table.steps[start]),
-                bounds.season,
-                n_phases=bounds.jump_limits.shape[2],
-            )
-        found += [
-            Outlier(start + at, j, values[at], usual.low, usual.high)
-            for at in np.flatnonzero(outlying).tolist()
-        ]
-        values[:] = _cleaned(values, outlying, usual, bounds.season)
+            bounds.fit_jumps((i, j), rest, int(table.steps[first_row]))
+        found += _list_outliers(first_row, j, values, outlying, usual)
+        values[:] = _impute(values, outlying, usual, bounds.season)
     return found
 
 
-def _unlimited(table: Table) -> OutlierBounds:
+def _list_outliers(
+    first_row: int, j: int, values: Float64Array, outlying: BoolArray, usual: Range
+) -> list[Outlier]:
+    """Return the outliers of a series, whose first row and column in the table are given."""
+    return [
+        Outlier(first_row + row, j, values[row], usual.low, usual.high)
+        for row in np.flatnonzero(outlying).tolist()
+    ]
+
+
+def _without_bounds(table: Table) -> OutlierBounds:
     """Return bounds by which nothing is an outlier."""
     n_rows = np.diff(table.first_row)
     season = next(iter(likely_seasons(table.clock)), 4)
     # Series of fewer seasons have too few jumps at each phase.
     n_phases = season if n_rows.min() >= 40 * season else 1
     shape = (len(n_rows), len(table.columns))
+    n_recent = 3 * season + 6  # what `judge` looks back
     return OutlierBounds(
         season,
         ranges=np.tile(UNKNOWN, (*shape, 1)),
         jump_limits=np.full((*shape, n_phases, 2), np.inf),
-        recent=np.full((*shape, n_rows_before(season)), np.nan),
+        recent=np.full((*shape, n_recent), np.nan),
     )
 
 
-def _cleaned(
+def _impute(
     values: Float64Array, outlying: BoolArray, usual: Range, season: int
 ) -> Float64Array:
     """Return values with those of a season before in place of outliers.
 
     Of flags, and where nothing is known, the nearest usual ones.
     """
-    found = values.copy()
-    nearest = np.clip(values, usual.low, usual.high)
-    for at in np.flatnonzero(outlying).tolist():
-        before = found[at - season] if at >= season else np.nan
-        found[at] = nearest[at] if usual.rare or np.isnan(before) else before
-    return found
+    imputed = values.copy()
+    imputed[outlying] = np.clip(values[outlying], usual.low, usual.high)
+    if usual.is_rare:
+        return imputed
+    for row in np.flatnonzero(outlying).tolist():
+        before = imputed[row - season] if row >= season else np.nan
+        if not np.isnan(before):
+            imputed[row] = before
+    return imputed
 
 
 def _marked(table: Table, columns: list[Any], found: list[Outlier]) -> Table:
     """Return the table with cleaned columns, and marks at outliers of targets."""
-    marks = np.zeros((len(table.series), len(columns)), dtype=bool)
+    marks = np.zeros((len(table.series), table.n_targets), dtype=bool)
     for outlier in found:
-        marks[outlier.row, outlier.column] = True
-    marks = marks[:, : table.n_targets]
+        if outlier.column < table.n_targets:
+            marks[outlier.row, outlier.column] = True
     return replace(table, columns=columns, outliers=marks if marks.any() else None)

@@ -1,6 +1,6 @@
 """The range of a series: how far from all other values, or how near to zero, none can be."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,109 +21,138 @@ class Range(NamedTuple):
     """The values of a series, outliers aside.
 
     low, high: the least and the greatest one, after the launch.
-    reach: how far beyond them outliers lie; infinite where nothing can be told.
-    rare: whether most values are alike, as of rare sales and flags.
+    margin: how far beyond them outliers lie; infinite where too few values are known.
+    is_rare: whether most values are alike, as of rare sales and flags.
     """
 
     low: float
     high: float
-    reach: float
-    rare: bool
+    margin: float
+    is_rare: bool
 
 
-UNKNOWN = Range(low=0.0, high=0.0, reach=float("inf"), rare=True)
-Judged: TypeAlias = tuple[Range, BoolArray]  # and where outliers are
+UNKNOWN = Range(low=0.0, high=0.0, margin=float("inf"), is_rare=True)
 
 
-def find_ranges(parts: list[Float64Array]) -> list[Judged]:
-    """Find the range of each series of a panel, and the values out of it.
+def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
+    """Find the range of each series of a panel, and where the values out of it are.
 
     What is rare in a series may be usual in its panel.
     """
     found = [_find_range(values, 0.0) for values in parts]
-    reaches = [usual.reach for usual, _ in found if not usual.rare]
-    if not reaches:
+    margins = [usual.margin for usual, _ in found if not usual.is_rare]
+    if not margins:
         return found
-    least_reach = _HEAVY_TAIL * float(np.median(reaches))
-    return [
-        _find_range(values, least_reach) if judged[0].rare else judged
-        for values, judged in zip(parts, found, strict=True)
-    ]
+    least_margin = _HEAVY_TAIL * float(np.median(margins))
+    for i, values in enumerate(parts):
+        usual, _ = found[i]
+        if usual.is_rare:
+            found[i] = _find_range(values, least_margin)
+    return found
 
 
-def _find_range(values: Float64Array, least_reach: float) -> Judged:
-    unknown = UNKNOWN, np.zeros(len(values), dtype=bool)
-    begun = np.flatnonzero(np.nan_to_num(values))
-    if (
-        len(begun) >= 40
-    ):  # enough without the zeros before a launch: first sales are few, and rise
-        values = np.where(np.arange(len(values)) < begun[0], np.nan, values)
-    if (~np.isnan(values)).sum() < 10:
-        return unknown
+def _find_range(values: Float64Array, least_margin: float) -> tuple[Range, BoolArray]:
+    """Find the range of a series, whose outliers lie so far beyond it at least."""
+    none = np.zeros(len(values), dtype=bool)
+    values = _without_launch(values)
+    if np.count_nonzero(~np.isnan(values)) < 10:
+        return UNKNOWN, none
     centre = np.nanmedian(values)
     distance = np.abs(values - centre)
-    farthest, reach, rare = _usual_distances(distance, abs(centre), least_reach)
-    if reach == 0:
-        return unknown
+    farthest, margin = _farthest_usual(distance, abs(centre), least_margin)
+    if margin == 0:
+        return UNKNOWN, none
     outlying = distance > farthest
-    if not rare:
-        outlying |= _near_zero(np.where(outlying, np.nan, values))
-    outlying &= ~_new_levels(values, outlying)
-    usual = np.where(outlying, np.nan, values)
-    return Range(
-        float(np.nanmin(usual)), float(np.nanmax(usual)), reach, rare
-    ), outlying
+    is_rare = bool(np.nanmedian(distance) == 0)
+    if not is_rare:
+        rest = np.where(outlying, np.nan, values)
+        outlying |= _find_near_zero(rest)
+    outlying &= ~_find_new_levels(values, outlying)
+    usual = values[~outlying]
+    low = float(np.nanmin(usual))
+    high = float(np.nanmax(usual))
+    return Range(low, high, margin, is_rare), outlying
 
 
-def _usual_distances(
-    distance: Float64Array, size: float, least_reach: float
-) -> tuple[float, float, bool]:
-    """Return the farthest distance that is usual, how far beyond is too far, and whether rare.
+def _without_launch(values: Float64Array) -> Float64Array:
+    """Replace the zeros before a launch by NaN: first sales are few, and rise."""
+    begun = np.flatnonzero(np.nan_to_num(values))
+    if len(begun) < 40:
+        return values
+    values = values.copy()
+    values[: begun[0]] = np.nan
+    return values
+
+
+def _farthest_usual(
+    distance: Float64Array, size: float, least_margin: float
+) -> tuple[float, float]:
+    """Return the farthest distance that is usual, and how far beyond it is too far.
 
     Of the few largest distances, those behind the first gap that is too wide are outliers'.
 
     distance: of values from their median.
     size: of the median: a constant has no distances.
-    least_reach: of the distance beyond.
+    least_margin: of the distance beyond.
     """
+    distance = distance[~np.isnan(distance)]
+    plausible = distance
+    most = np.quantile(distance, 0.8)
+    if most > 0:
+        size = 0.0
+        absurd = 10_000.0 * most  # however often it comes
+        plausible = distance[distance <= absurd]
+    n_few = _count_few(distance)
+    largest = np.sort(plausible)[-n_few - 1 :]
+    usual = np.maximum(largest, size)
+    margin = np.maximum(_margins(usual, distance), least_margin)
+    too_wide = margin[:-1]
+    is_gap = (np.diff(largest) > too_wide) & (too_wide > 0)
+    last = np.argmax(is_gap) if is_gap.any() else -1
+    return float(largest[last]), float(margin[last])
+
+
+def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
+    """Return how far beyond usual distances from the median outliers lie."""
     # Public series have 4 distances of the farthest other value from the median at most, in units
     # of hours 1 (docs/laboratory/robustness.md). The one peak of a short table, as at Christmas, is
     # beyond all others, and no error.
-    distance = distance[~np.isnan(distance)]
     n_distances = 5.0 + 75.0 / len(distance)
-    half, most, nearly_all = np.quantile(distance, [0.5, 0.8, 0.95])
-    absurd = 10_000.0 * most  # however often it comes
-    plausible = distance[distance <= absurd] if most else distance
-    largest = np.sort(plausible)[-_n_few(distance) - 1 :]
-    usual = np.maximum(largest, 0 if most else size)
-    tail = np.clip(usual / (4 * nearly_all), 1, _HEAVY_TAIL) if half else _HEAVY_TAIL
-    reach = np.maximum(n_distances * tail * usual, least_reach)
-    is_gap = (np.diff(largest) > reach[:-1]) & (reach[:-1] > 0)
-    last = int(np.argmax(np.append(is_gap, True)))
-    return float(largest[last]), float(reach[last]), bool(half == 0)
+    half, nearly_all = np.quantile(distance, [0.5, 0.95])
+    if half == 0:
+        return n_distances * _HEAVY_TAIL * usual
+    tail = np.clip(usual / (4 * nearly_all), 1, _HEAVY_TAIL)
+    return n_distances * tail * usual
 
 
-def _n_few(values: Float64Array) -> int:
+def _count_few(values: Float64Array) -> int:
     """Return how many values may be outliers; what comes more often may come again."""
     return max(2, len(values) // 1000)
 
 
-def _near_zero(values: Float64Array) -> BoolArray:
+def _find_near_zero(values: Float64Array) -> BoolArray:
     """Find values next to zero, or below, in a series that stays away from it.
 
     They are as few as outliers may be, or zeros of as few failures of a sensor, each within less
     than a day of hours.
     """
     near: BoolArray = values < NEAR_ZERO * np.nanmedian(values)
+    n_events = _count_failures(values, near)
     others = values[~near]
-    rows = np.flatnonzero(near)
-    begins = rows[np.diff(rows, prepend=-_LONG_LEVEL) >= _LONG_LEVEL]
-    since = rows - begins[np.searchsorted(begins, rows, side="right") - 1]
-    is_failure = (since < _LONG_LEVEL).all() and not values[rows].any()
-    n_apart = len(begins) if is_failure else len(rows)
-    if n_apart > _n_few(values) or not _stays_away(others):
+    if n_events > _count_few(values) or not _stays_away(others):
         return np.zeros_like(near)
     return near & (values < NEAR_ZERO * np.nanmin(others))
+
+
+def _count_failures(values: Float64Array, near: BoolArray) -> int:
+    """Count failures of a sensor among values near zero; the values where they are none."""
+    rows = np.flatnonzero(near)
+    gaps = np.diff(rows, prepend=-_LONG_LEVEL)
+    begins = rows[gaps >= _LONG_LEVEL]
+    failure = np.searchsorted(begins, rows, side="right") - 1
+    is_short = rows - begins[failure] < _LONG_LEVEL
+    is_failure = is_short.all() and not values[rows].any()
+    return len(begins) if is_failure else len(rows)
 
 
 def _stays_away(values: Float64Array) -> bool:
@@ -132,14 +161,15 @@ def _stays_away(values: Float64Array) -> bool:
     return len(known) > 15 and bool(known[-1] < COMPACT * known[0])
 
 
-def _new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
+def _find_new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
     """Find runs of outliers that are a new level: on one side, and to the end or long."""
     found = np.zeros_like(outlying)
-    above = values > np.nanmax(values[~outlying])
-    edges = np.flatnonzero(np.diff(np.r_[False, outlying, False]))
+    is_above = values > np.nanmax(values[~outlying])
+    edges = np.flatnonzero(np.diff(outlying, prepend=False, append=False))
     for start, stop in edges.reshape(-1, 2):
+        n_above = np.count_nonzero(is_above[start:stop])
+        n_rows = stop - start
         enough = 3 if stop == len(values) else _LONG_LEVEL
-        found[start:stop] = (
-            stop - start >= enough and len(np.unique(above[start:stop])) == 1
-        )
+        is_one_sided = n_above in (0, n_rows)
+        found[start:stop] = is_one_sided and n_rows >= enough
     return found

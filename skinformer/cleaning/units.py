@@ -9,6 +9,9 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table
 
+#: Of ten, that a change of unit makes.
+_LEAST_POWER = 3
+
 
 class UnitChange(NamedTuple):
     """The first row in another unit, the column, and how many times as large values are there."""
@@ -24,38 +27,46 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
     table: rows of a fit, sorted by series and step. The same one where nothing changes.
     targets: whether targets may change theirs, too.
     """
-    found = []
-    columns = list(table.columns)
     # Of shorter seasons, a few quarters of an hour near zero look like another unit.
     season = next((n for n in likely_seasons(table.clock) if n >= 7), 4)
+    found = []
+    columns = list(table.columns)
+    start = table.first_row[:-1]
     for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
-        for start, stop in zip(table.first_row[:-1], table.first_row[1:], strict=True):
-            for at, factor in _changes(column[start:stop], season):
-                column[start : start + at] *= factor
+        for first, values in zip(start, np.split(column, start[1:]), strict=True):
+            for change, factor in _find_changes(values, season):
+                values[:change] *= factor
                 columns[j] = column
-                found.append(UnitChange(int(start) + at, j, factor))
-    return (replace(table, columns=columns) if found else table), found
+                found.append(UnitChange(int(first) + change, j, factor))
+    if not found:
+        return table, found
+    return replace(table, columns=columns), found
 
 
-def _changes(values: Float64Array, season: int) -> list[tuple[int, float]]:
+def _find_changes(values: Float64Array, season: int) -> list[tuple[int, float]]:
     """Find the first rows in another unit and the factors: each value against a season before."""
     found = []
-    least_power = 3  # of ten, that a change of unit makes
     powers = _seasonal_log_ratios(values, season)
-    is_far = np.abs(powers) > least_power - 0.7
-    begins = is_far & ~np.append(False, is_far[:-1])
+    is_far = np.abs(powers) > _LEAST_POWER - 0.7
+    begins = np.diff(is_far, prepend=False) & is_far
     for i in np.flatnonzero(begins).tolist():
-        there = powers[i : i + season]
-        known = there[~np.isnan(there)]
-        if len(known) < max(3, len(there) / 2):
-            continue
-        power = round(float(np.median(known)))
-        half, most = np.quantile(np.abs(known - power), [0.5, 0.9])
-        is_power = abs(power) >= least_power and half < 0.4 and most < 0.7
-        if is_power and np.ptp(known) > 0:  # else two levels
+        power = _common_power(powers[i : i + season])
+        if power is not None:
             found.append((i + season, 10.0**power))
     return found
+
+
+def _common_power(powers: Float64Array) -> int | None:
+    """Return the power of ten that a season of values is of another one; None for none."""
+    known = powers[~np.isnan(powers)]
+    has_few = len(known) < max(3, len(powers) / 2)
+    if has_few or np.ptp(known) == 0:  # two levels
+        return None
+    power = round(float(np.median(known)))
+    half, most = np.quantile(np.abs(known - power), [0.5, 0.9])
+    is_power = abs(power) >= _LEAST_POWER and half < 0.4 and most < 0.7
+    return power if is_power else None
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -67,4 +78,5 @@ def _seasonal_log_ratios(values: Float64Array, season: int) -> Float64Array:
     ratio = values[season:] / values[:-season]
     ratio[ratio < 0] = 1
     powers = np.log10(ratio)
-    return np.where(np.isinf(powers), np.nan, powers)
+    powers[np.isinf(powers)] = np.nan
+    return powers

@@ -27,18 +27,22 @@ def rescale_by_volatility(
     row to row; times one factor for all, so that the median series has its deviation. The same
     scaler for one series: its columns are not compared.
     """
-    start, stop = table.first_row[:-1], table.first_row[1:] if split is None else split
+    start = table.first_row[:-1]
+    stop = table.first_row[1:] if split is None else split
     if len(start) < 2:
         return scaler
+    seasons = likely_seasons(table.clock)
     scale = scaler.scale.copy()
     for j in range(table.n_targets):
-        column = scaler.forward(table.columns[j], table.series, j).astype(np.float64)
+        column = scaler.forward(table.columns[j], table.series, j)
+        column = column.astype(np.float64)
         parts = [column[first:last] for first, last in zip(start, stop, strict=True)]
-        changes = _volatility(parts, likely_seasons(table.clock))
+        changes = _volatility(parts, seasons)
         usable = changes > 1e-9 * scale[:, j]
         if usable.any():
-            factor = np.median(scale[usable, j] / changes[usable])
-            scale[usable, j] = factor * changes[usable]
+            changes = changes[usable]
+            factor = np.median(scale[usable, j] / changes)
+            scale[usable, j] = factor * changes
     return replace(scaler, scale=scale)
 
 
@@ -47,17 +51,20 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
 
     seasons: that the panel may have.
     """
-    first_row = np.cumsum([0, *map(len, parts)])
+    lengths = [len(values) for values in parts]
+    first_row = np.cumsum([0, *lengths])
     filled = np.concatenate(parts)[:, None]
     fill_forward(filled, first_row)
     season = find_period(filled[:, 0], first_row, seasons)
     by_row, _ = _mean_changes(parts, 1)
     if season < 2:
         return by_row
-    seasonal, count = _mean_changes(parts, season)
-    enough = count >= 4
+    seasonal, n_changes = _mean_changes(parts, season)
+    enough = n_changes >= 4
     both = enough & (seasonal > 0) & (by_row > 0)
-    ratio = np.median(seasonal[both] / by_row[both]) if both.any() else 1.0
+    ratio = 1.0
+    if both.any():
+        ratio = float(np.median(seasonal[both] / by_row[both]))
     return np.where(enough, seasonal, ratio * by_row)
 
 
@@ -69,12 +76,14 @@ def _mean_changes(
     Those beyond twice the 95th percentile are cut there, as typing errors.
     """
     mean = np.zeros(len(parts))
-    count = np.zeros(len(parts))
+    n_changes = np.zeros(len(parts))
     for i, values in enumerate(parts):
         changes = np.abs(values[lag:] - values[:-lag])
         changes = changes[~np.isnan(changes)]
+        n_changes[i] = len(changes)
         if len(changes):
-            most = 2 * np.quantile(changes, 0.95, method="inverted_cdf")
-            mean[i] = np.minimum(changes, most or np.inf).mean()
-            count[i] = len(changes)
-    return mean, count
+            limit = 2 * np.quantile(changes, 0.95, method="inverted_cdf")
+            if limit > 0:
+                changes = np.minimum(changes, limit)
+            mean[i] = changes.mean()
+    return mean, n_changes

@@ -15,7 +15,7 @@ from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
-from skinformer.timeline.reach import Reach
+from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.scaling import Limits, Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
@@ -197,7 +197,7 @@ class EnsembleForecaster:
     clock: what the steps count.
     head: what the outputs of the network are; all others give points.
     limits: what no forecast exceeds by much, of each series and of new ones.
-    reach: what was seen of each series, which no forecast leaves far behind.
+    bounds: of forecasts, by the observed range of each series; None for none.
     """
 
     ensemble: Ensemble
@@ -207,7 +207,7 @@ class EnsembleForecaster:
     device: torch.device | str
     head: Head
     limits: Limits | None = None
-    reach: Reach | None = None
+    bounds: ForecastBounds | None = None
     _buffer: list[RowBuffer] = field(default_factory=list)
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
@@ -323,8 +323,8 @@ class EnsembleForecaster:
                 values = np.where(windows.known[rows], values, np.float32(np.nan))
             return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
-        if self.reach is not None:
-            y_pred = self.reach.apply(y_pred, windows.series, observed_range)
+        if self.bounds is not None:
+            y_pred = self.bounds.apply(y_pred, windows.series, observed_range)
         if self.limits is None:
             return y_pred
         series = np.minimum(windows.series, len(self.limits.top) - 1)

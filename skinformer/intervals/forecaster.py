@@ -339,8 +339,8 @@ def _known_rows(
         known[known] = (history.weight[stored[known]] > 0).all(axis=1)
     # 2. Rows of X.
     seen = ~np.isnan(observed.values[:, : fit.sizes.n_targets]).any(axis=1)
-    if requested.filled is not None:
-        seen &= ~requested.filled
+    if requested.observed.filled is not None:
+        seen &= ~requested.observed.filled
     first_row = np.searchsorted(rows.segment, np.arange(len(place.series) + 1))
     first_step = rows.steps[np.minimum(first_row[:-1], len(rows.steps) - 1)]
     segments = Timeline(rows.values, None, first_row, first_step, requested.clock)

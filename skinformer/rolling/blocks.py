@@ -31,18 +31,30 @@ from skinformer.timeline.timeline import Timeline, fill_forward, first_known
 
 
 class Observed(NamedTuple):
-    """Rows of X at prediction: standardised values (NaN = not given), segments and steps."""
+    """Rows of X at prediction.
+
+    values: standardised; NaN is not given.
+    segment, steps: the segment and the step of each row.
+    filled: rows whose targets are forecasts; None where none is.
+    """
 
     values: Float32Array
     segment: IntArray
     steps: IntArray
+    filled: BoolArray | None = None
+
+    def take(self, some: BoolArray) -> Observed:
+        """Choose rows."""
+        filled = None if self.filled is None else self.filled[some]
+        return Observed(self.values[some], self.segment[some], self.steps[some], filled)
 
     def without(self, outliers: BoolArray | None) -> Observed:
         """Replace targets that are outliers by NaN: they are filled as missing ones are."""
         if outliers is None:
             return self
         values = self.values.copy()
-        values[:, : outliers.shape[1]][outliers] = np.nan
+        targets = values[:, : outliers.shape[1]]
+        targets[outliers] = np.nan
         return self._replace(values=values)
 
 
@@ -53,7 +65,6 @@ class RequestedSteps(NamedTuple):
     segment, steps: (n,), the steps.
     clock: what the steps count.
     labels: of rows after the history; None for rows of X.
-    filled: rows of `observed` whose targets are forecasts; None where none is.
     """
 
     observed: Observed
@@ -62,7 +73,6 @@ class RequestedSteps(NamedTuple):
     place: Placement
     clock: Clock
     labels: pd.Index | None = None
-    filled: BoolArray | None = None
 
     def series(self, n_fitted: int) -> IntArray:
         """Return the series of each step; one number stands for all that the fit did not hold."""
@@ -122,17 +132,13 @@ class RecursiveForecaster:
         steps = requested.steps
         place = requested.place
         start = block_starts(place, segment, steps, self.sizes.pred_len)
-        buffer = self._build_buffer(
-            requested.observed, place, segment, start, filled=requested.filled
-        )
-        last = _ends(segment, steps, len(place.anchor))[1]
-        held = self._hold(buffer, until=last)
-        origins, of_request = np.unique(
-            buffer.segments.find(segment, start), return_inverse=True
-        )
-        runs = self._missing_runs(buffer, None).needed(
-            origins, seq_len=self.sizes.seq_len
-        )
+        buffer = self._build_buffer(requested.observed, place, segment, start)
+        _, last = _ends(segment, steps, len(place.anchor))
+        held = self._hold_covariates(buffer, until=last)
+        rows = buffer.segments.find(segment, start)
+        origins, of_request = np.unique(rows, return_inverse=True)
+        runs = self._missing_runs(buffer, longest=None)
+        runs = runs.needed(origins, seq_len=self.sizes.seq_len)
         outputs = self._forecast_all(buffer, runs, origins)
         return outputs[of_request, steps - start], held
 
@@ -143,58 +149,48 @@ class RecursiveForecaster:
 
         A gap longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
         """
-        targets = observed.values[:, : self.sizes.n_targets].copy()
+        n_targets = self.sizes.n_targets
+        targets = observed.values[:, :n_targets].copy()
         lacking = np.isnan(targets).any(axis=1)
         segment = observed.segment[lacking]
         steps = observed.steps[lacking]
-        buffer = self._build_buffer(
-            observed, after_history(self.history), segment, steps + 1
-        )
-        self._hold(buffer, until=buffer.until)
-        self._fill(buffer, self._missing_runs(buffer, LONGEST_CHAIN))
+        place = after_history(self.history)
+        buffer = self._build_buffer(observed, place, segment, steps + 1)
+        self._hold_covariates(buffer, until=buffer.until)
+        self._fill(buffer, self._missing_runs(buffer, longest=LONGEST_CHAIN))
         rows = buffer.segments.find(segment, steps)
-        targets[lacking] = buffer.rows.values[rows, : self.sizes.n_targets]
+        targets[lacking] = buffer.rows.values[rows, :n_targets]
         return targets
 
     def _build_buffer(
-        self,
-        observed: Observed,
-        place: Placement,
-        segment: IntArray,
-        start: IntArray,
-        filled: BoolArray | None = None,
+        self, observed: Observed, place: Placement, segment: IntArray, start: IntArray
     ) -> _RowBuffer:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
-        low, high, until = _extent(place, self.sizes, segment, start)
-        first_row = np.concatenate([[0], np.cumsum(high - low)])
-        values = np.full(
-            (first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32
-        )
-        segments = Timeline(values, None, first_row, low, self.history.clock)
+        first_step, end_step, until = _extent(place, self.sizes, segment, start)
+        segments = self._empty_rows(first_step, end_step)
         # 1. Put in what is known.
         rows = segments.find(observed.segment, observed.steps)
-        is_inside = rows >= 0
-        rows = rows[is_inside]
-        given = observed.values[is_inside]
-        stored = self._put_in(segments, place, rows, given)
+        observed = observed.take(rows >= 0)
+        rows = rows[rows >= 0]
+        stored = self._put_in(segments, place, rows, observed.values)
         # 2. Find the targets that are known; forecasts in their place are not.
-        targets = values[:, : self.sizes.n_targets]
-        missing = np.isnan(targets)
-        known = self._has_begun(stored)[:, None] & ~missing
-        begin = first_known(~known, first_row)
-        if self.history.weight is not None:
-            is_stored = stored >= 0
-            known[is_stored] &= self.history.weight[stored[is_stored]] > 0
-        known[rows] |= ~np.isnan(given[:, : self.sizes.n_targets])
-        if filled is not None:
-            known[rows[filled[is_inside]]] = False
+        known = self._known_targets(segments, stored)
+        begin = first_known(~known, segments.first_row)
+        known &= self._was_observed(stored)
+        known[rows] |= ~np.isnan(observed.values[:, : self.sizes.n_targets])
+        if observed.filled is not None:
+            known[rows[observed.filled]] = False
         # 3. Hold the others until they are forecast.
-        if missing.any():
-            has_begun = pd.DataFrame(~missing).groupby(segments.series).cummax()
-            missing &= has_begun.to_numpy(dtype=bool)
-            fill_forward(targets, first_row)
-        laid_out = Rows(values, segments.series, segments.steps, begin, known)
+        missing = _hold_targets(segments, self.sizes.n_targets)
+        laid_out = Rows(segments.values, segments.series, segments.steps, begin, known)
         return _RowBuffer(segments, laid_out, missing, until)
+
+    def _empty_rows(self, first_step: IntArray, end_step: IntArray) -> Timeline:
+        """Return segments of steps without values."""
+        first_row = np.concatenate([[0], np.cumsum(end_step - first_step)])
+        shape = (first_row[-1], self.history.values.shape[1])
+        values = np.full(shape, np.nan, dtype=np.float32)
+        return Timeline(values, None, first_row, first_step, self.history.clock)
 
     def _put_in(
         self, segments: Timeline, place: Placement, rows: IntArray, given: Float32Array
@@ -204,35 +200,50 @@ class RecursiveForecaster:
         segment = segments.series
         steps = segments.steps
         is_early = steps < place.begin[segment]
-        is_early[rows] = (
-            False  # what a row of X lacks is missing, also before the origin
-        )
+        # What a row of X lacks is missing, also before the origin.
+        is_early[rows] = False
         values[is_early, self.sizes.n_targets :] = 0.0  # training mean
         stored = self.history.find(place.series[segment], steps)
-        stored = np.where(place.stored[segment], stored, -1)
+        stored[~place.stored[segment]] = -1
         is_stored = stored >= 0
         values[is_stored] = self.history.values[stored[is_stored]]
         values[rows] = np.where(np.isnan(given), values[rows], given)
         return stored
+
+    def _known_targets(self, segments: Timeline, stored: IntArray) -> BoolArray:
+        """Whether targets have values, those of the history from their first known one on."""
+        targets = segments.values[:, : self.sizes.n_targets]
+        has_begun = self._has_begun(stored)
+        return ~np.isnan(targets) & has_begun[:, None]
 
     def _has_begun(self, stored: IntArray) -> BoolArray:
         """Whether rows of the history do not lie before their first known target; true of -1."""
         first_truth = self.history.first_truth[self.history.series_of(stored)]
         return (stored < 0) | (stored >= first_truth)
 
-    def _hold(self, buffer: _RowBuffer, *, until: IntArray) -> HeldValues:
-        """Hold covariates without a value at their last one, and count the steps that matter."""
-        sizes = self.sizes
-        rows = buffer.rows
-        if sizes.may_miss:  # they stay NaN
+    def _was_observed(self, stored: IntArray) -> BoolArray:
+        """Whether targets of rows of the history were observed, (n, n_targets); true of -1."""
+        observed = np.ones((len(stored), self.sizes.n_targets), dtype=bool)
+        if self.history.weight is not None:
+            is_stored = stored >= 0
+            observed[is_stored] = self.history.weight[stored[is_stored]] > 0
+        return observed
+
+    def _hold_covariates(self, buffer: _RowBuffer, *, until: IntArray) -> HeldValues:
+        """Hold covariates without a value at their last one, and count the steps that matter.
+
+        until: the last step of each segment for which values known ahead matter.
+        """
+        if self.sizes.may_miss:  # they stay NaN
             return HeldValues(0, 0)
-        covariates = rows.values[:, sizes.n_targets :]
+        rows = buffer.rows
+        covariates = rows.values[:, self.sizes.n_targets :]
         lacks = np.isnan(covariates)
-        lacks_past = lacks[:, : sizes.n_past].any(axis=1)
-        lacks_known = lacks[:, sizes.n_past : lacks.shape[1] - sizes.n_static].any(
-            axis=1
-        )
+        n_past = self.sizes.n_past
+        n_changing = lacks.shape[1] - self.sizes.n_static
+        lacks_past = lacks[:, :n_past].any(axis=1)
         lacks_past &= rows.steps < buffer.until[rows.segment]
+        lacks_known = lacks[:, n_past:n_changing].any(axis=1)
         lacks_known &= rows.steps <= until[rows.segment]
         fill_forward(covariates, buffer.segments.first_row)
         return HeldValues(int(lacks_past.sum()), int(lacks_known.sum()))
@@ -240,7 +251,8 @@ class RecursiveForecaster:
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
         """Find the forecasts that fill what is missing."""
         rows = buffer.rows
-        unknown = buffer.missing.any(axis=1) & (rows.steps < buffer.until[rows.segment])
+        unknown = buffer.missing.any(axis=1)
+        unknown &= rows.steps < buffer.until[rows.segment]
         if self.closed is not None:
             unknown[unknown] = ~self.closed.at(rows.steps[unknown])
         return find_missing_runs(
@@ -269,18 +281,32 @@ class RecursiveForecaster:
         """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""
         runs = runs.take(np.argsort(runs.turn, kind="stable"))
         turn_edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
-        cells, fillers, cell_edges = _cells_to_fill(
-            buffer, runs, turn_edges, self.sizes.pred_len
-        )
+        pred_len = self.sizes.pred_len
+        cells, points, cell_edges = _cells_to_fill(buffer, runs, turn_edges, pred_len)
         values = buffer.rows.values.reshape(-1)  # a view
         outputs = []
-        for turn in range(len(turn_edges) - 1):
-            origins = runs.origins[turn_edges[turn] : turn_edges[turn + 1]]
+        for turn, begin in enumerate(turn_edges[:-1]):
+            origins = runs.origins[begin : turn_edges[turn + 1]]
             forecasts = self.forecast(buffer.rows, origins)
-            filled = slice(cell_edges[turn], cell_edges[turn + 1])
-            values[cells[filled]] = self.point(forecasts).reshape(-1)[fillers[filled]]
             outputs.append(forecasts)
+            y_pred = self.point(forecasts).reshape(-1)
+            filled = slice(cell_edges[turn], cell_edges[turn + 1])
+            values[cells[filled]] = y_pred[points[filled]]
         return runs.origins, outputs
+
+
+def _hold_targets(segments: Timeline, n_targets: int) -> BoolArray:
+    """Hold targets without a value at their last one; return where, (n_rows, n_targets).
+
+    Before the first one the training mean stands, which no forecast replaces.
+    """
+    targets = segments.values[:, :n_targets]
+    missing = np.isnan(targets)
+    if missing.any():
+        has_begun = pd.DataFrame(~missing).groupby(segments.series).cummax()
+        missing &= has_begun.to_numpy(dtype=bool)
+        fill_forward(targets, segments.first_row)
+    return missing
 
 
 def block_starts(
@@ -309,8 +335,9 @@ def _extent(
     """Find the first step of each segment's rows, the one after the last, and the last start."""
     first, last = _ends(segment, start, len(place.anchor))
     is_idle = first > last
-    base = np.where(last > place.begin, np.minimum(first, place.begin), first)
-    low = np.where(is_idle, 0, base - sizes.seq_len)
+    has_gap = last > place.begin
+    first_needed = np.where(has_gap, np.minimum(first, place.begin), first)
+    low = np.where(is_idle, 0, first_needed - sizes.seq_len)
     high = np.where(is_idle, 0, last + sizes.pred_len)
     return low, high, last
 
@@ -327,13 +354,16 @@ def _cells_to_fill(
     """
     n_columns = buffer.rows.values.shape[1]
     n_targets = buffer.missing.shape[1]
-    number, step = filled_rows(runs)
-    rows = runs.origins[number] + step
+    # 1. The forecast and its step that stand in for each missing target.
+    run, step = filled_rows(runs)
+    rows = runs.origins[run] + step
     is_filled, column = np.nonzero(buffer.missing[rows])
     cells = rows[is_filled] * n_columns + column
-    number = number[is_filled]
-    turn = np.searchsorted(turn_edges, number, side="right") - 1
-    number_in_turn = number - turn_edges[turn]
-    point = number_in_turn * pred_len + step[is_filled]
-    fillers = point * n_targets + column
-    return cells, fillers, np.searchsorted(number, turn_edges)
+    run = run[is_filled]
+    step = step[is_filled]
+    # 2. Its number among the points of all forecasts of the turn.
+    turn = np.searchsorted(turn_edges, run, side="right") - 1
+    run_in_turn = run - turn_edges[turn]
+    step_in_turn = run_in_turn * pred_len + step
+    points = step_in_turn * n_targets + column
+    return cells, points, np.searchsorted(run, turn_edges)

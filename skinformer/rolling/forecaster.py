@@ -22,12 +22,12 @@ from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.closed import Closed
-from skinformer.timeline.dark import Dark
-from skinformer.timeline.reach import Reach
+from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.timeline import Table, Timeline, build_timeline, first_known
 from skinformer.timeline.windows import origins_between
+from skinformer.timeline.zero_phases import ZeroPhases
 from skinformer.validation import rows as checks
 
 
@@ -84,9 +84,9 @@ class StepForecaster:
         """
         missing = np.isnan(observed.values[:, : self.sizes.n_targets])
         has_target = np.asarray(~missing.all(axis=1))
-        reach = LONGEST_CHAIN * self.sizes.pred_len
+        farthest = LONGEST_CHAIN * self.sizes.pred_len
         place, segment = place_rows(
-            table, self.history, observed=has_target, reach=reach
+            table, self.history, observed=has_target, farthest=farthest
         )
         checks.check_placement(
             place,
@@ -96,7 +96,7 @@ class StepForecaster:
             has_target=has_target,
             features=self.roles.mode == "features",
             sizes=self.sizes,
-            reach=reach,
+            reach=farthest,
         )
         return place, observed._replace(segment=segment)
 
@@ -124,19 +124,18 @@ class StepForecaster:
             recursive = self._recursive_forecaster(forecast, requested.clock)
             outputs, held = recursive.predict(requested)
         if self.head.in_units and requested.clock == self.history.clock:
-            self._set_dark_to_zero(outputs, requested)
+            self._apply_zero_phases(outputs, requested)
         return outputs.astype(np.float64), held
 
-    def _set_dark_to_zero(
+    def _apply_zero_phases(
         self, outputs: Float32Array, requested: RequestedSteps
     ) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
-        dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
-        if dark.places:
+        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
+        if zeros.phases:
             series = requested.series(self.history.n_series)
-            self.set_constant(
-                outputs, dark.at(series, requested.steps), dark.zero[series]
-            )
+            is_zero = zeros.at(series, requested.steps)
+            self.set_constant(outputs, is_zero, zeros.zero[series])
 
     def set_constant(
         self, outputs: Float32Array, where: BoolArray, value: Float32Array
@@ -166,33 +165,35 @@ class StepForecaster:
         missing: (n_rows, n_targets), where the history's values change.
         """
         history = self.history
-        end = history.first_row[1:]
         # Of each series, the rows from its first missing target on.
-        rows = np.flatnonzero(missing.any(axis=1))
-        first = end.copy()
-        np.minimum.at(first, history.series_of(rows), rows)
-        late = origins_between(first, end - 1)
-        values = history.values[late]
+        end = history.first_row[1:]
+        first = first_known(~missing, history.first_row)
+        rows = origins_between(first, end - 1)
+        values = history.values[rows]
         n_targets = missing.shape[1]
-        values[:, :n_targets][missing[late]] = np.nan
-        observed = Observed(values, history.series_of(late), history.steps_of(late))
+        targets = values[:, :n_targets]
+        targets[missing[rows]] = np.nan
+        observed = Observed(values, history.series_of(rows), history.steps_of(rows))
         before = replace(self, history=history.head(first))
-        history.values[late, :n_targets] = before._filled(observed)
+        history.values[rows, :n_targets] = before._filled(observed)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
         """Fill in static columns in rows of fitted series; warn of values that fit did not see."""
         roles = self.roles
         rows = np.flatnonzero(table.series < self.history.n_series)
-        stored = self.history.values[self.history.first_row[table.series[rows]]]
+        first_row = self.history.first_row[table.series[rows]]
+        stored = self.history.values[first_row]
         differs = np.asarray(_differs(values[rows], stored).any(axis=0))
-        place = {name: j - len(roles.known) for j, name in enumerate(roles.known)}
-        static = [place[name] for name in roles.static]
-        other = [name for name in roles.static if differs[place[name]]]
+        known = list(roles.known)
+        changed = np.flatnonzero(differs[-len(known) :])
+        names = {known[j] for j in changed}
+        other = [name for name in roles.static if name in names]
         if other:
             checks.warn_of_other_static(other)
-        new = [name for name in roles.unchanged if differs[place[name]]]
+        new = [name for name in roles.unchanged if name in names]
         if new:
             checks.warn_of_new_values(new)
+        static = [known.index(name) - len(known) for name in roles.static]
         values[rows[:, None], static] = stored[:, static]
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
@@ -202,9 +203,8 @@ class StepForecaster:
         is_inside = rows >= 0
         rows = rows[is_inside]
         differs = _differs(values[is_inside], history.values[rows])
-        if (
-            history.weight is not None
-        ):  # a missing target was filled: any value is as good
+        if history.weight is not None:
+            # A missing target was filled: any value is as good.
             differs[:, : table.n_targets] &= history.weight[rows] > 0
         end = history.clock.labels(history.end_step.max(keepdims=True))[0]
         checks.check_not_reset(np.asarray(differs.any(axis=1)), end, history.clock.freq)
@@ -225,9 +225,9 @@ class StepForecaster:
         """Make the forecaster of windows of segments of these series."""
         limits = self.scaler.with_unseen().limits
         # The head of a classifier forecasts no values.
-        reach = None
+        bounds = None
         if self.head.in_units:
-            reach = Reach.of(self.history, self.sizes.n_targets, limits)
+            bounds = ForecastBounds.of(self.history, self.sizes.n_targets, limits)
         return EnsembleForecaster(
             self.ensemble,
             self.sizes,
@@ -236,7 +236,7 @@ class StepForecaster:
             self.device,
             self.head,
             limits,
-            reach,
+            bounds,
         )
 
     def _filled(self, rows: Observed) -> Float32Array:

@@ -6,7 +6,7 @@ import pandas as pd
 from skinformer.ensemble.building import ModelSizes
 from skinformer.rolling.blocks import Observed
 from skinformer.rolling.placement import Placement, find_early
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
@@ -24,19 +24,18 @@ def without_early(
 ) -> tuple[Table, Observed]:
     """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
-    later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
+    n_series = int(table.series.max()) + 1
+    later = np.bincount(table.series[~early], minlength=n_series) > 0
     kept = ~early | ~later[table.series]
-    of_kept = Observed(
-        observed.values[kept], observed.segment[kept], observed.steps[kept]
-    )
-    return table.take(kept), of_kept
+    return table.take(kept), observed.take(kept)
 
 
 def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
     """Move the anchor of each segment behind the last observed target of X."""
     anchor = place.begin.copy()
-    seen = ~np.isnan(observed.values[:, :n_targets]).any(axis=1)
-    np.maximum.at(anchor, observed.segment[seen], observed.steps[seen] + 1)
+    missing = np.isnan(observed.values[:, :n_targets])
+    seen = observed.take(np.asarray(~missing.any(axis=1)))
+    np.maximum.at(anchor, seen.segment, seen.steps + 1)
     return place._replace(anchor=anchor)
 
 
@@ -77,19 +76,27 @@ def check_known_ahead(
     horizon: the steps to forecast of each segment, 0 for none.
     names: of the series of a panel.
     """
-    ahead = observed.steps - place.anchor[observed.segment]
-    rows = (ahead >= 0) & (ahead < horizon[observed.segment])
-    asked = np.arange(horizon.max(initial=0)) < horizon[:, None]
-    first = sizes.n_targets + sizes.n_past
-    for j, name in enumerate(roles.known, start=first):
-        if sizes.may_miss or name in roles.static:
+    if sizes.may_miss:
+        return
+    for j, name in enumerate(roles.known, start=sizes.n_targets + sizes.n_past):
+        if name in roles.static:
             continue
-        missing = asked.copy()
-        given = rows & ~np.isnan(observed.values[:, j])
-        missing[observed.segment[given], ahead[given]] = False
+        missing = _missing_ahead(observed, place, horizon, j)
         if missing.any():
             segment, step = np.argwhere(missing)[0]
             label = str(clock.labels(place.anchor[[segment]] + step)[0])
             if names is not None:
                 label += f" of series {names[place.series[segment]]!r}"
             raise_unknown_ahead(name, int(missing.sum()), label)
+
+
+def _missing_ahead(
+    observed: Observed, place: Placement, horizon: IntArray, j: int
+) -> BoolArray:
+    """Whether column j lacks a value at the steps to forecast, (n_segments, n_steps)."""
+    missing = np.arange(horizon.max(initial=0)) < horizon[:, None]
+    known = observed.take(~np.isnan(observed.values[:, j]))
+    ahead = known.steps - place.anchor[known.segment]
+    is_asked = (ahead >= 0) & (ahead < horizon[known.segment])
+    missing[known.segment[is_asked], ahead[is_asked]] = False
+    return missing

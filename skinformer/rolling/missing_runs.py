@@ -66,11 +66,20 @@ def find_missing_runs(
     chain about each `LONGEST_CHAIN` forecasts are followed by a gap that does not wait for those
     before it: it sees the last known value in their place.
     """
-    # 1. The gaps.
-    edges = np.diff(np.concatenate([[0], unknown.view(np.int8), [0]]))
-    start = np.flatnonzero(edges == 1)
-    stop = np.flatnonzero(edges == -1)
-    # 2. Their parts, one forecast each.
+    origins, lengths, first_part = _split_gaps(unknown, pred_len, longest)
+    begins = _begins_chain(origins, lengths, seq_len)
+    round_of_gap = _since(begins)[first_part] // LONGEST_CHAIN
+    begins[first_part[1:]] |= np.diff(round_of_gap) > 0
+    return MissingRuns(origins, lengths, _since(begins))
+
+
+def _split_gaps(
+    unknown: BoolArray, pred_len: int, longest: int | None
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Split gaps into forecasts: their origins and lengths, and the number of each gap's first."""
+    edges = np.flatnonzero(np.diff(unknown, prepend=False, append=False))
+    start = edges[::2]
+    stop = edges[1::2]
     n_parts = -(-(stop - start) // pred_len)
     if longest is not None:
         n_parts = np.minimum(n_parts, longest)
@@ -78,11 +87,7 @@ def find_missing_runs(
     number = np.arange(n_parts.sum()) - np.repeat(first_part, n_parts)
     origins = np.repeat(start, n_parts) + number * pred_len
     lengths = np.minimum(pred_len, np.repeat(stop, n_parts) - origins)
-    # 3. Chains of those that need each other, cut where they are long.
-    begins = _begins_chain(origins, lengths, seq_len)
-    round_of_gap = _since(begins)[first_part] // LONGEST_CHAIN
-    begins[first_part[1:]] |= np.diff(round_of_gap) > 0
-    return MissingRuns(origins, lengths, _since(begins))
+    return origins, lengths, first_part
 
 
 def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
@@ -95,7 +100,8 @@ def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
 def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:
     """Whether forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
-    begins[1:] = origins[1:] - seq_len >= (origins + lengths)[:-1]
+    ends = origins + lengths
+    begins[1:] = origins[1:] - seq_len >= ends[:-1]
     return begins
 
 

@@ -14,8 +14,8 @@ def forecast_origins(
 ) -> tuple[Float64Array, HeldValues]:
     """Forecast the steps after many rows of the history, at a cost linear in these.
 
-    forecaster: its history holds the rows; it is not looked at from an origin on, but for columns
-    that are known ahead.
+    forecaster: its history holds the rows; from an origin on only columns that are known ahead are
+    read.
     origins: the row of each first step.
     horizon: steps of each, at least 1; those beyond `pred_len` are forecast from forecasts.
 
@@ -41,36 +41,45 @@ def forecast_origins(
 def _request(
     forecaster: StepForecaster, origins: IntArray, horizon: IntArray
 ) -> RequestedSteps:
-    """Lay out a segment for each origin, with its context and what is known ahead.
+    """Lay out a segment for each origin, with its context and what is known ahead."""
+    history = forecaster.history
+    series = history.series_of(origins)
+    n_segments = len(origins)
+    # 1. The rows of each segment.
+    first_row = history.first_row[series]
+    begin = np.maximum(origins - forecaster.look_back, first_row)
+    end = origins + horizon
+    rows = origins_between(begin, end - 1)
+    segment = np.repeat(np.arange(n_segments), end - begin)
+    # 2. Their values, without those that are not known at the origin.
+    observed = _observe(forecaster, rows, segment, origins)
+    # 3. The steps after the origins.
+    start = history.steps_of(origins)
+    steps = origins_between(start, start + horizon - 1)
+    segment = np.repeat(np.arange(n_segments), horizon)
+    is_stored = np.zeros(n_segments, dtype=bool)
+    place = Placement(series, anchor=start, begin=start, stored=is_stored)
+    return RequestedSteps(observed, segment, steps, place, history.clock)
+
+
+def _observe(
+    forecaster: StepForecaster, rows: IntArray, segment: IntArray, origins: IntArray
+) -> Observed:
+    """Return what is known of rows at the origins of their segments.
 
     Behind the last row of a series its values are held.
     """
     history = forecaster.history
     sizes = forecaster.sizes
-    series = history.series_of(origins)
-    # 1. The rows of each segment.
-    first = np.maximum(origins - forecaster.look_back, history.first_row[series])
-    end = origins + horizon
-    rows = origins_between(first, end - 1)
-    segment = np.repeat(np.arange(len(origins)), end - first)
-    offset = (history.first_step - history.first_row[:-1])[series]
-    steps = rows + offset[segment]
-    # 2. Their values, without those that are not known at the origin.
-    held = np.minimum(rows, history.first_row[series + 1][segment] - 1)
+    series = history.series_of(origins)[segment]
+    held = np.minimum(rows, history.first_row[series + 1] - 1)
     values = history.values[held]
-    values[rows >= origins[segment], : sizes.n_targets + sizes.n_past] = np.nan
-    values[rows < history.first_truth[series][segment], : sizes.n_targets] = np.nan
+    is_ahead = rows >= origins[segment]
+    values[is_ahead, : sizes.n_targets + sizes.n_past] = np.nan
+    is_blank = rows < history.first_truth[series]
+    values[is_blank, : sizes.n_targets] = np.nan
     filled = None
     if history.weight is not None:
         filled = (history.weight[held] == 0).any(axis=1)
-    # 3. The steps after the origins.
-    start = origins + offset
-    place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
-    return RequestedSteps(
-        Observed(values, segment, steps),
-        np.repeat(np.arange(len(origins)), horizon),
-        origins_between(start, start + horizon - 1),
-        place,
-        history.clock,
-        filled=filled,
-    )
+    steps = rows - history.first_row[series] + history.first_step[series]
+    return Observed(values, segment, steps, filled)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table, Timeline
@@ -30,7 +31,8 @@ class Placement(NamedTuple):
 def after_history(timeline: Timeline) -> Placement:
     """Place forecasts directly after the stored history: one segment a series, from its end on."""
     end = timeline.end_step
-    return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
+    is_stored = np.ones(len(end), dtype=bool)
+    return Placement(np.arange(len(end)), anchor=end, begin=end, stored=is_stored)
 
 
 def find_early(table: Table, timeline: Timeline) -> BoolArray:
@@ -43,13 +45,13 @@ def find_early(table: Table, timeline: Timeline) -> BoolArray:
 
 
 def place_rows(
-    table: Table, timeline: Timeline, *, observed: BoolArray, reach: int
+    table: Table, timeline: Timeline, *, observed: BoolArray, farthest: int
 ) -> tuple[Placement, IntArray]:
     """Place the rows of X: the segments that X has rows of, and the segment of each row.
 
     table: the rows of X; its clock differs from the timeline's when X is off the fitted grid.
     observed: rows with an observed target.
-    reach: observed rows that start more than so many steps after the history are their own
+    farthest: observed rows that start more than so many steps after the history are their own
     timeline: the steps between are too many to forecast.
 
     Rows before the history, off its grid or of new series are their own timeline, too.
@@ -57,13 +59,14 @@ def place_rows(
     early = find_early(table, timeline)
     keys, segment = np.unique(table.series * 2 + early, return_inverse=True)
     series = keys // 2
-    early = keys % 2 == 1
-    first = np.full(len(keys), np.iinfo(np.int64).max)
-    np.minimum.at(first, segment, table.steps)
-    known = series < timeline.n_series
-    on_grid = known & (table.clock == timeline.clock)
-    end = timeline.end_step[np.where(known, series, 0)]
-    seen = np.bincount(segment, weights=observed, minlength=len(keys)) > 0
-    stored = on_grid & ~early & ~(seen & (first > end + reach))
-    anchor = np.where(on_grid, end, first)
-    return Placement(series, anchor, np.where(stored, end, first), stored), segment
+    is_early = keys % 2 == 1
+    first = pd.Series(table.steps).groupby(segment).min().to_numpy()
+    is_fitted = series < timeline.n_series
+    end = timeline.end_step[np.where(is_fitted, series, 0)]
+    is_on_grid = is_fitted & (table.clock == timeline.clock)
+    n_observed = np.bincount(segment, weights=observed, minlength=len(keys))
+    is_far = (n_observed > 0) & (first > end + farthest)
+    stored = is_on_grid & ~is_early & ~is_far
+    anchor = np.where(is_on_grid, end, first)
+    begin = np.where(stored, end, first)
+    return Placement(series, anchor, begin, stored), segment

@@ -1,4 +1,4 @@
-"""Bounds beyond which values of covariates are taken for errors."""
+"""Bounds beyond which values of covariates count as errors."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from skinformer.timeline.arrays import AnyArray, Float64Array
 
 
 def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64Array]:
-    """Find the bounds of believable values of covariates: a rain gauge once says 9831.
+    """Find the bounds of plausible values of covariates: a rain gauge once has 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the
     rows, one at least, keep to at either end as that is wide. Targets, the first columns, have
@@ -20,11 +20,12 @@ def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64
     low = np.full(values.shape[1], -np.inf)
     high = np.full(values.shape[1], np.inf)
     for j in range(n_targets, values.shape[1]):
-        known = np.sort(values[~np.isnan(values[:, j]), j].astype(np.float64))
+        column = values[:, j].astype(np.float64)
+        known = np.sort(column[~np.isnan(column)])
         n_left_out = -(-len(known) // 1000)
-        if len(known) > 2 * n_left_out:
-            least = known[n_left_out]
-            greatest = known[-1 - n_left_out]
-            low[j] = least - (greatest - least)
-            high[j] = greatest + (greatest - least)
+        kept = known[n_left_out : len(known) - n_left_out]
+        if len(kept):
+            width = kept[-1] - kept[0]
+            low[j] = kept[0] - width
+            high[j] = kept[-1] + width
     return low, high

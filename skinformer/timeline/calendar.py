@@ -9,22 +9,11 @@ import pandas as pd
 
 from skinformer.timeline.clock import is_dated, wall_times
 
-_HOUR = 1 / 24
-
-
-#: Times that the year must have come round before a field of the year is learnt from. A training
-#: set of one year holds each month once: a vector for March then is a vector for that one spring.
-_YEARS = 3
-#: The same for ridges, whose waves of the year are judged by whether they help on later rows.
-_YEARS_OF_RIDGES = 2
-#: What is told of holidays: of the day, and whether the days beside it are free (weekends, too).
-_HOLIDAYS = ("holiday", "free_yesterday", "free_tomorrow")
-
 
 class Field(NamedTuple):
     """One calendar field.
 
-    size: how many values it has.
+    size: number of its values.
     finest, coarsest: it is chosen for steps of at least so many days, and less than so many.
     values: from a dated index to integers in 0 … size - 1.
     annual: whether its cycle is the year.
@@ -40,7 +29,7 @@ class Field(NamedTuple):
 #: Every calendar field by name. Note 2.3 has hour, weekday and month; the others serve finer
 #: and coarser steps than an hour.
 FIELDS: dict[str, Field] = {
-    "minute": Field(60, 0, _HOUR, lambda index: index.minute),
+    "minute": Field(60, 0, 1 / 24, lambda index: index.minute),
     "hour": Field(24, 0, 1, lambda index: index.hour),
     "weekday": Field(7, 0, 7, lambda index: index.day_of_week),
     "day": Field(31, 1, 7, lambda index: index.day - 1),
@@ -60,12 +49,14 @@ def calendar_columns(fields: Sequence[str]) -> list[str]:
 
 
 def holiday_columns(places: Sequence[str]) -> list[str]:
-    """Name the columns that tell holidays, three for each country or part of one.
+    """Name the columns of holidays, three for each country or part of one.
 
     >>> holiday_columns(["DE-BY"])
     ['calendar__DE-BY_holiday', 'calendar__DE-BY_free_yesterday', 'calendar__DE-BY_free_tomorrow']
     """
-    return [f"calendar__{place}_{kind}" for place in places for kind in _HOLIDAYS]
+    # Of the day, and whether the days beside it are free (weekends, too).
+    kinds = ("holiday", "free_yesterday", "free_tomorrow")
+    return [f"calendar__{place}_{kind}" for place in places for kind in kinds]
 
 
 def is_calendar_column(name: Hashable) -> bool:
@@ -79,8 +70,9 @@ def is_calendar_column(name: Hashable) -> bool:
     (True, False)
     """
     own = "__".join(str(name).split("__")[-2:])
-    place = own.removeprefix("calendar__").partition("_")[0]
-    return own in calendar_columns(tuple(FIELDS)) or own in holiday_columns([place])
+    place, _, _ = own.removeprefix("calendar__").partition("_")
+    made = calendar_columns(tuple(FIELDS)) + holiday_columns([place])
+    return own in made
 
 
 def choose_fields(index: pd.Index) -> tuple[str, ...]:
@@ -92,20 +84,21 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     if not is_dated(index) or len(index) < 2:
         return ()
     step, days = _span(index)
-    fitting = [
-        name
-        for name, field in FIELDS.items()
-        if field.finest <= step < field.coarsest
-        and not (field.annual and days < _YEARS * 364)
-    ]
-    values = calendar_values(index, fitting)
-    return tuple(
-        name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column)
-    )
+    # A training set of one year holds each month once: a vector for March then is a vector for that
+    # one spring.
+    has_years = days >= 3 * 364
+    chosen = []
+    for name, field in FIELDS.items():
+        fits_step = field.finest <= step < field.coarsest
+        if fits_step and (has_years or not field.annual):
+            values = calendar_values(index, [name])
+            if np.ptp(values) > 0:
+                chosen.append(name)
+    return tuple(chosen)
 
 
 def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | None:
-    """Name the calendar fields that tell days of the year apart, beside those that are read.
+    """Name the calendar fields that distinguish days of the year, beside those that are read.
 
     None with less than two years, or steps of a week or more.
 
@@ -114,7 +107,8 @@ def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | Non
     ('month',)
     """
     step, days = _span(index)
-    if step >= FIELDS["weekday"].coarsest or days < _YEARS_OF_RIDGES * 364:
+    # Waves of the year are judged by whether they help on later rows: two years are enough.
+    if step >= FIELDS["weekday"].coarsest or days < 2 * 364:
         return None
     return tuple(name for name in ("month", "day") if name not in fields)
 

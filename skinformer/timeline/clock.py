@@ -26,7 +26,7 @@ class Clock(ABC):
     """A regular grid of labels, counted in steps from `origin`, the label of step 0.
 
     freq: the distance between two labels: an offset of pandas or an int.
-    name: of the index, given back with the labels.
+    name: of the index, and of labels.
     """
 
     origin: Any
@@ -52,7 +52,7 @@ class Clock(ABC):
         return np.asarray(instants[:-1] - instants[-1])
 
     def wall_steps(self, steps: IntArray) -> IntArray:
-        """Count steps on the clock on the wall, by which people live; the same but for a change."""
+        """Count steps of local time, which differ where summer time begins or ends."""
         return steps
 
     @property
@@ -79,9 +79,8 @@ class IntegerClock(Clock):
 
     def labels(self, steps: IntArray) -> pd.Index:
         """Return the integers of steps."""
-        labels: pd.Index = pd.Index(
-            int(self.origin) + steps * self.freq, name=self.name
-        )
+        numbers = int(self.origin) + steps * self.freq
+        labels: pd.Index = pd.Index(numbers, name=self.name)
         return labels
 
 
@@ -127,11 +126,10 @@ class ElapsedClock(Clock):
     def labels(self, steps: IntArray) -> pd.Index:
         """Return the instants of steps, in the origin's time zone."""
         # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
-        unit = f"timedelta64[{self.origin.unit}]"
-        elapsed = steps * np.int64(
-            pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit)
-        )
-        dates = self.origin + pd.to_timedelta(elapsed.astype(unit))
+        unit = self.origin.unit
+        length = pd.Timedelta(self.freq) / pd.Timedelta(1, unit=unit)
+        elapsed = (steps * np.int64(length)).astype(f"timedelta64[{unit}]")
+        dates = self.origin + pd.to_timedelta(elapsed)
         return _with_freq(pd.DatetimeIndex(dates, name=self.name), steps, self.freq)
 
     def wall_steps(self, steps: IntArray) -> IntArray:
@@ -142,7 +140,8 @@ class ElapsedClock(Clock):
         every = np.arange(first, int(steps.max()) + 1)
         walls = pd.DatetimeIndex(self.labels(every)).tz_localize(None)
         moved = (walls - self.origin.tz_localize(None)) / pd.Timedelta(self.freq)
-        return np.asarray(np.floor(moved.to_numpy()).astype(np.int64)[steps - first])
+        on_the_wall = np.floor(moved.to_numpy()).astype(np.int64)
+        return np.asarray(on_the_wall[steps - first])
 
 
 @dataclass(frozen=True)
@@ -170,8 +169,8 @@ class WallClock(Clock):
             dates = dates.tz_convert(self.origin.tz)
         walls = dates.tz_localize(None)
         before = self._count_before(walls.min())
-        after = len(pd.date_range(self.wall, walls.max(), freq=self.freq)) - 1
-        grid = self._grid(before, max(0, after))
+        later = pd.date_range(self.wall, walls.max(), freq=self.freq)
+        grid = self._grid(before, max(0, len(later) - 1))
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(found < 0, OFF_GRID, found - before)
 
@@ -181,21 +180,19 @@ class WallClock(Clock):
         A wall time that daylight saving skips is moved to the next one that exists; of a repeated
         one the first is meant.
         """
-        if not len(steps):
-            return self._grid(0, 0)[:0].as_unit(self.origin.unit).rename(self.name)
-        before = max(0, -int(steps.min()))
-        grid = self._grid(before, max(0, int(steps.max())))
-        dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(
-            self.origin.unit
-        )
+        before = -int(steps.min(initial=0))
+        after = int(steps.max(initial=0))
+        grid = self._grid(before, after).as_unit(self.origin.unit)
+        dates = pd.DatetimeIndex(grid[steps + before], name=self.name)
         return _with_freq(dates, steps, self.freq)
 
     def _count_before(self, low: Any) -> int:
         """Count how many steps back from the origin cover `low`."""
         # An hour more: a skipped wall time lies before the label it was moved to.
-        low, count = low - pd.Timedelta(hours=1), 1
+        low = low - pd.Timedelta(hours=1)
         if low >= self.wall:
             return 0
+        count = 1
         while pd.date_range(end=self.wall, periods=count + 1, freq=self.freq)[0] > low:
             count *= 2
         return count
@@ -204,7 +201,8 @@ class WallClock(Clock):
         """Make the labels of steps -before … after."""
         past = pd.date_range(end=self.wall, periods=before + 1, freq=self.freq)
         future = pd.date_range(self.wall, periods=after + 1, freq=self.freq)
-        return _on_the_clock(pd.DatetimeIndex(past[:-1].append(future)), self.origin.tz)
+        walls = pd.DatetimeIndex(past[:-1].append(future))
+        return _on_the_clock(walls, self.origin.tz)
 
 
 #: All kinds.
@@ -220,35 +218,44 @@ CLOCKS: tuple[type[Clock], ...] = (
 def clock_for(index: pd.Index, freq: Any) -> Clock:
     """Make the clock that counts the labels of an index, in time order, from its first one.
 
-    freq: as `infer_step` gives it. Labels that do not lie on it are for the caller to find, by
+    freq: from `infer_step`. Labels that do not lie on it are for the caller to find, by
     ``clock.steps(index) == OFF_GRID``.
     """
-    origin, name = index[0], index.name
+    origin = index[0]
+    name = index.name
     if isinstance(index, pd.PeriodIndex):
         return PeriodClock(origin, freq, name)
     if not isinstance(index, pd.DatetimeIndex):
         return IntegerClock(int(origin), freq, name)
     if isinstance(freq, pd.offsets.Tick):
         return ElapsedClock(origin, freq, name)
-    return WallClock(origin, freq, name, _walls(index[:1], _usual_time(index))[0])
+    walls = _walls(index[:1], _usual_time(index))
+    return WallClock(origin, freq, name, walls[0])
 
 
 def infer_step(index: pd.Index, freq: Any) -> Any:
     """Find the step of an index: given, known, regular, or the commonest that divides all gaps.
 
     Labels are in time order without duplicates; some may be missing. None is for irregular steps:
-    none divides all gaps. What an index knows of itself, and what pandas reads off it, is taken
+    none divides all gaps. The frequency of an index, and what pandas infers, is taken
     only where all labels lie on it: both outlast a change of zone.
     """
     if isinstance(index, pd.PeriodIndex):
         return index.freq
     if not isinstance(index, pd.DatetimeIndex):
+        if freq is not None:
+            return freq
         numbers: IntArray = index.to_numpy(dtype=np.int64)
-        return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
+        return _common_gap(np.diff(numbers), 1)
     if freq is not None:
         if isinstance(freq, pd.Timedelta) and freq == pd.Timedelta(days=freq.days):
             return pd.offsets.Day(freq.days)
         return pd.tseries.frequencies.to_offset(freq)
+    return _infer_date_step(index)
+
+
+def _infer_date_step(index: pd.DatetimeIndex) -> Any:
+    """Find the step of dates: known, regular, or the commonest that divides all gaps."""
     if index.freq is not None and lies_on(index, index.freq):
         return index.freq
     walls = _walls(index, _usual_time(index))
@@ -256,7 +263,9 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         if guess is not None and lies_on(index, guess):
             return guess
     step = _gappy_step(index, walls) or _monthly_step(walls)
-    return step if step is not None and lies_on(index, step) else None
+    if step is None or not lies_on(index, step):
+        return None
+    return step
 
 
 def lies_on(index: pd.DatetimeIndex, step: Any) -> bool:
@@ -267,31 +276,32 @@ def lies_on(index: pd.DatetimeIndex, step: Any) -> bool:
 def _regular_step(index: pd.DatetimeIndex) -> Any:
     """Find the step of dates without gaps, or None."""
     # What `pd.infer_freq` returns, and whether it warns, is an option of the whole process; the
-    # constructor gives an offset in every pandas 3.
+    # constructor returns an offset in every pandas 3.
     return pd.DatetimeIndex(index, freq="infer").freq
 
 
 def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
     """Find the step of dates with gaps: the commonest gap, if it divides all others."""
     # Whole days on the wall are days of the calendar; anything finer is elapsed time.
-    by_day = bool(((walls - walls[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
-    gaps = np.diff(
-        (walls if by_day else index.tz_convert("UTC") if index.tz else index).asi8
-    )
+    since_first = walls - walls[0]
+    by_day = bool((since_first % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
+    times = walls if by_day else index
     day = int(pd.Timedelta(days=1) / pd.Timedelta(1, unit=index.unit))
-    gap = _common_gap(gaps, day)
+    gap = _common_gap(np.diff(times.asi8), day)
     if gap is None:
         return None
     if not by_day:
         return pd.tseries.frequencies.to_offset(pd.Timedelta(gap, unit=index.unit))
-    if gap == day and len(index) > 7 and bool((walls.day_of_week < 5).all()):
+    is_workday = walls.day_of_week < 5
+    if gap == day and len(index) > 7 and bool(is_workday.all()):
         return pd.offsets.BDay()
     return pd.offsets.Day(gap // day)
 
 
 def _monthly_step(walls: pd.DatetimeIndex) -> Any:
     """Find the step of dates at one place of the month: its first day, its end, or its 15th."""
-    if ((walls - walls.normalize()) != walls[0] - walls[0].normalize()).any():
+    time_of_day = walls - walls.normalize()
+    if (time_of_day != time_of_day[0]).any():
         return None
     months = _common_gap(np.diff(12 * walls.year + walls.month), 1)
     if months is None:
@@ -321,7 +331,7 @@ def wall_times(index: pd.Index) -> pd.DatetimeIndex:
 
 
 def short_label(label: Any) -> str:
-    """Write a label of time as people do: without seconds, and without the hour at midnight.
+    """Format a label of time without seconds, and without the hour at midnight.
 
     >>> short_label(pd.Timestamp("2024-03-01")), short_label(pd.Timestamp("2024-03-01 06:00"))
     ('2024-03-01', '2024-03-01 06:00')
@@ -332,7 +342,7 @@ def short_label(label: Any) -> str:
 
 
 def join_series(names: pd.Index | None, codes: IntArray, labels: pd.Index) -> pd.Index:
-    """Put the names of a panel's series before labels of time; without names, give the labels.
+    """Put the names of a panel's series before labels of time; the labels alone without names.
 
     >>> names, days = pd.Index(["a", "b"], name="site"), pd.Index([7, 8], name="day")
     >>> join_series(names, np.array([1, 1]), days).tolist()

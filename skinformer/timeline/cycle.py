@@ -11,13 +11,6 @@ from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-#: More values than any calendar field has.
-_MOST_VALUES = 60
-#: Cells of a week at most, ten minutes each: with more of them each is seen too seldom.
-_MOST_CELLS = 1008
-#: Days of twelve months of 31.
-_DAYS = 12 * 31
-
 
 class Cells(NamedTuple):
     """Where in its cycle a step lies, read off its calendar fields.
@@ -26,8 +19,8 @@ class Cells(NamedTuple):
     n_times: cells of a day; 1 where steps are days or longer.
     n_cells: cells of the cycle, a multiple of `n_times`: a cell's number modulo that is its time of
     day.
-    n_days: days of the year that are told apart, 31 for each month: a number modulo `n_cells` is a
-    cell, and the rest is the day.
+    n_days: days of the year that are distinguished, 31 for each month: a number modulo `n_cells` is
+    a cell, and the rest is the day.
     """
 
     fields: tuple[str, ...]
@@ -70,11 +63,14 @@ class CalendarEffect(NamedTuple):
 
         Column by column, so that a row's sum is rounded the same beside any others.
         """
-        out: Float64Array = self.level[cell % len(self.level)]
+        n_cells = len(self.level)
+        out: Float64Array = self.level[cell % n_cells]
         if self.year.size:
-            out += self.year[cell // len(self.level), cell % self.year.shape[1]]
+            n_times = self.year.shape[1]
+            out += self.year[cell // n_cells, cell % n_times]
+        time = cell % len(self.known)
         for j in range(self.known.shape[1]):
-            out += known[..., j, None] * self.known[cell % len(self.known), j]
+            out += known[..., j, None] * self.known[time, j]
         return out
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
@@ -100,46 +96,45 @@ def calendar_cells(
 
     The week, in steps of a day or less; the day where there is no weekday; else the year in months
     or weeks. None where nothing of it is known, or there are more than 1008 cells. With ``years``,
-    days of the year are told apart, too, by "month" and "day".
+    days of the year are distinguished, too, by "month" and "day".
 
     >>> cells = calendar_cells(["hour", "weekday"], np.array([[0, 0], [23, 6]]))
     >>> cells.n_times, cells.n_cells, cells.of(np.array([[5, 1]]))
     (24, 168, array([29]))
     """
-    places = np.zeros((len(fields), _MOST_VALUES), dtype=np.int64)
-    every = np.arange(_MOST_VALUES)
+    places = np.zeros((len(fields), 60), dtype=np.int64)
     n_times = _place_times(places, fields, values)
+    cycles = {"weekday": 7} if n_times > 1 else {"weekday": 7, "week": 53, "month": 12}
     n_cells = n_times
-    cycles = (
-        [("weekday", 7)]
-        if n_times > 1
-        else [("weekday", 7), ("week", 53), ("month", 12)]
-    )
-    for name, size in cycles:
+    for name, size in cycles.items():
         if name in fields:
-            places[fields.index(name), :size] = n_times * every[:size]
-            n_cells = size * n_times
+            n_cells = n_times * size
+            places[fields.index(name), :size] = n_times * np.arange(size)
             break
+    n_days = 1
     if years:
+        n_days = 12 * 31
         # Added: a month may have its place in the cycle, too.
-        places[fields.index("month"), :12] += 31 * n_cells * every[:12]
-        places[fields.index("day"), :31] += n_cells * every[:31]
-    cells = Cells(tuple(fields), places, n_times, n_cells, _DAYS if years else 1)
-    return cells if 1 < n_cells <= _MOST_CELLS else None
+        places[fields.index("month"), :12] += 31 * n_cells * np.arange(12)
+        places[fields.index("day"), :31] += n_cells * np.arange(31)
+    # With more cells, ten minutes of a week each, each is seen too seldom.
+    if not 1 < n_cells <= 1008:
+        return None
+    return Cells(tuple(fields), places, n_times, n_cells, n_days)
 
 
 def _place_times(places: IntArray, fields: Sequence[str], values: AnyArray) -> int:
     """Set what hours and minutes add to a cell's number, and return how many times a day has."""
     if "hour" not in fields:
         return 1
-    every = np.arange(_MOST_VALUES)
     n_each = 1
     if "minute" in fields:
         j = fields.index("minute")
         minutes = np.unique(values[:, j])
         n_each = len(minutes)
-        places[j] = np.maximum(np.searchsorted(minutes, every, side="right") - 1, 0)
-    places[fields.index("hour"), :24] = n_each * every[:24]
+        number = np.searchsorted(minutes, np.arange(60), side="right") - 1
+        places[j] = np.maximum(number, 0)
+    places[fields.index("hour"), :24] = n_each * np.arange(24)
     return 24 * n_each
 
 
@@ -162,5 +157,5 @@ def row_cells(
     if cells is None:
         return None
     small: type[np.signedinteger] = np.int16 if cells.n_days == 1 else np.int32
-    of_row: npt.NDArray[np.signedinteger] = cells.of(values).astype(small)
-    return RowCells(cells, of_row[steps - first])
+    of_step = cells.of(values).astype(small)
+    return RowCells(cells, of_step[steps - first])

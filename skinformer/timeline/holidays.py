@@ -1,4 +1,4 @@
-"""Public holidays of countries as columns known ahead; the package holidays knows the days."""
+"""Public holidays of countries as columns known ahead, from the package holidays."""
 
 from typing import Any
 
@@ -21,41 +21,49 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
         _check_days(index)
     first = wall_times(index)
     last = index.to_timestamp(how="end") if hasattr(index, "to_timestamp") else first
+    years = range(first.min().year - 1, last.max().year + 2)  # with the days beside
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
-    years = range(first.min().year - 1, last.max().year + 2)  # with the days beside
-    has_weeks = bool(
-        (stop - start >= 6 * _DAY).any()
-    )  # each of which has a weekend beside it
+    # Each of which has a weekend beside it.
+    has_weeks = bool((stop - start >= 6 * _DAY).any())
     values = np.empty((len(index), len(places), 3))
     for j, place in enumerate(places):
         days, weekmask = _days_off(place, years)
-        weekmask = "1111111" if has_weeks else weekmask
-        values[:, j, 0] = np.searchsorted(days, stop, side="right") - np.searchsorted(
-            days, start
-        )
-        values[:, j, 1] = ~np.is_busday(start - _DAY, weekmask, days)
-        values[:, j, 2] = ~np.is_busday(stop + _DAY, weekmask, days)
+        if has_weeks:
+            weekmask = "1111111"
+        values[:, j] = _values_of_place(start, stop, days, weekmask)
     return values.reshape(len(index), -1)
+
+
+def _values_of_place(start: Any, stop: Any, days: Any, weekmask: str) -> Float64Array:
+    """Count holidays from first to last days, and find free days beside them, (n, 3).
+
+    days: the holidays, sorted.
+    """
+    n_before = np.searchsorted(days, start)
+    n_until = np.searchsorted(days, stop, side="right")
+    is_free_before = ~np.is_busday(start - _DAY, weekmask, days)
+    is_free_after = ~np.is_busday(stop + _DAY, weekmask, days)
+    values = np.column_stack([n_until - n_before, is_free_before, is_free_after])
+    return values.astype(np.float64)
 
 
 def _check_days(index: pd.Index) -> None:
     """Raise if rows, in any order, stand for several days without saying for which."""
-    apart = np.diff(np.unique(wall_times(index).to_numpy()))
-    if (
-        len(apart)
-        and np.median(apart) > _DAY
-        and not isinstance(index.dtype, pd.PeriodDtype)
-    ):
+    times = np.unique(wall_times(index).to_numpy())
+    if len(times) < 2 or isinstance(index.dtype, pd.PeriodDtype):
+        return
+    step = np.median(np.diff(times))
+    if step > _DAY:
         raise ValueError(
-            f"holidays are those of days, but rows are {pd.Timedelta(np.median(apart))} apart, and "
+            f"holidays are those of days, but rows are {pd.Timedelta(step)} apart, and "
             "nothing says which days a row stands for. Make them periods of their length, such as "
             "X.index = X.index.to_period('W') of weeks or 'M' of months."
         )
 
 
 def _days_off(place: str, years: range) -> tuple[Any, str]:
-    """Return the holidays of some years, sorted, and the days of the week on which people work."""
+    """Return the holidays of some years, sorted, and the working days of the week, as a mask."""
     try:
         import holidays
     except ImportError as error:

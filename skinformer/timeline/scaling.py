@@ -20,15 +20,6 @@ from skinformer.timeline.arrays import (
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
-#: Factor by which no forecast exceeds what is free for it: what is beyond is compressed.
-_BEYOND = 1.1
-
-#: Part of mean and deviation that is rounding of single precision.
-_ROUNDING = 1e-7
-
-#: Deviations from the mean beyond which squares overflow in the network's single precision.
-_FARTHEST = 1e18
-
 
 class Limits(NamedTuple):
     """How high forecasts of each series may go, standardised; infinitely without logarithms.
@@ -44,29 +35,42 @@ class Limits(NamedTuple):
 
     def apply(
         self,
-        forecast: Float32Array,
+        y_pred: Float32Array,
         series: IntArray,
-        seen: Callable[[IntArray], Float32Array],
+        greatest: Callable[[IntArray], Float32Array],
     ) -> Float32Array:
         """Compress what goes beyond its limit of forecasts, (n, n_steps, n_targets, …).
 
-        seen: gives the largest values of windows by their numbers, (n_some, n_targets).
+        greatest: returns the largest values of windows by their numbers, (n_some, n_targets).
         """
-        deep = (slice(None), None, slice(None), *[None] * (forecast.ndim - 3))
-        level = self.top[series]
+        top = self.top[series]
         rise = self.rise[series]
-        is_over = forecast > (level + rise)[deep]
-        some = np.flatnonzero(is_over.any(axis=tuple(range(1, forecast.ndim))))
-        if not len(some):
-            return forecast
-        knee = (np.maximum(level[some], seen(some)) + rise[some])[deep]
-        width = self.width[series[some]][deep]
-        high = forecast[some]
-        over = np.where(high > knee, high - knee, np.float32(1))
-        out = forecast.copy()
+        limit = align_with_steps(top + rise, y_pred)
+        windows = np.flatnonzero(any_of_window(y_pred > limit))
+        if not len(windows):
+            return y_pred
+        record = np.maximum(top[windows], greatest(windows))
+        knee = align_with_steps(record + rise[windows], y_pred)
+        width = align_with_steps(self.width[series[windows]], y_pred)
+        high = y_pred[windows]
+        is_over = high > knee
+        excess = np.where(is_over, high - knee, np.float32(1))
         # Rational, so that every machine, and every exported graph, computes the same.
-        out[some] = np.where(high > knee, knee + width / (1 + width / over), high)
-        return out
+        compressed = knee + width / (1 + width / excess)
+        y_pred = y_pred.copy()
+        y_pred[windows] = np.where(is_over, compressed, high)
+        return y_pred
+
+
+def align_with_steps(table: Float32Array, y_pred: Float32Array) -> Float32Array:
+    """Add axes of length 1 to numbers of windows, (n, n_targets), where forecasts have more."""
+    return np.expand_dims(table, (1, *range(3, y_pred.ndim)))
+
+
+def any_of_window(flags: BoolArray) -> BoolArray:
+    """Whether a flag of each window is set, (n,)."""
+    axes = tuple(range(1, flags.ndim))
+    return np.asarray(flags.any(axis=axes))
 
 
 @dataclass(frozen=True)
@@ -91,30 +95,38 @@ class Scaler:
         """
         out = np.full((len(series), len(columns)), np.nan, dtype=np.float32)
         for j, column in enumerate(columns):
-            if column is not None:
-                values = self.forward(column, series, j).astype(np.float64)
-                values -= self.mean[series, j]
-                with np.errstate(over="ignore"):
-                    values /= self.scale[series, j]
-                self._check_reach(column, values, series, j)
-                out[:, j] = values
+            if column is None:
+                continue
+            values = self.forward(column, series, j).astype(np.float64)
+            values -= self.mean[series, j]
+            with np.errstate(over="ignore"):
+                values /= self.scale[series, j]
+            self._check_range(column, values, series, j)
+            out[:, j] = values
         return out
 
     def forward(self, column: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j as it is before it is standardised."""
-        return (
-            column if self.targets is None else self.targets.forward(column, series, j)
-        )
+        if self.targets is None:
+            return column
+        return self.targets.forward(column, series, j)
 
-    def _check_reach(
+    def takes_logs(self, j: int) -> BoolArray:
+        """Whether column j is in logarithms, of each series."""
+        if self.targets is None or j >= self.targets.n_targets:
+            return np.zeros(len(self.mean), dtype=bool)
+        return self.targets.logs[:, j]
+
+    def _check_range(
         self, column: AnyArray, values: Float64Array, owner: IntArray, j: int
     ) -> None:
-        """Raise if a value lies too far from the mean."""
-        far = np.flatnonzero(np.abs(values) > _FARTHEST)
+        """Raise if a value lies so far from the mean that its square overflows in float32."""
+        farthest = 1e18
+        far = np.flatnonzero(np.abs(values) > farthest)
         if len(far):
             series = owner[far[0]]
             raise ValueError(
-                f"X holds {column[far[0]]:g}, which lies more than {_FARTHEST:g} deviations "
+                f"X holds {column[far[0]]:g}, which lies more than {farthest:g} deviations "
                 f"({self.scale[series, j]:g}) from the mean of the training rows "
                 f"({self.mean[series, j]:g}): no forecast can be built on it. Correct it, or make "
                 "it NaN if it is a target's."
@@ -127,13 +139,14 @@ class Scaler:
 
         What single precision made of a zero is zero again.
         """
-        k = values.shape[1]
-        scale = self.scale[series, :k]
-        mean = self.mean[series, :k]
+        n_targets = values.shape[1]
+        scale = self.scale[series, :n_targets]
+        mean = self.mean[series, :n_targets]
         out: Float64Array = values.astype(np.float64)
         out *= scale
         out += mean
-        out[np.abs(out) < _ROUNDING * (np.abs(mean) + scale)] = 0.0
+        rounding = 1e-7 * (np.abs(mean) + scale)
+        out[np.abs(out) < rounding] = 0.0
         return out if self.targets is None else self.targets.inverse(out, series)
 
     @property
@@ -145,11 +158,14 @@ class Scaler:
         k = targets.n_targets
         scale = np.where(targets.logs, self.scale[:, :k], 1.0)
         mean = np.where(targets.logs, self.mean[:, :k], 0.0)
-        rise = np.maximum(
-            targets.rise - targets.smear, 0.0
-        )  # a mean lies above its median
-        tables = (targets.top - mean) / scale, rise / scale, np.log(_BEYOND) / scale
-        return Limits(*(table.astype(np.float32) for table in tables))
+        # A mean lies above its median.
+        rise = np.maximum(targets.rise - targets.smear, 0.0)
+        most = np.log(1.1)  # a tenth more than what is free
+        return Limits(
+            top=((targets.top - mean) / scale).astype(np.float32),
+            rise=(rise / scale).astype(np.float32),
+            width=(most / scale).astype(np.float32),
+        )
 
     def restored(
         self, values: npt.NDArray[np.floating], series: IntArray
@@ -173,16 +189,18 @@ class Scaler:
         mean = self.mean[series, :k]
         scale = self.scale[series, :k]
         # In units in which neither sums nor squares of the greatest numbers run over.
-        unit = np.where(np.maximum(np.abs(mean), scale) > 1e200, 2.0**1000, 1.0)
-        if self.targets is None:
-            return mean / unit, scale / unit
-        is_transformed = self.targets.is_transformed[series, :k]
-        return np.where(is_transformed, 0.0, mean / unit), np.where(
-            is_transformed, 1.0, scale / unit
-        )
+        size = np.maximum(np.abs(mean), scale)
+        unit = np.where(size > 1e200, 2.0**1000, 1.0)
+        mean = mean / unit
+        scale = scale / unit
+        if self.targets is not None:
+            is_transformed = self.targets.is_transformed[series, :k]
+            mean[is_transformed] = 0.0
+            scale[is_transformed] = 1.0
+        return mean, scale
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
-        """Adapt bounds to later rows: a series that has been below zero has none any more."""
+        """Update bounds by later rows: a series that has been below zero has none any more."""
         if self.targets is None:
             return self
         return replace(self, targets=self.targets.updated(columns, first_row))
@@ -199,14 +217,18 @@ class Scaler:
         """
         targets = None if self.targets is None else self.targets.with_unseen()
         like = self._like_unseen(targets)
-        mean = np.vstack([self.mean, self.mean.mean(axis=0, where=like)])
-        apart = self.mean - mean[-1]
-        reach = np.maximum(self.scale, np.abs(apart))
-        unit = _units(reach.max(axis=0, where=like, initial=0))
+        mean = self.mean.mean(axis=0, where=like)
+        apart = self.mean - mean
+        size = np.maximum(self.scale, np.abs(apart))
+        unit = _units(size.max(axis=0, where=like, initial=0))
         with np.errstate(over="ignore"):  # of those that do not count
             squares = (self.scale / unit) ** 2 + (apart / unit) ** 2
         spread = unit * np.sqrt(squares.mean(axis=0, where=like))
-        return Scaler(mean=mean, scale=np.vstack([self.scale, spread]), targets=targets)
+        return Scaler(
+            mean=np.vstack([self.mean, mean]),
+            scale=np.vstack([self.scale, spread]),
+            targets=targets,
+        )
 
     def _like_unseen(self, targets: TargetScale | None) -> BoolArray | Literal[True]:
         """Return which numbers have the units of the last series'."""
@@ -229,8 +251,7 @@ def fit_scaler(
 
     columns: raw values; NaN is missing.
     start, stop: of the training rows of each series; those that validation uses stay outside.
-    static: columns that are constant in each series: standardised across the series, as within one
-    they say nothing.
+    static: columns that are constant in each series: standardised across the series.
 
     A column with one value only has no deviation; it gets the size of that value, and 1 for 0 or
     without any value. A target that is so in some series of a panel gets a tenth of that, and of
@@ -239,88 +260,92 @@ def fit_scaler(
     n_series = len(start)
     rows = origins_between(start, stop - 1)
     owner = np.repeat(np.arange(n_series), stop - start)
-    mean = np.zeros((n_series, len(columns)))
-    scale = np.ones_like(mean)
+    shape = (n_series, len(columns))
+    scaler = Scaler(np.zeros(shape), np.ones(shape), targets)
+    n_targets = 0 if targets is None else targets.n_targets
     for j, column in enumerate(columns):
-        values = column[rows]
-        logs = np.zeros(n_series, dtype=bool)
-        is_target = targets is not None and j < targets.n_targets
-        if targets is not None and is_target:
-            values = targets.forward(values, owner, j)
-            logs = targets.logs[:, j]
-        mean[:, j], deviation, seen = _moments(
-            values.astype(np.float64), owner, n_series
-        )
-        if j in static and seen.any():
-            mean[:, j], deviation[:] = _moments_across(mean[seen, j])
+        values = scaler.forward(column[rows], owner, j).astype(np.float64)
+        moments = _moments(values, owner, n_series)
+        logs = scaler.takes_logs(j)
+        if j in static:
+            moments = moments.across_series()
         else:
-            _lend(mean[:, j], deviation, seen, logs)
-        is_damped = is_target and j not in static
-        scale[:, j] = _scale_of(mean[:, j], deviation, logs, is_damped=is_damped)
-    return Scaler(mean=mean, scale=scale, targets=targets)
+            moments.lend(logs)
+        scaler.mean[:, j] = moments.mean
+        scaler.scale[:, j] = moments.scale(logs, is_damped=j < n_targets)
+    return scaler
 
 
-def _moments_across(means: Float64Array) -> tuple[float, float]:
-    """Return mean and deviation of the means of series."""
-    apart = means - means.mean()
-    unit = _units(np.abs(apart).max())
-    return float(means.mean()), float(unit * np.sqrt(((apart / unit) ** 2).mean()))
+class _Moments(NamedTuple):
+    """Mean and deviation of each series, 0 of one without a value, and which have any."""
 
+    mean: Float64Array
+    deviation: Float64Array
+    seen: BoolArray
 
-def _scale_of(
-    mean: Float64Array, deviation: Float64Array, logs: BoolArray, *, is_damped: bool
-) -> Float64Array:
-    """Return the scale of each series: its deviation, else its size, else 1."""
-    # What is constant in logarithms has no size: its unit would change the number.
-    size = np.where(logs, 0.0, np.abs(mean))
-    varies = deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)
-    scale = np.select([varies, size > 0], [deviation, size], default=1.0)
-    if is_damped:
-        _damp(scale, varies, size > 0, logs)
-    return scale
+    def across_series(self) -> _Moments:
+        """Return the mean and deviation of the means, for every series."""
+        if not self.seen.any():
+            return self
+        means = self.mean[self.seen]
+        apart = means - means.mean()
+        unit = _units(np.abs(apart).max())
+        spread = unit * np.sqrt(((apart / unit) ** 2).mean())
+        mean = np.full_like(self.mean, means.mean())
+        return _Moments(mean, np.full_like(mean, spread), self.seen)
 
+    def lend(self, logs: BoolArray) -> None:
+        """Set for series that start after the training rows what the others in their units have."""
+        for kind in (~logs, logs):
+            some = self.seen & kind
+            if some.any():
+                self.mean[~self.seen & kind] = self.mean[some].mean()
+                self.deviation[~self.seen & kind] = self.deviation[some].mean()
 
-def _lend(
-    mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: BoolArray
-) -> None:
-    """Set for series that start after the training rows what the others in their units have."""
-    for kind in (~logs, logs):
-        some = seen & kind
-        if some.any():
-            mean[~seen & kind] = mean[some].mean()
-            deviation[~seen & kind] = deviation[some].mean()
+    def scale(self, logs: BoolArray, *, is_damped: bool) -> Float64Array:
+        """Return the scale of each series: its deviation, else its size, else 1."""
+        size = np.abs(self.mean)
+        varies = self.deviation > 1e-12 * np.maximum(size, 1e-300)
+        # What is constant in logarithms has no size: its unit would change the number.
+        has_size = (size > 0) & ~logs
+        scale = np.where(has_size, size, 1.0)
+        scale[varies] = self.deviation[varies]
+        if is_damped:
+            _damp(scale, varies, has_size, logs)
+        return scale
 
 
 def _damp(
-    scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolArray
+    scale: Float64Array, varies: BoolArray, has_size: BoolArray, logs: BoolArray
 ) -> None:
-    """Make what others of a panel teach move series little that never moved, in any unit.
+    """Shrink the scale of series that never moved, so that forecasts move them little, in any unit.
 
-    sized: which have a size of their own; others have that of the median series that varies.
+    has_size: which have a size of their own; others have that of the median series that varies.
     """
     # The whole deviation would let a promotion that moves others by one double a series that is
     # constant.
     share = 0.1
     for kind in (~logs, logs):
-        still = ~varies & kind
+        is_still = ~varies & kind
         if (varies & kind).any():
-            scale[still & ~sized] = np.median(scale[varies & kind])
-            scale[still] *= share
+            scale[is_still & ~has_size] = np.median(scale[varies & kind])
+            scale[is_still] *= share
 
 
-def _moments(
-    values: Float64Array, owner: IntArray, n_series: int
-) -> tuple[Float64Array, Float64Array, BoolArray]:
-    """Return mean and deviation of each series, 0 of one without a value, and which have any."""
+def _moments(values: Float64Array, owner: IntArray, n_series: int) -> _Moments:
+    """Compute the moments of each series, without overflow."""
     size = np.zeros(n_series)
     np.fmax.at(size, owner, np.abs(values))
     unit = _units(size)
     groups = pd.Series(values / unit[owner]).groupby(owner)
-    every = range(n_series)
-    mean = groups.mean().reindex(every).to_numpy()
-    deviation = groups.std(ddof=0).reindex(every).to_numpy()
+    mean = groups.mean().reindex(range(n_series)).to_numpy()
+    deviation = groups.std(ddof=0).reindex(range(n_series)).to_numpy()
     seen = ~np.isnan(mean)
-    return unit * np.where(seen, mean, 0.0), unit * np.where(seen, deviation, 0.0), seen
+    return _Moments(
+        mean=unit * np.where(seen, mean, 0.0),
+        deviation=unit * np.where(seen, deviation, 0.0),
+        seen=seen,
+    )
 
 
 def _units(sizes: npt.ArrayLike) -> Float64Array:
@@ -344,10 +369,12 @@ def affine_link(
     truth = truth[known]
     if not len(truth):
         return 1.0, 0.0
-    if np.ptp(truth) == 0:  # before any mean, whose rounding would pass for a relation
-        # One constant for another: nothing is known of the slope. A column that varies would
-        # forecast a constant ever after.
-        return None if np.ptp(source) else (1.0, float(truth[0] - source[0]))
+    # Before any mean, whose rounding would pass for a relation.
+    is_constant = np.ptp(truth) == 0
+    if is_constant and np.ptp(source) > 0:
+        return None  # a column that varies would forecast a constant ever after
+    if is_constant:  # one constant for another: nothing is known of the slope
+        return 1.0, float(truth[0] - source[0])
     return _fit_line(source, truth)
 
 

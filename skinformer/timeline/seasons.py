@@ -4,12 +4,8 @@ import numpy as np
 
 from skinformer.timeline.clock import Clock
 
-_SECOND = 1_000_000  # microseconds
-_DAY = 86_400 * _SECOND
-#: Cycles that people and weather follow, in microseconds.
-_CYCLES = (3600 * _SECOND, _DAY, 7 * _DAY, 365.2425 * _DAY)
-#: Rows of a season where there are no dates.
-_UNDATED = (4, 7, 12, 24, 52)
+#: Cycles of the calendar, in days: hour, day, week and year.
+_CYCLES = (1 / 24, 1, 7, 365.2425)
 
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
@@ -28,7 +24,9 @@ def likely_seasons(clock: Clock) -> tuple[int, ...]:
     (52,)
     ()
     """
-    return _seasons(clock, _CYCLES) if clock.dated else _UNDATED
+    if not clock.dated:
+        return (4, 7, 12, 24, 52)
+    return _seasons(clock, _CYCLES)
 
 
 def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
@@ -42,10 +40,15 @@ def season_of_year(clock: Clock) -> int:
 
 
 def _seasons(clock: Clock, cycles: tuple[float, ...]) -> tuple[int, ...]:
+    """Return the lengths of cycles, in rows, as far as they are whole numbers."""
     n_steps = 48  # whole years of months and quarters
-    step = float(np.ptp(clock.elapsed(np.array([0, n_steps])))) / n_steps
-    in_rows = [cycle / step for cycle in cycles]
-    rounded = {
-        round(cycle) for cycle in in_rows if abs(cycle - round(cycle)) < 0.02 * cycle
-    }
-    return tuple(sorted(season for season in rounded if season >= 2))
+    start, end = clock.elapsed(np.array([0, n_steps])).tolist()
+    microseconds_of_day = 86_400e6
+    step = (end - start) / n_steps / microseconds_of_day
+    seasons = set()
+    for cycle in cycles:
+        length = cycle / step
+        season = round(length)
+        if season >= 2 and abs(length - season) < 0.02 * length:
+            seasons.add(season)
+    return tuple(sorted(seasons))

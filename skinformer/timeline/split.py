@@ -69,11 +69,13 @@ def _share(length: IntArray, fraction: float) -> int:
     """Find how many last rows of each series are that share of all rows."""
     total = math.ceil(fraction * int(length.sum()))
     ordered = np.sort(length)
+    n_series = len(ordered)
     # Up to the length of the next shorter series, each row more takes one of all the longer ones.
-    taken = np.cumsum(ordered) + ordered * np.arange(len(ordered) - 1, -1, -1)
-    place = min(int(np.searchsorted(taken, total)), len(ordered) - 1)
-    before = int(ordered[:place].sum())
-    return -(-(total - before) // (len(ordered) - place))
+    n_longer = n_series - 1 - np.arange(n_series)
+    taken = np.cumsum(ordered) + ordered * n_longer
+    place = min(int(np.searchsorted(taken, total)), n_series - 1)
+    rest = total - int(ordered[:place].sum())
+    return math.ceil(rest / (n_series - place))
 
 
 def _counted(table: Table) -> BoolArray:
@@ -122,7 +124,8 @@ def series_with_truth(
         truths = count[high] > count[np.minimum(low, high)]
         return np.asarray((high - low >= pred_len) & truths)
 
-    return hold(start + seq_len, stop), hold(np.maximum(start + seq_len, stop), end)
+    first_target = start + seq_len
+    return hold(first_target, stop), hold(np.maximum(first_target, stop), end)
 
 
 class PanelTimeSeriesSplit(TimeSeriesSplit):
@@ -176,16 +179,13 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
             raise ValueError(
                 f"gap={self.gap!r} must be 0 or more: below it test rows would be trained on."
             )
-        labelled = [
-            part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)
-        ]
-        index = labelled[0].index if labelled else None
-        if index is None or index.nlevels == 1:
+        labelled = X if isinstance(X, pd.DataFrame | pd.Series) else y
+        index = getattr(labelled, "index", None)
+        if not isinstance(index, pd.MultiIndex):
             yield from super().split(X, y, groups)
             return
         times, moments = pd.factorize(index.get_level_values(-1), sort=True)
-        for train, test in super().split(np.arange(len(moments))):
-            yield (
-                np.flatnonzero(np.isin(times, train)),
-                np.flatnonzero(np.isin(times, test)),
-            )
+        for train, test in super().split(moments):
+            in_train = np.isin(times, train)
+            in_test = np.isin(times, test)
+            yield np.flatnonzero(in_train), np.flatnonzero(in_test)

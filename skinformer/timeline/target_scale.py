@@ -1,4 +1,4 @@
-"""What is done to targets before they are standardised, and undone last: logarithms, bounds."""
+"""Transforms of targets before they are standardised: logarithms, a user's, and bounds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from typing import Any
 import numpy as np
 
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
-
-#: Share of a series' least value below which logarithms take no notice, so that a zero that comes
-#: later is far below all others, not infinitely far.
-_LOWEST = 0.01
-#: Logarithms beyond which double precision has no number.
-_FARTHEST = float(np.log(np.finfo(np.float64).max))
-#: Share of the largest value that a value may lie below zero and count as zero: rounding.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,11 +37,12 @@ class FittedTransformer:
 
     @property
     def is_decreasing(self) -> bool:
-        """Return whether what it gives falls where values rise."""
+        """Whether transformed values fall where values rise."""
         low, high = self.inverse(np.array([self.low, self.high]))
         return bool(high < low)
 
     def _refusal(self, values: Float64Array) -> str:
+        """Return the message of an error."""
         return (
             f"target_transform={self.transformer!r} has no finite answer to a target among "
             f"{values.min():g} … {values.max():g}: it was fitted on other values. Make such a "
@@ -57,7 +50,7 @@ class FittedTransformer:
         )
 
     def inverse(self, values: Float64Array) -> Float64Array:
-        """Invert it; without a finite value return that at the nearer end of the training range."""
+        """Invert it; where that is not finite, at the nearer end of the training range."""
         out = apply(self.transformer.inverse_transform, values)
         lost = ~np.isfinite(out) & ~np.isnan(values)
         if lost.any():
@@ -67,7 +60,7 @@ class FittedTransformer:
 
 
 def apply(function: Any, values: Float64Array) -> Float64Array:
-    """Call ``transform`` or ``inverse_transform`` on one column, which may be empty; gives a copy.
+    """Call ``transform`` or ``inverse_transform`` on one column, which may be empty; return a copy.
 
     >>> apply(np.log1p, np.array([0.0]))
     array([0.])
@@ -113,13 +106,12 @@ class TargetScale:
     @property
     def is_decreasing(self) -> BoolArray:
         """Where a transformer falls as the target rises, shape (n_targets,)."""
-        return np.array(
-            [each.is_decreasing for each in self.transformers]
-            or [False] * self.n_targets
-        )
+        if not self.transformers:
+            return np.zeros(self.n_targets, dtype=bool)
+        return np.array([each.is_decreasing for each in self.transformers])
 
     def with_logs(self, logs: BoolArray) -> TargetScale:
-        """Take logarithms where told, (n_series, n_targets)."""
+        """Return the scale that takes logarithms there, (n_series, n_targets)."""
         return replace(self, logs=logs)
 
     def forward(self, values: AnyArray, series: IntArray, j: int) -> AnyArray:
@@ -129,20 +121,21 @@ class TargetScale:
         raw: Float64Array = values.astype(np.float64)
         if self.transformers:
             return self.transformers[j].forward(raw)
-        rows = self.logs[series, j]
-        raw[rows] = np.log(np.maximum(raw[rows], self.low[series[rows], j]))
-        return raw
+        logs = np.log(np.maximum(raw, self.low[series, j]))
+        return np.where(self.logs[series, j], logs, raw)
 
     def inverse(self, values: Float64Array, series: IntArray) -> Float64Array:
-        """Put transformed forecasts, (n, n_targets), into units and bounds, in place."""
-        for j in range(values.shape[1]):
-            if self.transformers:
-                values[:, j] = self.transformers[j].inverse(values[:, j])
-            elif self.logs[:, j].any():
-                rows = np.flatnonzero(self.logs[series, j])
-                raised = values[rows, j] + self.smear[series[rows], j]
-                values[rows, j] = np.exp(np.clip(raised, -_FARTHEST, _FARTHEST))
-        return np.maximum(values, self.floor[series, : values.shape[1]])
+        """Put transformed forecasts, (n, n_targets), into units and bounds."""
+        # Double precision has no number beyond.
+        farthest = float(np.log(np.finfo(np.float64).max))
+        n_targets = values.shape[1]
+        for j, transformer in enumerate(self.transformers[:n_targets]):
+            values[:, j] = transformer.inverse(values[:, j])
+        if self.logs.any() and not self.transformers:
+            raised = values + self.smear[series, :n_targets]
+            restored = np.exp(np.clip(raised, -farthest, farthest))
+            values = np.where(self.logs[series, :n_targets], restored, values)
+        return np.maximum(values, self.floor[series, :n_targets])
 
     def of_series(self, chosen: IntArray) -> TargetScale:
         """Keep the numbers of some series."""
@@ -162,15 +155,15 @@ class TargetScale:
         It takes logarithms where more than half of the series do and none lay below zero, has a
         bound where all have, and the limits of the largest.
         """
-        bounded = (self.floor == 0).all(axis=0)
-        logs = bounded & (self.logs.mean(axis=0) > 0.5)
+        is_bounded = (self.floor == 0).all(axis=0)
+        logs = is_bounded & (self.logs.mean(axis=0) > 0.5)
+        floor = np.where(is_bounded, 0.0, -np.inf)
         low = self.low.min(axis=0, where=self.logs, initial=np.inf)
-        smear = (self.smear * self.logs).sum(axis=0) / np.maximum(
-            self.logs.sum(axis=0), 1
-        )
+        n_logs = np.maximum(self.logs.sum(axis=0), 1)
+        smear = (self.smear * self.logs).sum(axis=0) / n_logs
         return replace(
             self,
-            floor=np.vstack([self.floor, np.where(bounded, 0.0, -np.inf)]),
+            floor=np.vstack([self.floor, floor]),
             low=np.vstack([self.low, low]),
             logs=np.vstack([self.logs, logs]),
             smear=np.vstack([self.smear, smear]),
@@ -179,24 +172,23 @@ class TargetScale:
         )
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
-        """Adapt bounds to later rows: a series that has been below zero has none any more.
+        """Update bounds by later rows: a series that has been below zero has none any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.
         """
-        floor = self.floor.copy()
-        top = None if self.top is None else self.top.copy()
         some = np.flatnonzero(np.diff(first_row))
         if not len(some):
             return self
         begin = first_row[some]
+        floor = self.floor.copy()
+        top = None if self.top is None else self.top.copy()
         for j, column in enumerate(columns[: self.n_targets]):
-            is_negative = _least(column, begin) < -_ROUNDING * _largest(column, begin)
-            floor[some[is_negative & ~self.logs[some, j]], j] = -np.inf
+            is_negative = _is_negative(_least(column, begin), _largest(column, begin))
+            unbounded = some[is_negative & ~self.logs[some, j]]
+            floor[unbounded, j] = -np.inf
             if top is not None:
-                most = np.fmax.reduceat(column, begin).astype(np.float64)
-                top[some, j] = np.fmax(
-                    top[some, j], np.log(np.fmax(most, self.low[some, j]))
-                )
+                largest = _largest_log(column, begin, self.low[some, j])
+                top[some, j] = np.fmax(top[some, j], largest)
         return replace(self, floor=floor, top=top)
 
 
@@ -212,20 +204,17 @@ def observe_targets(
     >>> scale.floor.ravel(), least.ravel()
     (array([  0., -inf]), array([ 1., -1.]))
     """
-    least = np.column_stack(
-        [_least(columns[j], first_row[:-1]) for j in range(n_targets)]
-    )
-    largest = np.column_stack(
-        [_largest(columns[j], first_row[:-1]) for j in range(n_targets)]
-    )
-    least = np.where(
-        np.isnan(least), np.nan_to_num(np.fmin.reduce(least, axis=0)), least
-    )
-    positive = least > 0
-    floor = np.where(least < -_ROUNDING * largest, -np.inf, 0.0)
-    low = _LOWEST * np.where(positive, least, 1.0)
-    scale = TargetScale(floor, low, np.zeros_like(positive), np.zeros(positive.shape))
-    return scale, least
+    begin = first_row[:-1]
+    y = columns[:n_targets]
+    least = np.column_stack([_least(column, begin) for column in y])
+    largest = np.column_stack([_largest(column, begin) for column in y])
+    least_of_all = np.nan_to_num(np.fmin.reduce(least, axis=0))
+    least = np.where(np.isnan(least), least_of_all, least)
+    floor = np.where(_is_negative(least, largest), -np.inf, 0.0)
+    # A zero that comes later is far below all others, not infinitely far.
+    low = 0.01 * np.where(least > 0, least, 1.0)
+    logs = np.zeros(least.shape, dtype=bool)
+    return TargetScale(floor, low, logs, np.zeros(least.shape)), least
 
 
 def observe_records(
@@ -243,21 +232,26 @@ def observe_records(
     (256.0, 4.0)
     """
     top = np.full(scale.logs.shape, np.inf)
-    rise = np.full(scale.logs.shape, np.inf)
-    for j in range(scale.n_targets):
-        for i in np.flatnonzero(scale.logs[:, j]):
-            values = columns[j][first_row[i] : first_row[i + 1]]
-            record = _record_of_logs(values, scale.low[i, j])
-            if len(record):
-                top[i, j] = record[-1]
-                rise[i, j] = _largest_rise(record[len(record) // 2 :], n_steps)
-        some = scale.logs[:, j] & np.isfinite(
-            top[:, j]
-        )  # of the others nothing is known
-        if some.any():
-            rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j]))
+    rise = top.copy()
+    for i, j in np.argwhere(scale.logs):
+        values = columns[j][first_row[i] : first_row[i + 1]]
+        record = _record_of_logs(values, scale.low[i, j])
+        if len(record):
+            top[i, j] = record[-1]
+            later_half = record[len(record) // 2 :]
+            rise[i, j] = _largest_rise(later_half, n_steps)
+    for rises in rise.T:
+        known = np.isfinite(rises)
+        if known.any():
+            rises[known] = np.maximum(rises[known], np.median(rises[known]))
     # A quarter more needs no reason.
     return replace(scale, top=top, rise=np.maximum(rise, np.log(1.25)))
+
+
+def _largest_log(column: AnyArray, start: IntArray, low: Float64Array) -> Float64Array:
+    """Return the largest logarithm of each series."""
+    largest = np.fmax.reduceat(column, start).astype(np.float64)
+    return np.log(np.fmax(largest, low))
 
 
 def _record_of_logs(values: AnyArray, low: float) -> Float64Array:
@@ -271,7 +265,8 @@ def _largest_rise(record: Float64Array, n_steps: int) -> float:
     n = min(n_steps, len(record) - 1)
     if n <= 0:
         return 0.0
-    return float((record[n:] - record[:-n]).max() * n_steps / n)
+    rise = (record[n:] - record[:-n]).max()
+    return float(rise * n_steps / n)
 
 
 def _with_largest(
@@ -284,6 +279,11 @@ def _with_largest(
     return np.vstack([table, np.where(new, largest, np.inf)])
 
 
+def _is_negative(least: Float64Array, largest: Float64Array) -> BoolArray:
+    """Whether series were below zero by more than rounding."""
+    return least < -1e-9 * largest
+
+
 def _least(column: AnyArray, start: IntArray) -> Float64Array:
     """Find the least value of each series, NaN where all are missing."""
     return np.fmin.reduceat(column, start).astype(np.float64)
@@ -291,4 +291,5 @@ def _least(column: AnyArray, start: IntArray) -> Float64Array:
 
 def _largest(column: AnyArray, start: IntArray) -> Float64Array:
     """Find the largest size of a value of each series, 0 where all are missing."""
-    return np.nan_to_num(np.fmax.reduceat(np.abs(column), start).astype(np.float64))
+    largest = np.fmax.reduceat(np.abs(column), start)
+    return np.nan_to_num(largest.astype(np.float64))

@@ -24,7 +24,7 @@ class Table:
     steps: the step of each row on the clock.
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
-    outliers: where targets are outliers: observed, but not believed, (n, n_targets).
+    outliers: where targets are outliers: observed, but not used, (n, n_targets).
     """
 
     columns: list[Any]
@@ -45,7 +45,9 @@ class Table:
     def missing(self) -> BoolArray | None:
         """Where targets are missing, shape (n, n_targets); None where none is."""
         missing = [np.isnan(column) for column in self.columns[: self.n_targets]]
-        return np.column_stack(missing) if any(part.any() for part in missing) else None
+        if not np.any(missing):
+            return None
+        return np.column_stack(missing)
 
     def constant_columns(self) -> list[int]:
         """Find the covariates that never change within a series."""
@@ -86,9 +88,10 @@ class Table:
         for j, outliers in enumerate(self.outliers.T):
             if outliers.any():
                 columns[j] = np.where(outliers, np.nan, columns[j].astype(np.float64))
-        weight = np.where(
-            self.outliers, 0.0, 1.0 if self.weight is None else self.weight
-        )
+        weight = np.ones(self.outliers.shape)
+        if self.weight is not None:
+            weight = self.weight.copy()
+        weight[self.outliers] = 0.0
         return replace(self, columns=columns, weight=weight, outliers=None)
 
 
@@ -168,8 +171,10 @@ class Timeline:
     @property
     def first_truth(self) -> IntArray:
         """First row of each series with a truth, before which its mean stands; its end for none."""
-        w = self.weight
-        blank = None if w is None else (w == 0) & (self.values[:, : w.shape[1]] == 0)
+        blank = None
+        if self.weight is not None:
+            n_targets = self.weight.shape[1]
+            blank = (self.weight == 0) & (self.values[:, :n_targets] == 0)
         return first_known(blank, self.first_row)
 
     def head(self, end: IntArray) -> Timeline:
@@ -180,13 +185,9 @@ class Timeline:
         """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
         stop = self.first_row[1:]
         first = np.maximum(self.first_row[:-1], stop - n_rows)
-        forecast_from = (
-            self.end_step if self.forecast_from is None else self.forecast_from
-        )
+        since = self.end_step if self.forecast_from is None else self.forecast_from
         first_step = self.end_step - (stop - first)
-        return self._part(
-            first, stop, first_step=first_step, forecast_from=forecast_from
-        )
+        return self._part(first, stop, first_step=first_step, forecast_from=since)
 
     def of_series(self, chosen: IntArray) -> Timeline:
         """Keep a copy of some series, numbered anew."""
@@ -209,14 +210,19 @@ class Timeline:
         order = np.argsort(np.concatenate([self.series, other.series]), kind="stable")
         values = np.concatenate([self.values, other.values])[order]
         weight = None
-        weights = [each for each in (self.weight, other.weight) if each is not None]
-        if weights:
-            ones = np.ones((len(values), weights[0].shape[1]), np.float32)
-            own = ones[: len(self.values)] if self.weight is None else self.weight
-            new = ones[: len(other.values)] if other.weight is None else other.weight
-            weight = np.concatenate([own, new])[order]
+        given = [each.weight for each in (self, other) if each.weight is not None]
+        if given:
+            n_targets = given[0].shape[1]
+            weights = [self._weights(n_targets), other._weights(n_targets)]
+            weight = np.concatenate(weights)[order]
         first_row = self.first_row + other.first_row
         return replace(self, values=values, weight=weight, first_row=first_row)
+
+    def _weights(self, n_targets: int) -> Float32Array:
+        """Return the weight of each truth, (n_rows, n_targets)."""
+        if self.weight is None:
+            return np.ones((len(self.values), n_targets), dtype=np.float32)
+        return self.weight
 
 
 def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Timeline:
@@ -249,10 +255,10 @@ def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
     """
     if missing is None:
         return first_row[:-1]
-    known = np.append(np.flatnonzero(~missing.all(axis=1)), first_row[-1])
-    return np.asarray(
-        np.minimum(known[np.searchsorted(known, first_row[:-1])], first_row[1:])
-    )
+    known = np.flatnonzero(~missing.all(axis=1))
+    known = np.append(known, first_row[-1])
+    first = known[np.searchsorted(known, first_row[:-1])]
+    return np.asarray(np.minimum(first, first_row[1:]))
 
 
 def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:

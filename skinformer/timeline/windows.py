@@ -53,19 +53,23 @@ class Origins:
     high: IntArray
 
     @property
+    def counts(self) -> IntArray:
+        """Number of origins of each series."""
+        return np.maximum(self.high - self.low + 1, 0)
+
+    @property
     def count(self) -> int:
         """Number of origins."""
-        return int(np.maximum(self.high - self.low + 1, 0).sum())
+        return int(self.counts.sum())
 
     def take(self, places: IntArray) -> IntArray:
         """Return the origins at some places, 0 … count - 1, series after series."""
-        ends = np.cumsum(np.maximum(self.high - self.low + 1, 0))
+        ends = np.cumsum(self.counts)
         series = np.searchsorted(ends, places, side="right")
-        begun = np.concatenate([[0], ends[:-1]])
-        return np.asarray(self.low[series] + places - begun[series])
+        place_in_series = places - (ends - self.counts)[series]
+        return np.asarray(self.low[series] + place_in_series)
 
     def thinned(self, n_most: int | None) -> IntArray:
         """Return all origins in order, or at most so many that are spread over them."""
-        return self.take(
-            spread_places(self.count, self.count if n_most is None else n_most)
-        )
+        count = self.count
+        return self.take(spread_places(count, count if n_most is None else n_most))

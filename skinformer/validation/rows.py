@@ -100,7 +100,9 @@ def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
 
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
-    parts = [f"{places.sum()} of the {len(places)} steps" for places in closed.places]
+    parts = [
+        f"{int(phases.sum())} of the {len(phases)} steps" for phases in closed.phases
+    ]
     if parts:
         warn_user(
             f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "

@@ -1,0 +1,81 @@
+"""Phases of a day or a week at which a series was never other than zero: nights of the sun."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float32Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.seasons import seasons_from_a_day
+from skinformer.timeline.timeline import Timeline
+
+
+class ZeroPhases(NamedTuple):
+    """Where series were always zero.
+
+    clock: whose steps on the wall count.
+    zero: what zero is once it is standardised, (n_series + 1, n_targets).
+    phases: for each season, which of its phases were always zero, (n_series + 1, n_targets,
+    season); none of a series that the history does not hold, the last.
+    """
+
+    clock: Clock
+    zero: Float32Array
+    phases: tuple[BoolArray, ...]
+
+    @classmethod
+    def of(cls, timeline: Timeline, scaler: Scaler, n_targets: int) -> ZeroPhases:
+        """Find phases of a day or a week with so many zeros that it is no chance."""
+        clock = timeline.clock
+        n_series = timeline.n_series
+        zero = np.zeros((n_series + 1, n_targets), dtype=np.float32)
+        is_custom = scaler.targets is not None and scaler.targets.transformers
+        if (
+            is_custom or not clock.dated
+        ):  # a user's transformer may not be defined at zero
+            return cls(clock, zero, ())
+        series = np.arange(n_series)
+        zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
+        is_zero = timeline.values[:, :n_targets] == zero[timeline.series]
+        if not len(is_zero) or is_zero.mean() < 0.05:  # rare zeros are none of nights
+            return cls(clock, zero, ())
+        seasons = seasons_from_a_day(clock)[:2]
+        found = [_always_zero(timeline, is_zero, season) for season in seasons]
+        return cls(clock, zero, tuple(phases for phases in found if phases.any()))
+
+    def at(self, series: IntArray, steps: IntArray) -> BoolArray:
+        """Whether targets lie at such a phase, at steps of series, (n, n_targets)."""
+        wall = self.clock.wall_steps(steps)
+        is_zero = np.zeros((len(steps), self.zero.shape[1]), dtype=bool)
+        for phases in self.phases:
+            is_zero |= phases[series, :, wall % phases.shape[2]]
+        return is_zero
+
+
+def _always_zero(timeline: Timeline, is_zero: BoolArray, season: int) -> BoolArray:
+    """Return which phases of a season were always zero, (n_series + 1, n_targets, season)."""
+    known = np.ones_like(is_zero)
+    if timeline.weight is not None:
+        known = timeline.weight > 0
+    wall = timeline.clock.wall_steps(timeline.steps)
+    cell = timeline.series * season + wall % season
+    n_targets = is_zero.shape[1]
+    always = np.zeros((timeline.n_series + 1, n_targets, season), dtype=bool)
+    is_zero = is_zero & known
+    for j in range(n_targets):
+        zeros = _count(cell, is_zero[:, j], timeline.n_series, season)
+        seen = _count(cell, known[:, j], timeline.n_series, season)
+        n_seen = seen.sum(axis=1, keepdims=True)
+        share = zeros.sum(axis=1, keepdims=True) / np.maximum(n_seen, 1)
+        chance = share**seen
+        always[:-1, j] = (zeros == seen) & (chance < 1e-3)
+    return always
+
+
+def _count(cell: IntArray, flags: BoolArray, n_series: int, season: int) -> AnyArray:
+    """Count flags in the cells of series and phases, (n_series, season)."""
+    counts = np.bincount(cell, flags, n_series * season)
+    return counts.reshape(n_series, season)
