@@ -94,7 +94,7 @@ def weigh_classes(
     """Weigh the network and all other forecasters of classes by the validation split.
 
     fit: before the split; None for the network alone.
-    windows: of the split, see `held_out_origins`; None without one.
+    windows: of the split; None without one.
     logits: of the network, for these windows.
 
     There are mixture weights by step ahead, the network's weight by periods of the split, and a
@@ -144,12 +144,6 @@ def _combine(
     return Ensemble.of(
         members, weights, n_series=n_series, n_targets=rows.sizes.n_targets
     )
-
-
-def held_out_origins(rows: FitRows) -> IntArray:
-    """Choose windows to weigh by."""
-    most_values = 40_000
-    return rows.held_out.thinned(max(most_values // rows.sizes.pred_len, 32))
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,13 @@ class Head:
         """Return the one value that is forecast: what is fed back, and ranges lie around."""
         return outputs
 
+    def to_points(self, y_pred: Float32Array) -> Float32Array:
+        """Return the one value that is forecast of outputs or, as they are, points.
+
+        Points are (n, pred_len, n_targets); outputs have the axes of `outputs` behind these.
+        """
+        return y_pred if y_pred.ndim == 3 else self.point(y_pred)
+
     def to_units(
         self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:

@@ -101,6 +101,9 @@ class Member:
         """Forecast windows, standardised, (n, pred_len, n_targets); base: what it corrects."""
         raise NotImplementedError
 
+    def check_seconds(self, windows: Windows) -> None:
+        """Raise if windows and a forecast take longer than a forecaster of the user's may."""
+
     def fitted_again(
         self,
         timeline: Timeline,  # noqa: ARG002

@@ -22,6 +22,9 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import spread_places
 from skinformer.validation.forecasters import check_seconds
 
+#: Windows that a forecaster is weighed by at most, or one a series.
+MOST_WEIGHED = 256
+
 
 @dataclass(frozen=True)
 class UserForecaster(Member):
@@ -124,12 +127,16 @@ class UserForecaster(Member):
                     )
         return out
 
-    def check_seconds(self, windows: Windows, n_asked: int) -> None:
-        """Raise if `n_asked` windows would take longer than is allowed, as a few of these do."""
+    def check_seconds(self, windows: Windows) -> None:
+        """Raise if these windows and a forecast would take longer than is allowed.
+
+        Some of them are timed.
+        """
+        n_series = len(self.scaler.mean) - 1
+        n_asked = (len(windows) + n_series) * self.sizes.n_targets
         some = windows.take(spread_places(len(windows), 8))
-        self.forecast(
-            some.take(np.array([0]))
-        )  # what is imported and compiled is not counted
+        # What is imported and compiled at first is not counted.
+        self.forecast(some.take(np.array([0])))
         began = time.perf_counter()
         self.forecast(some)
         seconds = (time.perf_counter() - began) / max(len(some) - 1, 1)
