@@ -11,7 +11,7 @@ import numpy as np
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.history_forecaster import Columns, HistoryForecaster
-from skinformer.ensemble.in_units import SeriesUnits
+from skinformer.ensemble.in_units import SeriesUnits, observed_targets, targets_in_units
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -117,14 +117,11 @@ class UserForecaster(Member):
         with timed(self.name):
             for j in range(self.sizes.n_targets):
                 histories = self._histories(windows, j)
-                known = np.array(
-                    [i for i, each in enumerate(histories) if len(each)], dtype=int
-                )
-                if len(known):
-                    asked = [histories[i] for i in known]
-                    out[known, :, j] = self._forecast_target(
-                        windows.take(known), j, asked
-                    )
+                some = np.flatnonzero([len(history) for history in histories])
+                if len(some):
+                    histories = [histories[i] for i in some]
+                    y_pred = self._forecast_target(windows.take(some), j, histories)
+                    out[some, :, j] = y_pred
         return out
 
     def check_seconds(self, windows: Windows) -> None:
@@ -168,9 +165,7 @@ class UserForecaster(Member):
         self, windows: Windows, j: int, histories: list[Float64Array]
     ) -> Float64Array:
         """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
-        columns: list[Columns] = [{} for _ in histories]
-        if self._wanted_columns:
-            columns = self._columns(windows, histories)
+        columns = self._columns(windows, histories)
         answers = self.source.forecast(
             histories, columns, self.sizes.pred_len, self.levels
         )
@@ -182,16 +177,13 @@ class UserForecaster(Member):
     def _wanted_columns(self) -> dict[str, slice]:
         """The places of columns that the forecaster takes, by the argument's name."""
         sizes = self.sizes
-        n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
-        places = {
-            "past": slice(sizes.n_targets, sizes.n_targets + sizes.n_past),
-            "known": slice(n_columns - sizes.n_known, n_columns),
-        }
-        return {
-            name: place
-            for name, place in places.items()
-            if place.stop > place.start and self.source.takes(name)
-        }
+        first_known = sizes.n_targets + sizes.n_past
+        wanted = {}
+        if sizes.n_past and self.source.takes("past"):
+            wanted["past"] = slice(sizes.n_targets, first_known)
+        if sizes.n_known and self.source.takes("known"):
+            wanted["known"] = slice(first_known, first_known + sizes.n_known)
+        return wanted
 
     def _columns(
         self, windows: Windows, histories: list[Float64Array]
@@ -200,23 +192,20 @@ class UserForecaster(Member):
 
         past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
         """
+        wanted = self._wanted_columns
+        series = self._series(windows)
         last = len(windows.values) - 1
         found = []
-        for origin, series, history in zip(
-            windows.origins, self._series(windows), histories, strict=True
-        ):
+        for i, history in enumerate(histories):
             columns: Columns = {}
-            for name, place in self._wanted_columns.items():
+            for name, place in wanted.items():
                 n_ahead = self.sizes.pred_len if name == "known" else 0
+                origin = windows.origins[i]
                 rows = np.arange(origin - len(history), origin + n_ahead)
-                values = windows.values[np.minimum(rows, last), place].astype(
-                    np.float64
-                )
-                scale, mean = (
-                    self.scaler.scale[series, place],
-                    self.scaler.mean[series, place],
-                )
-                columns[name] = values * scale + mean
+                values = windows.values[np.minimum(rows, last), place]
+                scale = self.scaler.scale[series[i], place]
+                mean = self.scaler.mean[series[i], place]
+                columns[name] = values.astype(np.float64) * scale + mean
             found.append(columns)
         return found
 
@@ -225,18 +214,14 @@ def _all_series(
     timeline: Timeline, sizes: ModelSizes, scaler: Scaler
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
+    no_effect = np.zeros((0, sizes.n_targets))
+    values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
+    known = observed_targets(timeline, sizes.n_targets)
     found = []
     for j in range(sizes.n_targets):
-        units = SeriesUnits.of(scaler, np.arange(timeline.n_series), j, own_logs=True)
         for i in range(timeline.n_series):
             rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
-            values = units.take([i]).inverse_transform(
-                timeline.values[None, rows, j].astype(np.float64)
-            )[0]
-            known = np.ones(len(values), bool)
-            if timeline.weight is not None:
-                known = timeline.weight[rows, j] > 0
-            found.append(_between_observed(values, known))
+            found.append(_between_observed(values[rows, j], known[rows, j]))
     return found
 
 
