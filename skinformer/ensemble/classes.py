@@ -105,7 +105,7 @@ def weigh_classes(
     validation = _Validation.of(windows, rows, settings)
     y_logits = logits.astype(np.float64)
     if fit is None:
-        ensemble = _combine([network], {NETWORK: 1.0}, rows)
+        ensemble = rows.make_ensemble([network], {NETWORK: 1.0})
     else:
         # 1. Mix all forecasters but the network.
         proba = _probabilities(fit, windows)
@@ -120,7 +120,7 @@ def weigh_classes(
         if settings.early_stopping is not True:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
         weights = {base.name: 1 - share, NETWORK: share}
-        ensemble = _combine([base, network], weights, rows)
+        ensemble = rows.make_ensemble([base, network], weights)
     return replace(ensemble, temperature=validation.temperature(y_logits))
 
 
@@ -133,19 +133,10 @@ def _without_validation(
 ) -> Ensemble:
     """Mix all forecasters but the network by their prior weights; the network if it is alone."""
     if not settings.class_base:
-        return _combine([network], {NETWORK: 1.0}, rows)
+        return rows.make_ensemble([network], {NETWORK: 1.0})
     fit = fit_class_base(rows, settings, before_split=False)
     base = Classes(fit, np.tile(fit.prior_weights, (settings.pred_len, 1)))
-    return _combine([base, network], {base.name: 1.0}, rows)
-
-
-def _combine(
-    members: list[Member], weights: dict[str, float], rows: FitRows
-) -> Ensemble:
-    n_series = rows.timeline.n_series
-    return Ensemble.of(
-        members, weights, n_series=n_series, n_targets=rows.sizes.n_targets
-    )
+    return rows.make_ensemble([base, network], {base.name: 1.0})
 
 
 @dataclass(frozen=True)

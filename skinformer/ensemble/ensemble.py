@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import RowBuffer, Rows, Windows
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
 from skinformer.timeline.reach import Reach
 from skinformer.timeline.scaling import Limits, Scaler
@@ -40,20 +40,17 @@ class Ensemble:
     @classmethod
     def of(
         cls,
-        members: Iterable[Member],
+        members: Sequence[Member],
         weights: Mapping[str, Float64Array | float],
         *,
         n_series: int,
         n_targets: int,
     ) -> Ensemble:
         """Put members together; weights, by name, are as the field's last axis has them."""
-        by_name = {member.name: member for member in members}
-        shapes = [np.shape(weight) for weight in weights.values()]
-        shape = np.broadcast_shapes((n_series + 1, 1, n_targets), *shapes)
-        table = np.zeros((*shape, len(by_name)))
-        for place, name in enumerate(by_name):
-            table[..., place] = weights.get(name, 0.0)
-        return cls(by_name, table)
+        zeros = np.zeros((n_series + 1, 1, n_targets))
+        each = [zeros + weights.get(member.name, 0.0) for member in members]
+        table = np.stack(np.broadcast_arrays(*each), axis=-1)
+        return cls({member.name: member for member in members}, table)
 
     def weights_of(self, name: str) -> Float64Array:
         """Return a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
@@ -139,13 +136,17 @@ class Ensemble:
     def trusting(self, share: float | Float64Array) -> Ensemble:
         """Set the network's share of what it and the ridges that it corrects count together."""
         names = list(self.members)
-        ridges = names.index(RIDGES)
-        network = names.index(NETWORK)
-        both = self.weights[..., ridges] + self.weights[..., network]
+        both = self.weights_of(RIDGES) + self.weights_of(NETWORK)
         weights = self.weights.copy()
-        weights[..., ridges] = (1 - share) * both
-        weights[..., network] = share * both
+        weights[..., names.index(RIDGES)] = (1 - share) * both
+        weights[..., names.index(NETWORK)] = share * both
         return replace(self, weights=weights)
+
+    def for_short_windows(self) -> Ensemble:
+        """Take members out that windows whose first rows are missing are filled up for."""
+        members = self.members.values()
+        others = [member.name for member in members if not member.forecasts_short]
+        return self if len(others) == len(members) else self.without(*others)
 
     def before_split(
         self, chosen: IntArray, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
@@ -244,17 +245,14 @@ class EnsembleForecaster:
 
     def weights(self, windows: Windows) -> dict[str, Float64Array]:
         """Return how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
-        members = self.ensemble.members
-        n_known = len(self.ensemble.weights) - 1
-        series = np.minimum(windows.series, n_known)
-        weights = self.ensemble.weights[series]
-        # What is shorter than a window would be filled up by training means.
+        ensemble = self.ensemble
+        series = np.minimum(windows.series, len(ensemble.weights) - 1)
+        weights = ensemble.weights[series]
         is_short = windows.origins - windows.begin < self.sizes.seq_len
-        for_long = [name for name, each in members.items() if not each.forecasts_short]
-        if is_short.any() and len(for_long) < len(members):
-            for_short = self.ensemble.without(*for_long)
-            weights[is_short] = for_short.weights[series[is_short]]
-        return dict(zip(members, np.moveaxis(weights, -1, 0), strict=True))
+        short_weights = ensemble.for_short_windows().weights
+        weights[is_short] = short_weights[series[is_short]]
+        of_members = np.moveaxis(weights, -1, 0)
+        return dict(zip(ensemble.members, of_members, strict=True))
 
     def parts(
         self, rows: Rows, origins: IntArray
@@ -282,8 +280,8 @@ class EnsembleForecaster:
     ) -> dict[str, tuple[IntArray, Float32Array]]:
         """Predict by each member the windows in which it, or one that corrects it, counts."""
         predictions: dict[str, tuple[IntArray, Float32Array]] = {}
-        for name, is_needed in self._needed_windows(weights).items():
-            some = np.flatnonzero(is_needed)
+        for name, weight in self._weights_with_bases(weights).items():
+            some = np.flatnonzero(weight.any(axis=(1, 2)))
             if not len(some):
                 continue
             member = self.ensemble.members[name]
@@ -297,19 +295,18 @@ class EnsembleForecaster:
             clipped[name] = some, self._clip_softly(y_pred, windows.take(some))
         return clipped
 
-    def _needed_windows(
+    def _weights_with_bases(
         self, weights: Mapping[str, Float64Array]
-    ) -> dict[str, BoolArray]:
-        """Find which windows each member has to predict."""
-        is_needed: dict[str, BoolArray] = {}
-        for name, weight in weights.items():
-            is_needed[name] = np.asarray(weight.any(axis=(1, 2)))
+    ) -> dict[str, Float64Array]:
+        """Add to the weights of members those of members that correct them."""
+        total = dict(weights)
         for name, member in self.ensemble.members.items():
             if member.base is not None:
-                # How far quantiles lie from their median is the network's to say.
-                is_needed[name] |= self.head.median_index is not None
-                is_needed[member.base] |= is_needed[name]
-        return is_needed
+                # How far quantiles lie from their median is the network's to say, everywhere.
+                if self.head.median_index is not None:
+                    total[name] = np.ones_like(weights[name])
+                total[member.base] = total[member.base] + total[name]
+        return total
 
     def _clip_softly(self, y_pred: Float32Array, windows: Windows) -> Float32Array:
         """Compress forecasts beyond what the series and the window have shown."""

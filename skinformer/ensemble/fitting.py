@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from skinformer.ensemble.batches import (
     window_source,
 )
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import RowBuffer, Rows
@@ -166,6 +169,14 @@ class FitRows:
     def before_split(self) -> Timeline:
         """Return the rows before the validation split; all where there is none."""
         return self.timeline if self.split is None else self.timeline.head(self.split)
+
+    def make_ensemble(
+        self, members: Sequence[Member], weights: Mapping[str, Any]
+    ) -> Ensemble:
+        """Put members together, see `Ensemble.of`."""
+        n_series = self.timeline.n_series
+        n_targets = self.sizes.n_targets
+        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
 
     def make_buffer(
         self, device: torch.device | str, source: WindowSource

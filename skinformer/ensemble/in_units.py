@@ -256,37 +256,31 @@ def _group_equal(
 def _single_series(
     timeline: Timeline, values: Float64Array, *, of_mean: bool
 ) -> Series:
-    """Lay each target of each series, (n_rows, n_targets) in its units, behind the other."""
-    observed = observed_targets(timeline, values.shape[1])
-    start, stop = _known_span(timeline, observed)
-    rows = origins_between(start, stop - 1)
+    """Lay each target of each series behind the other, from its first to its last observed row.
+
+    values: (n_rows, n_targets), in their units. A target without an observed row has all its rows.
+    """
+    n_rows, n_targets = values.shape
+    observed = observed_targets(timeline, n_targets)
+    spans = []
+    for j in range(n_targets):
+        for i in range(timeline.n_series):
+            first, end = timeline.first_row[i : i + 2]
+            places = np.flatnonzero(observed[first:end, j])
+            if len(places):
+                end = first + places[-1] + 1
+                first = first + places[0]
+            spans.append(j * n_rows + np.arange(first, end))
+    rows = np.concatenate(spans)
+    lengths = [len(span) for span in spans]
     return Series(
         values=values.T.ravel()[rows],
         known=observed.T.ravel()[rows],
-        steps=np.tile(timeline.steps, values.shape[1])[rows],
-        first_row=np.concatenate([[0], np.cumsum(stop - start)]),
+        steps=timeline.steps[rows % n_rows],
+        first_row=np.cumsum([0, *lengths]),
         clock=timeline.clock,
         of_mean=of_mean,
     )
-
-
-def _known_span(timeline: Timeline, observed: BoolArray) -> tuple[IntArray, IntArray]:
-    """Find the first observed row and the end of the last one, of each target of each series.
-
-    Rows of the second target follow those of the first; a series without any has all its rows.
-    """
-    n_rows, n_targets = observed.shape
-    is_observed = observed.T.ravel()
-    offset = n_rows * np.arange(n_targets)[:, None]
-    start = (offset + timeline.first_row[:-1]).ravel()
-    stop = (offset + timeline.first_row[1:]).ravel()
-    places = np.flatnonzero(is_observed)
-    low = np.searchsorted(places, start)
-    high = np.searchsorted(places, stop)
-    some = high > low
-    start[some] = places[low[some]]
-    stop[some] = places[high[some] - 1] + 1
-    return start, stop
 
 
 def _log_targets(scaler: Scaler) -> TargetScale | None:

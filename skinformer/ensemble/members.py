@@ -75,23 +75,18 @@ class EnsembleFit:
         self.settings = settings
         self.head = settings.head
         self.ridges: Ridges | None = None
-        self.network = Network(network_of(module), groups=tuple(settings.head.groups))
-        #: Whether training is worth while; None where all of it is done.
-        self.trial: NetworkTrial | None = None
+        base = None
         if linear is not None and isinstance(module, Corrected):
             self.ridges = Ridges(module.path)
-            self.network = replace(self.network, base=RIDGES)
-            # Several quantiles may be worth it where the point among them gains nothing.
-            if self._is_long_table and batches.validation and not self.head.outputs:
-                self.trial = NetworkTrial(module, batches.validation, rows, settings)
+            base = RIDGES
+        groups = tuple(settings.head.groups)
+        self.network = Network(network_of(module), base, groups)
         #: Members of a long table beside ridges and network.
         self.challengers: list[Challenger] = []
         #: What fits members to all rows, begun when their weights were known.
         self._refits: dict[str, Callable[[], Member]] = {}
         self.class_fit: ClassFit | None = None
         self.start = self._ensemble_of([], {NETWORK: 1.0})
-
-    # --- before and during the training of the network ---------------------------------------
 
     def fit_challengers(self) -> float:
         """Fit all that is weighed before the network is trained; return what is left to this.
@@ -108,6 +103,16 @@ class EnsembleFit:
         self.class_fit = fit_class_base(self.rows, self.settings, before_split=True)
         # Half of the logits beside trees that forecast classes.
         return 0.25 if self.settings.regressor is not None else 1.0
+
+    @cached_property
+    def trial(self) -> NetworkTrial | None:
+        """What ends a training that is not worth while; None where all of it is done."""
+        validation = self.batches.validation
+        # Several quantiles may be worth it where the point among them gains nothing.
+        if validation is None or self.head.outputs or not self._is_long_table:
+            return None
+        assert isinstance(self.module, Corrected)
+        return NetworkTrial(self.module, validation, self.rows, self.settings)
 
     def _weigh_challengers(self) -> None:
         """Weigh members beside the ridges of a long table, by periods of the split."""
@@ -133,8 +138,6 @@ class EnsembleFit:
             if weight.any() and isinstance(member, Tabular):
                 refit = partial(self._refit, member)
                 self._refits[member.name] = run_in_background(refit)
-
-    # --- after the training of the network ----------------------------------------------------
 
     def finish(self, scaler: Scaler) -> Ensemble:
         """Weigh all members by the validation split, and fit them to it, too.
@@ -353,9 +356,7 @@ class EnsembleFit:
         if self.ridges is not None:
             members.append(self.ridges)
         members.append(self.network)
-        n_series = self.rows.timeline.n_series
-        n_targets = self.rows.sizes.n_targets
-        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
+        return self.rows.make_ensemble(members, weights)
 
     def _final_ridges(self) -> dict[str, Member]:
         if self.linear is None or self.linear.before is self.linear.final:
@@ -364,25 +365,27 @@ class EnsembleFit:
 
     def _fit_to_all(self, ensemble: Ensemble) -> Ensemble:
         """Leave out members without weight, and fit the others to the validation split, too."""
-        ridges = self._final_ridges()
         members: dict[str, Member] = {}
         before_split: dict[str, Member] = {}
         places = []
         for place, (name, member) in enumerate(ensemble.members.items()):
-            if name in (RIDGES, NETWORK):
-                members[name] = ridges.get(name, member)
-            elif not ensemble.weights[..., place].any():
+            has_weight = ensemble.weights[..., place].any()
+            if not has_weight and name not in (RIDGES, NETWORK):
                 continue
-            elif not self._refits_members:
-                members[name] = member
-            elif name in self._refits:
-                members[name] = self._refits[name]()
-            else:
-                members[name] = self._refit(member)
+            members[name] = self._fitted_to_all(member)
             places.append(place)
             if members[name] is not member and not member.fits_again:
                 before_split[name] = member
         return Ensemble(members, ensemble.weights[..., places], before_split)
+
+    def _fitted_to_all(self, member: Member) -> Member:
+        if member.name == RIDGES:
+            return self._final_ridges().get(RIDGES, member)
+        if member.name == NETWORK or not self._refits_members:
+            return member
+        if member.name in self._refits:
+            return self._refits[member.name]()
+        return self._refit(member)
 
     @cached_property
     def _buffer(self) -> RowBuffer:
