@@ -93,8 +93,12 @@ def _network_fields(settings: FitSettings, timeline: Timeline) -> tuple[str, ...
 
 
 def _season(timeline: Timeline, seq_len: int) -> int:
-    seasons = likely_seasons(timeline.clock) if timeline.clock.dated else ()
-    return next((season for season in seasons if 1 < season <= seq_len), 0)
+    """Return the shortest likely season that fits in a window; 0 for none."""
+    if timeline.clock.dated:
+        for season in likely_seasons(timeline.clock):
+            if 1 < season <= seq_len:
+                return season
+    return 0
 
 
 def _n_embedded(embeddings: tuple[str, ...], n_series: int) -> int:
@@ -122,10 +126,12 @@ def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
     Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/laboratory/).
     """
     window_len = settings.seq_len + settings.pred_len
-    n_windows = int(np.maximum(np.diff(first_row) - window_len + 1, 1).sum())
+    lengths = np.diff(first_row)
+    n_windows = int(np.maximum(lengths - window_len + 1, 1).sum())
     n_drawn = min(n_windows, settings.max_windows or n_windows)
     # Three passes over all windows; of few windows as many as make 25,000.
-    n_epochs = round(max(3 * n_windows, 25_000) / n_drawn)
+    n_seen = max(3 * n_windows, 25_000)
+    n_epochs = round(n_seen / n_drawn)
     if not _is_standalone(settings) or n_epochs >= settings.trainer.max_iter:
         return settings
     return replace(settings, trainer=replace(settings.trainer, max_iter=n_epochs))

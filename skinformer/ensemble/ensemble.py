@@ -104,8 +104,9 @@ class Ensemble:
         # Classes have several columns of a target, with the same weights.
         n_columns = self.weights.shape[2]
         columns = np.arange(len(targets)) * n_columns // len(targets)
-        weights = self.weights[:-1].mean(axis=1)[:, columns]
-        table = weights.swapaxes(0, 1).reshape(-1, len(self.members))
+        means = self.weights[:-1].mean(axis=1)
+        by_target = means[:, columns].swapaxes(0, 1)
+        table = by_target.reshape(-1, len(self.members))
         index = _label_rows(series, targets)
         return pd.DataFrame(table, index=index, columns=[*self.members])
 

@@ -69,11 +69,13 @@ def cut_windows(
 
     The former have targets that end before the split, the latter targets that begin in it.
     """
-    first, end = timeline.first_row[:-1], timeline.first_row[1:]
+    earliest = timeline.first_row[:-1] + sizes.seq_len
+    end = timeline.first_row[1:]
     stop = end if split is None else split
-    earliest = first + sizes.seq_len
-    inside = Origins(earliest, stop - sizes.pred_len)
-    return inside, Origins(np.maximum(earliest, stop), end - sizes.pred_len)
+    training = Origins(earliest, stop - sizes.pred_len)
+    first_validated = np.maximum(earliest, stop)
+    validation = Origins(first_validated, end - sizes.pred_len)
+    return training, validation
 
 
 class FitBatches(NamedTuple):

@@ -323,15 +323,23 @@ class SeriesUnits(NamedTuple):
     def inverse_transform(self, values: Float64Array) -> Float64Array:
         """Put standardised values into units; what float32 made of a zero is zero again."""
         out: Float64Array = values * self.deviation + self.mean
-        logs = ~np.isnan(self.low[:, 0])
-        is_zero = np.abs(out) < 1e-6 * (np.abs(self.mean) + self.deviation)
-        out[is_zero & ~logs[:, None]] = 0.0
-        out[logs] = np.exp(out[logs])
+        rounding = 1e-6 * (np.abs(self.mean) + self.deviation)
+        takes_logs = self._takes_logs
+        is_zero = np.abs(out) < rounding
+        is_zero[takes_logs] = False
+        out[is_zero] = 0.0
+        out[takes_logs] = np.exp(out[takes_logs])
         return out
 
     def transform(self, values: Float64Array) -> Float64Array:
         """Standardise values in units."""
-        logs = ~np.isnan(self.low[:, 0])
+        takes_logs = self._takes_logs
+        bounded = np.maximum(values[takes_logs], self.low[takes_logs])
         out = values.copy()
-        out[logs] = np.log(np.maximum(out[logs], self.low[logs]))
+        out[takes_logs] = np.log(bounded)
         return (out - self.mean) / self.deviation
+
+    @property
+    def _takes_logs(self) -> BoolArray:
+        """Which windows are standardised as logarithms, (n,)."""
+        return ~np.isnan(self.low[:, 0])

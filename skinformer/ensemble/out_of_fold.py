@@ -33,9 +33,10 @@ class OutOfFoldPath:
         device: torch.device | str,
     ) -> None:
         self.device = device
-        self.folds = [LinearPath(other).to(device) for _, other in fits.folds]
+        ends, folds = zip(*fits.folds, strict=True)
+        self.folds = [LinearPath(fold).to(device) for fold in folds]
         # What follows the last window that the path could learn from belongs to the last time.
-        self.borders = np.array([end for end, _ in fits.folds[:-1]])
+        self.borders = np.array(ends[:-1])
         self.times = times
 
     def forecast(self, inputs: tuple[Tensor | None, ...], origins: IntArray) -> Tensor:

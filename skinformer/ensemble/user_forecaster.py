@@ -194,6 +194,8 @@ class UserForecaster(Member):
         """
         wanted = self._wanted_columns
         series = self._series(windows)
+        scale = self.scaler.scale[series]
+        mean = self.scaler.mean[series]
         last = len(windows.values) - 1
         found = []
         for i, history in enumerate(histories):
@@ -203,9 +205,7 @@ class UserForecaster(Member):
                 origin = windows.origins[i]
                 rows = np.arange(origin - len(history), origin + n_ahead)
                 values = windows.values[np.minimum(rows, last), place]
-                scale = self.scaler.scale[series[i], place]
-                mean = self.scaler.mean[series[i], place]
-                columns[name] = values.astype(np.float64) * scale + mean
+                columns[name] = values * scale[i, place] + mean[i, place]
             found.append(columns)
         return found
 
