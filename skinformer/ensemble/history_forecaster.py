@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -15,6 +15,19 @@ from skinformer.validation import forecasters as checks
 
 #: Columns beside a history that are no targets, by "past" and "known", (n_rows, n_columns) each.
 Columns = dict[str, Float64Array]
+
+
+class History(NamedTuple):
+    """Rows of a series in its units, the newest last, NaN where not observed; columns beside it."""
+
+    values: Float64Array
+    columns: Columns
+
+    @property
+    def content(self) -> bytes:
+        """All numbers, by which equal histories are found."""
+        parts = [self.values, *self.columns.values()]
+        return b"|".join(part.tobytes() for part in parts)
 
 
 class HistoryForecaster:
@@ -62,52 +75,36 @@ class HistoryForecaster:
 
     def forecast(
         self,
-        histories: Sequence[Float64Array],
-        columns: Sequence[Columns],
+        histories: Sequence[History],
         horizon: int,
         levels: Sequence[float] | None = None,
     ) -> Float64Array:
         """Forecast histories, (n, horizon), in their units; the same ones are asked for once.
 
-        histories: rows of each, of which the last is the newest; NaN was not observed.
         levels: of the quantiles that are wanted, (n, horizon, n_levels); None for the forecast.
         """
-        keys = [
-            (horizon, levels and tuple(levels), _bytes_of(history, beside))
-            for history, beside in zip(histories, columns, strict=True)
-        ]
+        asked = horizon, levels and tuple(levels)
+        keys = [(asked, history.content) for history in histories]
         # Explaining, intervals and updates ask for the same windows again.
         n_kept = 50_000
         if len(self._kept) + len(keys) > n_kept:
             self._kept.clear()
-        new = {key: i for i, key in enumerate(keys) if key not in self._kept}
-        y_pred = self._predict_in_batches(
-            [histories[i] for i in new.values()],
-            [columns[i] for i in new.values()],
-            horizon,
-            levels,
-        )
+        every = dict(zip(keys, histories, strict=True))
+        new = {key: every[key] for key in every if key not in self._kept}
+        y_pred = self._predict_in_batches([*new.values()], horizon, levels)
         self._kept.update(zip(new, y_pred, strict=True))
         return np.stack([self._kept[key] for key in keys])
 
     def _predict_in_batches(
-        self,
-        histories: Sequence[Float64Array],
-        columns: Sequence[Columns],
-        horizon: int,
-        levels: Sequence[float] | None,
+        self, histories: Sequence[History], horizon: int, levels: Sequence[float] | None
     ) -> list[Float64Array]:
         """Forecast histories, as many at once as its `batch_size`, and show how far it is."""
         n_histories = len(histories)
         batch_size = int(getattr(self.forecaster, "batch_size", 256))
         y_pred: list[Float64Array] = []
         for start in range(0, n_histories, batch_size):
-            batch = slice(start, start + batch_size)
-            y_pred.extend(
-                self._predict_in_parts(
-                    histories[batch], columns[batch], horizon, levels
-                )
-            )
+            batch = histories[start : start + batch_size]
+            y_pred.extend(self._predict_in_parts(batch, horizon, levels))
             if n_histories > batch_size:
                 done = f"{len(y_pred):,} of {n_histories:,} histories"
                 running().write(f"{self.name}  {done}")
@@ -118,48 +115,41 @@ class HistoryForecaster:
         return getattr(self.forecaster, "predict", self.forecaster)
 
     def _predict_in_parts(
-        self,
-        histories: Sequence[Float64Array],
-        columns: Sequence[Columns],
-        horizon: int,
-        levels: Sequence[float] | None,
+        self, histories: Sequence[History], horizon: int, levels: Sequence[float] | None
     ) -> Float64Array:
         """Forecast at most its `max_horizon` steps at once, the next ones behind these."""
         longest = int(getattr(self.forecaster, "max_horizon", None) or horizon)
-        continued = [history.copy() for history in histories]
+        continued = histories
         parts = []
         for start in range(0, horizon, longest):
             n_steps = min(longest, horizon - start)
-            y_pred = self._predict_steps(continued, columns, n_steps, levels)
+            y_pred = self._predict_steps(continued, n_steps, levels)
             y_pred = self._without_lost(y_pred, histories)
             parts.append(y_pred)
             if levels is not None:
                 nearest = np.abs(np.array(levels) - 0.5).argmin()
                 y_pred = y_pred[..., nearest]
             continued = [
-                np.append(history, ahead)
+                History(np.append(history.values, ahead), history.columns)
                 for history, ahead in zip(continued, y_pred, strict=True)
             ]
         return np.concatenate(parts, axis=1)
 
     def _predict_steps(
-        self,
-        histories: Sequence[Float64Array],
-        columns: Sequence[Columns],
-        n_steps: int,
-        levels: Sequence[float] | None,
+        self, histories: Sequence[History], n_steps: int, levels: Sequence[float] | None
     ) -> Float64Array:
         """Call the forecaster, and check the shape of what it returns."""
         shape: tuple[int, ...] = len(histories), n_steps
-        given = _columns_beside(histories, columns, n_steps)
+        given = _columns_beside(histories, n_steps)
         if levels is not None:
             shape = *shape, len(levels)
             given["levels"] = tuple(levels)
-        answer = self._predict(histories, n_steps, **given)
+        values = [history.values.copy() for history in histories]
+        answer = self._predict(values, n_steps, **given)
         return checks.check_answer(answer, self.name, shape)
 
     def _without_lost(
-        self, y_pred: Float64Array, histories: Sequence[Float64Array]
+        self, y_pred: Float64Array, histories: Sequence[History]
     ) -> Float64Array:
         """Put the last observed value where a forecast is no number, and warn."""
         is_lost = ~np.isfinite(y_pred)
@@ -167,26 +157,22 @@ class HistoryForecaster:
             return y_pred
         n_lost = int(is_lost.reshape(len(y_pred), -1).any(axis=1).sum())
         checks.warn_of_lost(self.name, n_lost, len(histories))
-        last = np.array([history[~np.isnan(history)][-1] for history in histories])
+        last = []
+        for history in histories:
+            observed = history.values[~np.isnan(history.values)]
+            last.append(observed[-1])
         # Transposed, histories are the last axis.
         return np.where(is_lost.T, last, y_pred.T).T
 
 
-def _bytes_of(history: Float64Array, columns: Columns) -> bytes:
-    parts = [history, *columns.values()]
-    return b"|".join(part.tobytes() for part in parts)
-
-
-def _columns_beside(
-    histories: Sequence[Float64Array], columns: Sequence[Columns], n_steps: int
-) -> dict[str, Any]:
+def _columns_beside(histories: Sequence[History], n_steps: int) -> dict[str, Any]:
     """Return other columns beside each history, and known ones of the steps ahead, by argument."""
     given: dict[str, Any] = {}
-    for name in columns[0]:
+    for name in histories[0].columns:
         n_ahead = n_steps if name == "known" else 0
         given[name] = [
-            _first_rows(own[name], len(history) + n_ahead)
-            for own, history in zip(columns, histories, strict=True)
+            _first_rows(history.columns[name], len(history.values) + n_ahead)
+            for history in histories
         ]
     return given
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.history_forecaster import Columns, HistoryForecaster
+from skinformer.ensemble.history_forecaster import Columns, History, HistoryForecaster
 from skinformer.ensemble.in_units import SeriesUnits, observed_targets, targets_in_units
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
@@ -165,10 +165,8 @@ class UserForecaster(Member):
         self, windows: Windows, j: int, histories: list[Float64Array]
     ) -> Float64Array:
         """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
-        columns = self._columns(windows, histories)
-        answers = self.source.forecast(
-            histories, columns, self.sizes.pred_len, self.levels
-        )
+        asked = self._with_columns(windows, histories)
+        answers = self.source.forecast(asked, self.sizes.pred_len, self.levels)
         units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
         flat = units.transform(answers.reshape(len(answers), -1))
         return flat.reshape(answers.shape)
@@ -185,10 +183,10 @@ class UserForecaster(Member):
             wanted["known"] = slice(first_known, first_known + sizes.n_known)
         return wanted
 
-    def _columns(
+    def _with_columns(
         self, windows: Windows, histories: list[Float64Array]
-    ) -> list[Columns]:
-        """Return other columns beside each history, in their units.
+    ) -> list[History]:
+        """Put other columns beside each history, in their units.
 
         past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
         """
@@ -206,7 +204,7 @@ class UserForecaster(Member):
                 rows = np.arange(origin - len(history), origin + n_ahead)
                 values = windows.values[np.minimum(rows, last), place]
                 columns[name] = values * scale[i, place] + mean[i, place]
-            found.append(columns)
+            found.append(History(history, columns))
         return found
 
 
