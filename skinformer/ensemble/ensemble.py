@@ -144,9 +144,9 @@ class Ensemble:
         return replace(self, weights=weights)
 
     def for_short_windows(self) -> Ensemble:
-        """Take members out that windows whose first rows are missing are filled up for."""
-        members = self.members.values()
-        others = [member.name for member in members if not member.forecasts_short]
+        """Take members out that see training means where first rows of a window are missing."""
+        members = self.members
+        others = [name for name in members if not members[name].forecasts_short]
         return self if len(others) == len(members) else self.without(*others)
 
     def before_split(
