@@ -18,8 +18,8 @@ from PIL import Image
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.batches import needs_steps, window_source
-from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.predicting import WindowPredictor
+from skinformer.ensemble.trial import NetworkTrial
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 
@@ -49,21 +49,21 @@ class Watched:
     def __enter__(self):
         self.epochs, self.mean, self.n_steps = [], None, 0
         self.step, self.finish = trainer.clip_and_step, trainer._Fit.finish_epoch
-        self.should_stop = EnsembleFit.should_stop
+        self.should_stop = NetworkTrial.should_stop
 
         def finish(fit, row):
             self.epochs.append([copies(fit.parameters), copies(self.mean)])
             self.finish(fit, row)
 
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
-        EnsembleFit.should_stop = lambda *_: (
+        NetworkTrial.should_stop = lambda *_: (
             False
         )  # which most would after the first epoch
         return self
 
     def __exit__(self, *error):
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.step, self.finish
-        EnsembleFit.should_stop = self.should_stop
+        NetworkTrial.should_stop = self.should_stop
 
     def watch(self, optimizers, *, parameters, **options):
         norm = self.step(optimizers, parameters=parameters, **options)

@@ -31,7 +31,7 @@ class WindowSource:
 
     values: (n_rows, n_columns), without NaN; columns ordered targets, past-only, known ahead.
     steps: (n_rows,), each row's place in `calendar` and `elapsed`, where there is one of them.
-    calendar: (n_steps, n_fields), calendar fields of consecutive steps.
+    calendar: (n_steps, n_fields), calendar fields of consecutive steps, where there are any.
     series: (n_rows,), each row's series, where series are embedded.
     elapsed: (n_steps,), time of consecutive steps, where positions are continuous.
     mean_step: mean of its differences.
@@ -41,7 +41,7 @@ class WindowSource:
 
     values: Tensor
     steps: Tensor | None
-    calendar: Tensor
+    calendar: Tensor | None
     series: Tensor | None
     elapsed: Tensor | None
     mean_step: float | None
@@ -56,24 +56,18 @@ class WindowSource:
         what is not known ahead masked; the categories of both; their times from the origin in mean
         steps. None where the module takes none.
         """
-        if self.elapsed is None:
-            return *self.path_inputs(origins), None, None
-        past, future = (
-            self._rows(origins, -self.seq_len, 0),
-            self._rows(origins, 0, self.pred_len),
-        )
-        times = self._times(past, origins), self._times(future, origins)
-        return *self.path_inputs(origins), *times
+        inputs = self.path_inputs(origins)
+        past_times = self._times(origins, -self.seq_len, 0)
+        return *inputs, past_times, self._times(origins, 0, self.pred_len)
 
     def path_inputs(
         self, origins: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
-        past, future = (
-            self._rows(origins, -self.seq_len, 0),
-            self._rows(origins, 0, self.pred_len),
-        )
-        ahead, hidden = self.future(self.values, origins), slice(0, self.n_hidden)
+        past = _rows(origins, -self.seq_len, 0)
+        future = _rows(origins, 0, self.pred_len)
+        hidden = slice(0, self.n_hidden)
+        ahead = _take(self.values, future)
         ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
         return (
             _take(self.values, past),
@@ -84,29 +78,30 @@ class WindowSource:
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
-        return _take(values, self._rows(origins, 0, self.pred_len))
+        return _take(values, _rows(origins, 0, self.pred_len))
 
     def _categories(self, rows: Tensor) -> Tensor | None:
         """Gather calendar fields and the series, (batch, length, n_fields), if there are any."""
         fields = []
-        if self.steps is not None and self.calendar.shape[1]:
+        if self.steps is not None and self.calendar is not None:
             fields.append(_take(self.calendar, _take(self.steps, rows)).long())
         if self.series is not None:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
 
-    def _times(self, rows: Tensor, origins: Tensor) -> Tensor | None:
-        """Gather the time from the origin to rows, (batch, length), in mean steps."""
+    def _times(self, origins: Tensor, first: int, end: int) -> Tensor | None:
+        """Gather the time from origins to rows beside them, (batch, length), in mean steps."""
         if self.elapsed is None or self.mean_step is None or self.steps is None:
             return None
+        began = self.elapsed[self.steps[origins]]
+        reached = self.elapsed[self.steps[_rows(origins, first, end)]]
         # Subtracted as integers: microseconds since the training began have too many digits.
-        passed = (
-            self.elapsed[self.steps[rows]] - self.elapsed[self.steps[origins]][:, None]
-        )
-        return (passed / self.mean_step).float()
+        return ((reached - began[:, None]) / self.mean_step).float()
 
-    def _rows(self, origins: Tensor, first: int, last: int) -> Tensor:
-        return origins[:, None] + torch.arange(first, last, device=origins.device)
+
+def _rows(origins: Tensor, first: int, end: int) -> Tensor:
+    """Return the rows of windows, (batch, end - first), by their distances from origins."""
+    return origins[:, None] + torch.arange(first, end, device=origins.device)
 
 
 def _take(values: Tensor, rows: Tensor) -> Tensor:
@@ -134,15 +129,25 @@ def window_source(
     series: of each row, those from ``sizes.n_series`` on were not trained; not read where series
     are not embedded.
     """
-    places, calendar, elapsed = _clock_tensors(steps, clock, sizes=sizes, device=device)
-    owner = None
+    categories = None
     if sizes.n_series and series is not None:
-        owner = torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
+        categories = torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
+    places = None
+    calendar = None
+    elapsed = None
+    if steps is not None and needs_steps(sizes):
+        every = _consecutive(steps)
+        places = torch.from_numpy(steps - every[0]).to(device)
+        if sizes.calendar_fields:
+            fields = calendar_values(clock.labels(every), sizes.calendar_fields)
+            calendar = torch.from_numpy(fields).to(device)
+        if sizes.mean_step is not None:
+            elapsed = torch.from_numpy(clock.elapsed(every)).to(device)
     return WindowSource(
         values=torch.from_numpy(values).to(device),
         steps=places,
         calendar=calendar,
-        series=owner,
+        series=categories,
         elapsed=elapsed,
         mean_step=sizes.mean_step,
         n_hidden=sizes.n_targets + sizes.n_past,
@@ -151,33 +156,15 @@ def window_source(
     )
 
 
+def _consecutive(steps: IntArray) -> IntArray:
+    """Return all steps from the first to the last one."""
+    first = int(steps.min()) if len(steps) else 0
+    return np.arange(first, int(steps.max(initial=first)) + 1)
+
+
 def needs_steps(sizes: ModelSizes) -> bool:
     """Return whether windows carry anything that depends on time: else 8 bytes a row are saved."""
     return bool(sizes.calendar_fields) or sizes.mean_step is not None
-
-
-def _clock_tensors(
-    steps: IntArray | None,
-    clock: Clock,
-    *,
-    sizes: ModelSizes,
-    device: torch.device | str,
-) -> tuple[Tensor | None, Tensor, Tensor | None]:
-    """Make each row's place among consecutive steps, and the calendar and time of those."""
-    calendar = torch.empty((0, 0), dtype=torch.int16)
-    if steps is None or not needs_steps(sizes):
-        return None, calendar, None
-    first = int(steps.min()) if len(steps) else 0
-    every = np.arange(first, int(steps.max(initial=first)) + 1)
-    if sizes.calendar_fields:
-        fields = calendar_values(clock.labels(every), sizes.calendar_fields)
-        calendar = torch.from_numpy(fields).to(device)
-    elapsed = (
-        None
-        if sizes.mean_step is None
-        else torch.from_numpy(clock.elapsed(every)).to(device)
-    )
-    return torch.from_numpy(steps - first).to(device), calendar, elapsed
 
 
 @dataclass(eq=False, repr=False)
@@ -204,11 +191,12 @@ class WindowBatches:
     out_of_fold: OutOfFoldPath | None = None
 
     def __post_init__(self) -> None:
-        self.n_drawn = min(self.origins.count, self.max_windows or self.origins.count)
-        self.truth = self.source.values[:, : self.n_targets]
-        self.generator = (
-            None if self.seed is None else torch.Generator().manual_seed(self.seed)
-        )
+        n_windows = self.origins.count
+        self.n_drawn = min(n_windows, self.max_windows or n_windows)
+        self.y = self.source.values[:, : self.n_targets]
+        self.generator = None
+        if self.seed is not None:
+            self.generator = torch.Generator().manual_seed(self.seed)
 
     def with_max_windows(self, n_windows: int) -> WindowBatches:
         """Return a copy, sharing the shuffling, that draws at most so many windows in a pass.
@@ -232,15 +220,13 @@ class WindowBatches:
         for first in range(0, len(drawn), self.batch_size):
             some = slice(first, first + self.batch_size)
             origins = on_device[some]
-            weight = (
-                None
-                if self.weight is None
-                else self.source.future(self.weight, origins)
-            )
             inputs: tuple[Tensor | None, ...] = self.source.inputs(origins)
             if self.out_of_fold is not None:  # what the network corrects
                 inputs = *inputs, self.out_of_fold.forecast(inputs[:4], drawn[some])
-            yield Batch(inputs, self.source.future(self.truth, origins), weight)
+            weight = None
+            if self.weight is not None:
+                weight = self.source.future(self.weight, origins)
+            yield Batch(inputs, self.source.future(self.y, origins), weight)
 
     def draw(self) -> IntArray:
         """Choose the windows of a pass, one in each of `n_drawn` equal runs, shuffled by the seed.
@@ -251,10 +237,10 @@ class WindowBatches:
             return self.origins.thinned(self.n_drawn)
         places = torch.arange(self.n_drawn)
         if self.n_drawn < self.origins.count:
-            inside = torch.rand(
-                self.n_drawn, generator=self.generator, dtype=torch.float64
-            )
-            places = ((places + inside) * (self.origins.count / self.n_drawn)).long()
+            generator = self.generator
+            inside = torch.rand(self.n_drawn, generator=generator, dtype=torch.float64)
+            run_length = self.origins.count / self.n_drawn
+            places = ((places + inside) * run_length).long()
         places = places[torch.randperm(self.n_drawn, generator=self.generator)]
         return self.origins.take(places.numpy())
 

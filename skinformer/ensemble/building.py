@@ -19,10 +19,6 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.parameters import warn_of_one_series
 
-#: Targets that a network forecasts one by one at most: so many times the windows of a step are in
-#: memory.
-_MOST_APART = 16
-
 
 class ModelSizes(NamedTuple):
     """What the data, not the user, decides about the module; no series: no embedding of them.
@@ -60,34 +56,49 @@ class ModelSizes(NamedTuple):
 
 def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> ModelSizes:
     """Read the module's sizes off the training rows."""
-    fields: tuple[str, ...] = ()
-    if timeline.clock.dated and settings.calendar is not None:
-        chosen = settings.calendar
-        fields = choose_fields(timeline.labels) if chosen == "auto" else tuple(chosen)
-    alone = timeline.n_series == 1 and settings.linear_path and len(fields) > 0
-    of_year = year_fields(timeline.labels, fields) if alone else None
+    fields = _network_fields(settings, timeline)
+    n_network_fields = None
+    if fields and timeline.n_series == 1 and settings.linear_path:
+        of_year = year_fields(timeline.labels, fields)
+        if of_year is not None:
+            n_network_fields = len(fields)
+            fields += of_year
+    mean_step = None
+    if settings.network.position == "continuous":
+        mean_step = _mean_step(timeline)
     return ModelSizes(
         n_targets=timeline.values.shape[1] - len(roles.past) - len(roles.known),
         n_past=len(roles.past),
         n_known=len(roles.known),
         n_static=len(roles.static),
         n_series=_n_embedded(settings.embeddings, timeline.n_series),
-        calendar_fields=fields + (of_year or ()),
-        n_network_fields=None if of_year is None else len(fields),
+        calendar_fields=fields,
+        n_network_fields=n_network_fields,
         seq_len=settings.seq_len,
         pred_len=settings.pred_len,
         patch_len=settings.patch_len,
-        mean_step=_mean_step(timeline)
-        if settings.network.position == "continuous"
-        else None,
+        mean_step=mean_step,
         may_miss="missing" in settings.embeddings,
         season=_season(timeline, settings.seq_len),
     )
 
 
+def _network_fields(settings: FitSettings, timeline: Timeline) -> tuple[str, ...]:
+    """Choose the calendar fields that the network embeds."""
+    if settings.calendar is None or not timeline.clock.dated:
+        return ()
+    if settings.calendar == "auto":
+        return choose_fields(timeline.labels)
+    return tuple(settings.calendar)
+
+
 def _season(timeline: Timeline, seq_len: int) -> int:
-    seasons = likely_seasons(timeline.clock) if timeline.clock.dated else ()
-    return next((season for season in seasons if 1 < season <= seq_len), 0)
+    """Return the shortest likely season that fits in a window; 0 for none."""
+    if timeline.clock.dated:
+        for season in likely_seasons(timeline.clock):
+            if 1 < season <= seq_len:
+                return season
+    return 0
 
 
 def _n_embedded(embeddings: tuple[str, ...], n_series: int) -> int:
@@ -101,9 +112,10 @@ def _n_embedded(embeddings: tuple[str, ...], n_series: int) -> int:
 
 
 def _mean_step(timeline: Timeline) -> float:
-    ends = np.array([timeline.first_step.min(), timeline.end_step.max() - 1])
-    elapsed = timeline.clock.elapsed(ends)
-    return float(elapsed[1] - elapsed[0]) / max(1, int(ends[1] - ends[0]))
+    first = timeline.first_step.min()
+    last = timeline.end_step.max() - 1
+    began, ended = timeline.clock.elapsed(np.array([first, last]))
+    return float(ended - began) / max(1, int(last - first))
 
 
 def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
@@ -114,10 +126,12 @@ def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
     Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/laboratory/).
     """
     window_len = settings.seq_len + settings.pred_len
-    n_windows = int(np.maximum(np.diff(first_row) - window_len + 1, 1).sum())
+    lengths = np.diff(first_row)
+    n_windows = int(np.maximum(lengths - window_len + 1, 1).sum())
     n_drawn = min(n_windows, settings.max_windows or n_windows)
     # Three passes over all windows; of few windows as many as make 25,000.
-    n_epochs = round(max(3 * n_windows, 25_000) / n_drawn)
+    n_seen = max(3 * n_windows, 25_000)
+    n_epochs = round(n_seen / n_drawn)
     if not _is_standalone(settings) or n_epochs >= settings.trainer.max_iter:
         return settings
     return replace(settings, trainer=replace(settings.trainer, max_iter=n_epochs))
@@ -143,22 +157,17 @@ def build_module(
     if label_len is None:  # whole patches, so that none has to be filled up
         half = sizes.seq_len // 2
         label_len = half - half % sizes.decoder_patch_len
-    fields = [
-        FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]
-    ]
-    if (
-        sizes.n_series
-    ):  # a series is one more category of each step; the last stands for others
-        fields.append(sizes.n_series + 1)
     standalone = _is_standalone(settings)
+    # Targets forecast one by one: so many times the windows of a step are in memory.
+    n_most_apart = 16
     layout = WindowLayout(
         n_targets=sizes.n_targets,
         n_past=sizes.n_past,
         n_known=sizes.n_known,
-        apart=standalone and 1 < sizes.n_targets <= _MOST_APART,
+        apart=standalone and 1 < sizes.n_targets <= n_most_apart,
         season=sizes.season if standalone else 0,
         window_path=standalone,
-        calendar_sizes=tuple(fields),
+        calendar_sizes=_calendar_sizes(sizes),
         seq_len=sizes.seq_len,
         label_len=label_len,
         pred_len=sizes.pred_len,
@@ -172,3 +181,12 @@ def build_module(
     )
     network = Informer(layout, settings.network, seed=seed)
     return network if path is None else Corrected(path, network)
+
+
+def _calendar_sizes(sizes: ModelSizes) -> tuple[int, ...]:
+    """Count the categories of each calendar field, and of series as one field more."""
+    fields = sizes.calendar_fields[: sizes.n_network_fields]
+    n_categories = [FIELDS[name].size for name in fields]
+    if sizes.n_series:
+        n_categories.append(sizes.n_series + 1)  # the last stands for other series
+    return tuple(n_categories)

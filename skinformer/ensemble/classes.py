@@ -43,9 +43,7 @@ class Classes(Member):
     def blend(self) -> dict[str, float]:
         """Mean weights of the forecasters."""
         means = self.weights.mean(axis=0)
-        return {
-            n: round(float(w), 4) for n, w in zip(self.fit.names, means, strict=True)
-        }
+        return dict(zip(self.fit.names, means.round(4).tolist(), strict=True))
 
     def forecast(
         self,
@@ -53,17 +51,18 @@ class Classes(Member):
         base: Float32Array | None = None,  # noqa: ARG002
     ) -> Float32Array:
         """Forecast logs of probabilities of the classes, (n, pred_len, n_columns)."""
-        return self.logs(self.each(windows)).astype(np.float32)
+        return self.logs(_probabilities(self.fit, windows)).astype(np.float32)
 
-    def logs(self, each: Float64Array) -> Float64Array:
+    def logs(self, proba: Float64Array) -> Float64Array:
         """Mix probabilities of all forecasters, (n_forecasters, n, pred_len, n_columns)."""
-        mixed: Float64Array = np.einsum("snpc,ps->npc", each, self.weights)
+        mixed: Float64Array = np.einsum("snpc,ps->npc", proba, self.weights)
         return np.log(mixed)
 
-    def each(self, windows: Windows) -> Float64Array:
-        """Return the probabilities of each forecaster."""
-        place = windows.begin, windows.series, windows.origins, windows.steps
-        return self.fit.forecast(windows.values, *place, windows.buffer.clock)
+
+def _probabilities(fit: ClassFit, windows: Windows) -> Float64Array:
+    """Return the probabilities of each forecaster, (n_forecasters, n, pred_len, n_columns)."""
+    place = windows.begin, windows.series, windows.origins, windows.steps
+    return fit.forecast(windows.values, *place, windows.buffer.clock)
 
 
 @timed("classes")
@@ -94,7 +93,7 @@ def weigh_classes(
     """Weigh the network and all other forecasters of classes by the validation split.
 
     fit: before the split; None for the network alone.
-    windows: of the split, see `held_out_origins`; None without one.
+    windows: of the split; None without one.
     logits: of the network, for these windows.
 
     There are mixture weights by step ahead, the network's weight by periods of the split, and a
@@ -105,25 +104,28 @@ def weigh_classes(
         return _without_validation(network, rows, settings)
     validation = _Validation.of(windows, rows, settings)
     y_logits = logits.astype(np.float64)
-    ensemble = _combine([network], {NETWORK: 1.0}, rows)
-    if fit is not None:
+    if fit is None:
+        ensemble = rows.make_ensemble([network], {NETWORK: 1.0})
+    else:
         # 1. Mix all forecasters but the network.
-        proba = Classes(fit, np.empty((0, 0))).each(windows)
+        proba = _probabilities(fit, windows)
         base = Classes(fit, validation.mixture_weights(fit, proba))
         # 2. Mix their logits with the network's.
-        shares = (0.0, 0.25, 0.5, 0.75, 1.0) if settings.train_network else (0.0,)
         base_logits = base.logs(proba)
-        candidates = [(1 - share) * base_logits + share * y_logits for share in shares]
-        best = validation.best(candidates)
-        y_logits = candidates[best]
+        share = 0.0
+        if settings.train_network:
+            share = validation.network_share(base_logits, y_logits)
+        y_logits = _mix(base_logits, y_logits, share)
         # 3. Fit the former to all rows.
         if settings.early_stopping is not True:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
-        weights = {base.name: 1 - shares[best], NETWORK: shares[best]}
-        ensemble = _combine([base, network], weights, rows)
-    temperature = TEMPERATURES[validation.best([y_logits / t for t in TEMPERATURES])]
-    # Half of the way: how sure one time may be, another may not.
-    return replace(ensemble, temperature=float(np.sqrt(temperature)))
+        weights = {base.name: 1 - share, NETWORK: share}
+        ensemble = rows.make_ensemble([base, network], weights)
+    return replace(ensemble, temperature=validation.temperature(y_logits))
+
+
+def _mix(base_logits: Float64Array, logits: Float64Array, share: float) -> Float64Array:
+    return (1 - share) * base_logits + share * logits
 
 
 def _without_validation(
@@ -131,25 +133,10 @@ def _without_validation(
 ) -> Ensemble:
     """Mix all forecasters but the network by their prior weights; the network if it is alone."""
     if not settings.class_base:
-        return _combine([network], {NETWORK: 1.0}, rows)
+        return rows.make_ensemble([network], {NETWORK: 1.0})
     fit = fit_class_base(rows, settings, before_split=False)
     base = Classes(fit, np.tile(fit.prior_weights, (settings.pred_len, 1)))
-    return _combine([base, network], {base.name: 1.0}, rows)
-
-
-def _combine(
-    members: list[Member], weights: dict[str, float], rows: FitRows
-) -> Ensemble:
-    n_series = rows.timeline.n_series
-    return Ensemble.of(
-        members, weights, n_series=n_series, n_targets=rows.sizes.n_targets
-    )
-
-
-def held_out_origins(rows: FitRows) -> IntArray:
-    """Choose windows to weigh by."""
-    most_values = 40_000
-    return rows.held_out.thinned(max(most_values // rows.sizes.pred_len, 32))
+    return rows.make_ensemble([base, network], {base.name: 1.0})
 
 
 @dataclass(frozen=True)
@@ -191,9 +178,8 @@ class _Validation:
         for group in self.groups:
             likelihoods.append((proba[..., group] * self.y[..., group]).sum(axis=-1))
             weights.append(self.weight[..., group.start])
-        likelihood = np.concatenate(
-            likelihoods, axis=1
-        )  # targets are as good as more windows
+        # Targets are as good as more windows.
+        likelihood = np.concatenate(likelihoods, axis=1)
         weight = np.concatenate(weights)
         likelihood[:, weight == 0] = 1.0  # what came is not known
         return mixture_weights(likelihood, weight, self.n_truths, fit.prior_weights)
@@ -206,4 +192,16 @@ class _Validation:
             log_losses(logits, self.y, self.weight, self.groups)
             for logits in candidates
         ]
-        return best_share(stretch_sums(np.stack(losses, axis=1), self.periods))
+        of_periods = stretch_sums(np.stack(losses, axis=1), self.periods)
+        return best_share(of_periods)
+
+    def network_share(self, base_logits: Float64Array, logits: Float64Array) -> float:
+        """Choose the share of the network's logits beside those of all others."""
+        shares = (0.0, 0.25, 0.5, 0.75, 1.0)
+        candidates = [_mix(base_logits, logits, share) for share in shares]
+        return shares[self.best(candidates)]
+
+    def temperature(self, logits: Float64Array) -> float:
+        """Choose what logits are divided by, half of the way: all times are not as sure alike."""
+        candidates = [logits / temperature for temperature in TEMPERATURES]
+        return float(np.sqrt(TEMPERATURES[self.best(candidates)]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -40,18 +40,17 @@ class Ensemble:
     @classmethod
     def of(
         cls,
-        members: Iterable[Member],
+        members: Sequence[Member],
         weights: Mapping[str, Float64Array | float],
         *,
         n_series: int,
         n_targets: int,
     ) -> Ensemble:
         """Put members together; weights, by name, are as the field's last axis has them."""
-        by_name = {member.name: member for member in members}
-        shapes = [np.shape(weight) for weight in weights.values()]
-        shape = np.broadcast_shapes((n_series + 1, 1, n_targets), *shapes)
-        each = [np.broadcast_to(weights.get(name, 0.0), shape) for name in by_name]
-        return cls(by_name, np.stack(each, axis=-1).astype(np.float64))
+        zeros = np.zeros((n_series + 1, 1, n_targets))
+        each = [zeros + weights.get(member.name, 0.0) for member in members]
+        table = np.stack(np.broadcast_arrays(*each), axis=-1)
+        return cls({member.name: member for member in members}, table)
 
     def weights_of(self, name: str) -> Float64Array:
         """Return a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
@@ -87,39 +86,37 @@ class Ensemble:
     @property
     def base_blend(self) -> dict[str, float]:
         """Mean weights of all that is fitted without the network, as if this were its base."""
-        means = {
-            name: float(self.weights_of(name)[:-1].mean()) for name in self.members
-        }
-        network = self.members.get(NETWORK)
-        taken = means.pop(NETWORK, 0.0)
-        if network is not None and network.base is not None:
-            means[network.base] += taken
-        total = sum(means.values())
+        others = [name for name in self.members if name != NETWORK]
+        if not others:
+            return {}
+        base = self.trusting(0.0) if RIDGES in self.members else self
+        base = base.without(NETWORK)
         blend: dict[str, float] = {}
-        for name, mean in means.items():
-            share = mean / total if total else 1.0 / len(means)
+        for name in others:
+            share = base.weights_of(name)[:-1].mean()
             for candidate, weight in self.members[name].blend.items():
-                blend[candidate] = round(blend.get(candidate, 0.0) + share * weight, 4)
+                added = blend.get(candidate, 0.0) + share * weight
+                blend[candidate] = round(float(added), 4)
         return blend
 
     def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return mean weights of members by series and target, or by the one there are many of."""
         # Classes have several columns of a target, with the same weights.
-        columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
-        weights = self.weights[:-1].mean(axis=1)[:, columns].swapaxes(0, 1)
-        table = weights.reshape(-1, len(self.members))
-        return pd.DataFrame(
-            table, index=_label_rows(series, targets), columns=[*self.members]
-        )
+        n_columns = self.weights.shape[2]
+        columns = np.arange(len(targets)) * n_columns // len(targets)
+        means = self.weights[:-1].mean(axis=1)
+        by_target = means[:, columns].swapaxes(0, 1)
+        table = by_target.reshape(-1, len(self.members))
+        index = _label_rows(series, targets)
+        return pd.DataFrame(table, index=index, columns=[*self.members])
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return weights of all members that have any, or of the candidates they consist of."""
         whole = self.by_series(series, targets)
         table = pd.DataFrame(index=whole.index)
         for name in whole.columns[whole.any()]:
-            even = [name], np.ones((1, 1), dtype=np.float32)
-            names, each = self.members[name].series_blend or even
-            table[names] = whole[[name]].to_numpy() * each
+            names, shares = self.members[name].series_blend
+            table[names] = whole[[name]].to_numpy() * shares
         return table
 
     def by_step(self, n_steps: int) -> pd.DataFrame:
@@ -130,18 +127,27 @@ class Ensemble:
         return pd.DataFrame(table, index=steps, columns=[*self.members])
 
     def without(self, *names: str) -> Ensemble:
-        """Take members out: what they count is left to all others."""
-        weights = self.weights * [name not in names for name in self.members]
-        total = weights.sum(axis=-1, keepdims=True)
-        return replace(self, weights=weights / np.where(total > 0, total, 1.0))
+        """Take members out: what they count is left to all others, equal where these have none."""
+        kept = np.array([name not in names for name in self.members])
+        weights = self.weights * kept
+        weights = np.where(weights.any(axis=-1, keepdims=True), weights, kept)
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        return replace(self, weights=weights)
 
     def trusting(self, share: float | Float64Array) -> Ensemble:
         """Set the network's share of what it and the ridges that it corrects count together."""
-        names, weights = list(self.members), self.weights.copy()
-        ridges, network = names.index(RIDGES), names.index(NETWORK)
-        both = weights[..., ridges] + weights[..., network]
-        weights[..., ridges], weights[..., network] = (1 - share) * both, share * both
+        names = list(self.members)
+        both = self.weights_of(RIDGES) + self.weights_of(NETWORK)
+        weights = self.weights.copy()
+        weights[..., names.index(RIDGES)] = (1 - share) * both
+        weights[..., names.index(NETWORK)] = share * both
         return replace(self, weights=weights)
+
+    def for_short_windows(self) -> Ensemble:
+        """Take members out that see training means where first rows of a window are missing."""
+        members = self.members
+        others = [name for name in members if not members[name].forecasts_short]
+        return self if len(others) == len(members) else self.without(*others)
 
     def before_split(
         self, chosen: IntArray, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
@@ -150,33 +156,28 @@ class Ensemble:
 
         timeline, scaler: the rows of these before it, by which some members are fitted anew.
         """
-        before = self.members | self.held_out
-        members = {
-            n: m.fitted_again(timeline, sizes, scaler) for n, m in before.items()
-        }
-        return replace(
-            self, members=members, weights=self.weights[np.append(chosen, -1)]
-        )
+        members = {}
+        for name, member in (self.members | self.held_out).items():
+            members[name] = member.fitted_again(timeline, sizes, scaler)
+        weights = self.weights[np.append(chosen, -1)]
+        return replace(self, members=members, weights=weights)
 
     def with_shared_fit(self, whole: Ensemble) -> Ensemble:
         """Return it with what members of the whole share, see `Member.with_shared_fit`."""
-        members = {
-            n: member.with_shared_fit(whole.members[n])
-            for n, member in self.members.items()
-        }
+        members = {}
+        for name, member in self.members.items():
+            members[name] = member.with_shared_fit(whole.members[name])
         return replace(self, members=members)
 
     def on_device(self, device: torch.device | str) -> Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""
-        return replace(
-            self,
-            members={
-                name: member.on_device(device) for name, member in self.members.items()
-            },
-            held_out={
-                name: member.on_device(device) for name, member in self.held_out.items()
-            },
-        )
+        members = {}
+        for name, member in self.members.items():
+            members[name] = member.on_device(device)
+        held_out = {}
+        for name, member in self.held_out.items():
+            held_out[name] = member.on_device(device)
+        return replace(self, members=members, held_out=held_out)
 
 
 def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
@@ -189,7 +190,7 @@ def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
     return join_series(series, codes, targets.repeat(len(series)))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class EnsembleForecaster:
     """Forecast windows of segments by an ensemble.
 
@@ -208,7 +209,7 @@ class EnsembleForecaster:
     head: Head
     limits: Limits | None = None
     bounds: ForecastBounds | None = None
-    _buffer: list[RowBuffer] = field(default_factory=list)
+    _buffer: RowBuffer | None = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """Forecast windows, standardised: (n, pred_len, n_targets, *head.outputs).
@@ -223,37 +224,36 @@ class EnsembleForecaster:
         weights = self.weights(windows)
         total = np.zeros((len(windows), self.sizes.pred_len, self.sizes.n_targets))
         # How far quantiles lie from their median, by the last member that forecasts them.
-        apart = np.zeros((*total.shape, *self.head.outputs), dtype=np.float32)
-        for name, (some, forecast) in self._predict_members(windows, weights).items():
-            points = self._point(forecast)
+        distances = np.zeros((*total.shape, *self.head.outputs), dtype=np.float32)
+        for name, (some, y_pred) in self._predict_members(windows, weights).items():
+            points = self.head.to_points(y_pred)
             total[some] += weights[name][some] * points
-            if forecast.ndim > total.ndim:
-                apart[some] = forecast - points[..., None]
+            if y_pred.ndim > total.ndim:
+                distances[some] = y_pred - points[..., None]
         points = (total / self.ensemble.temperature).astype(np.float32)
-        return points if self.head.median_index is None else points[..., None] + apart
+        if self.head.median_index is None:
+            return points
+        return points[..., None] + distances
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Put windows on buffered rows, kept for the next windows of the same rows."""
-        if self._buffer and self._buffer[0].rows.values is rows.values:
-            return Windows(self._buffer[0].refreshed(), origins)
-        self._buffer[:] = [
-            RowBuffer(rows, self.series, self.clock, self.sizes, self.device)
-        ]
-        return Windows(self._buffer[0], origins)
+        if self._buffer is not None and self._buffer.rows.values is rows.values:
+            self._buffer.refresh()
+        else:
+            device = self.device
+            self._buffer = RowBuffer(rows, self.series, self.clock, self.sizes, device)
+        return Windows(self._buffer, origins)
 
     def weights(self, windows: Windows) -> dict[str, Float64Array]:
         """Return how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
-        members, known = self.ensemble.members, len(self.ensemble.weights) - 1
-        weights = self.ensemble.weights[np.minimum(windows.series, known)]
-        short = np.array([member.forecasts_short for member in members.values()])
-        if short.any():
-            # The others see whole windows; what is shorter would be filled up by training means.
-            part = windows.origins - windows.begin < self.sizes.seq_len
-            able = np.where(short, weights[part], 0.0)
-            total = able.sum(axis=-1, keepdims=True)
-            even = short / short.sum()
-            weights[part] = np.divide(able, total, out=able * 0 + even, where=total > 0)
-        return dict(zip(members, np.moveaxis(weights, -1, 0), strict=True))
+        ensemble = self.ensemble
+        series = np.minimum(windows.series, len(ensemble.weights) - 1)
+        weights = ensemble.weights[series]
+        is_short = windows.origins - windows.begin < self.sizes.seq_len
+        short_weights = ensemble.for_short_windows().weights
+        weights[is_short] = short_weights[series[is_short]]
+        of_members = np.moveaxis(weights, -1, 0)
+        return dict(zip(ensemble.members, of_members, strict=True))
 
     def parts(
         self, rows: Rows, origins: IntArray
@@ -263,69 +263,86 @@ class EnsembleForecaster:
         Both have shape (n, pred_len, n_targets); weights add up to 1.
         """
         windows = self.windows(rows, origins)
-        weights = {
-            name: each for name, each in self.weights(windows).items() if each.any()
-        }
-        everywhere = {name: np.ones_like(each) for name, each in weights.items()}
+        weights = self.weights(windows)
+        everywhere = {}
+        for name, weight in weights.items():
+            everywhere[name] = np.full_like(weight, weight.any())
         predictions = self._predict_members(windows, everywhere)
         shape = len(windows), self.sizes.pred_len, self.sizes.n_targets
         parts = {}
         for name, weight in weights.items():
-            _, y_pred = predictions[name]
-            parts[name] = np.broadcast_to(weight, shape), self._point(y_pred)
+            if weight.any():
+                points = self.head.to_points(predictions[name][1])
+                parts[name] = np.broadcast_to(weight, shape), points
         return parts
 
     def _predict_members(
         self, windows: Windows, weights: Mapping[str, Float64Array]
     ) -> dict[str, tuple[IntArray, Float32Array]]:
         """Predict by each member the windows in which it, or one that corrects it, counts."""
-        members = self.ensemble.members
-        is_needed = {name: np.zeros(len(windows), dtype=bool) for name in members}
-        for name, weight in weights.items():
-            is_needed[name] |= weight.any(axis=(1, 2))
-        for name, member in members.items():
-            if member.base is not None:
-                is_needed[name] |= self.head.median_index is not None
-                is_needed[member.base] |= is_needed[name]
         predictions: dict[str, tuple[IntArray, Float32Array]] = {}
-        for name, member in members.items():
-            some = np.flatnonzero(is_needed[name])
+        for name, weight in self._weights_with_bases(weights).items():
+            some = np.flatnonzero(weight.any(axis=(1, 2)))
             if not len(some):
                 continue
-            base = None
+            member = self.ensemble.members[name]
+            base_pred = None
             if member.base is not None:
-                base_windows, base_pred = predictions[member.base]
-                base = base_pred[np.searchsorted(base_windows, some)]
-            predictions[name] = some, member.forecast(windows.take(some), base)
-        return {
-            name: (some, self._clip_softly(y_pred, windows.take(some)))
-            for name, (some, y_pred) in predictions.items()
-        }
+                of_base, base_pred = predictions[member.base]
+                base_pred = base_pred[np.searchsorted(of_base, some)]
+            predictions[name] = some, member.forecast(windows.take(some), base_pred)
+        clipped = {}
+        for name, (some, y_pred) in predictions.items():
+            clipped[name] = some, self._clip_softly(y_pred, windows.take(some))
+        return clipped
 
-    def _point(self, forecast: Float32Array) -> Float32Array:
-        """Return the one value that is forecast."""
-        return forecast if forecast.ndim == 3 else self.head.point(forecast)
+    def _weights_with_bases(
+        self, weights: Mapping[str, Float64Array]
+    ) -> dict[str, Float64Array]:
+        """Add to the weights of members those of members that correct them."""
+        total = dict(weights)
+        for name, member in self.ensemble.members.items():
+            if member.base is not None:
+                # How far quantiles lie from their median is the network's to say, everywhere.
+                if self.head.median_index is not None:
+                    total[name] = np.ones_like(weights[name])
+                total[member.base] = total[member.base] + total[name]
+        return total
 
     def _clip_softly(self, y_pred: Float32Array, windows: Windows) -> Float32Array:
         """Compress forecasts beyond what the series and the window have shown."""
-
-        def past(some: IntArray) -> tuple[Float32Array, IntArray]:
-            length = self.sizes.seq_len
-            rows = window_rows(windows.origins[some] - length, length)
-            return windows.values[:, : self.sizes.n_targets][rows], rows
-
-        def greatest(some: IntArray) -> Float32Array:
-            return np.asarray(np.fmax.reduce(past(some)[0], axis=1))
-
-        def observed_range(some: IntArray) -> tuple[Float32Array, Float32Array]:
-            values, rows = past(some)
-            if windows.known is not None:  # what is fed back would widen its own bound
-                values = np.where(windows.known[rows], values, np.float32(np.nan))
-            return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
-
+        past = _WindowPast(windows, self.sizes)
         if self.bounds is not None:
-            y_pred = self.bounds.apply(y_pred, windows.series, observed_range)
+            y_pred = self.bounds.apply(y_pred, windows.series, past.observed_range)
         if self.limits is None:
             return y_pred
         series = np.minimum(windows.series, len(self.limits.top) - 1)
-        return self.limits.apply(y_pred, series, greatest)
+        return self.limits.apply(y_pred, series, past.greatest)
+
+
+@dataclass(frozen=True)
+class _WindowPast:
+    """What windows have shown of the targets before their origins."""
+
+    windows: Windows
+    sizes: ModelSizes
+
+    def greatest(self, some: IntArray) -> Float32Array:
+        """Return the greatest values of some windows, (n, n_targets)."""
+        values, _ = self._values(some)
+        return np.asarray(np.fmax.reduce(values, axis=1))
+
+    def observed_range(self, some: IntArray) -> tuple[Float32Array, Float32Array]:
+        """Return the least and the greatest observed values; what is fed back is not observed."""
+        values, rows = self._values(some)
+        known = self.windows.known
+        if known is not None:
+            values = np.where(known[rows], values, np.float32(np.nan))
+        return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+
+    def _values(self, some: IntArray) -> tuple[Float32Array, IntArray]:
+        """Return the targets of the rows of windows, (n, seq_len, n_targets), and these rows."""
+        length = self.sizes.seq_len
+        rows = window_rows(self.windows.origins[some] - length, length)
+        targets = self.windows.values[:, : self.sizes.n_targets]
+        return targets[rows], rows

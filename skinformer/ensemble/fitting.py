@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 
-from skinformer.ensemble.batches import WindowBatches, needs_steps, window_source
+from skinformer.ensemble.batches import (
+    WindowBatches,
+    WindowSource,
+    needs_steps,
+    window_source,
+)
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import RowBuffer, Rows
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.split import series_with_truth, split_rows
-from skinformer.timeline.timeline import Table, Timeline
+from skinformer.timeline.timeline import Table, Timeline, first_known
 from skinformer.timeline.windows import Origins
 from skinformer.validation import parameters as checks
 
@@ -60,11 +69,13 @@ def cut_windows(
 
     The former have targets that end before the split, the latter targets that begin in it.
     """
-    first, end = timeline.first_row[:-1], timeline.first_row[1:]
+    earliest = timeline.first_row[:-1] + sizes.seq_len
+    end = timeline.first_row[1:]
     stop = end if split is None else split
-    earliest = first + sizes.seq_len
-    inside = Origins(earliest, stop - sizes.pred_len)
-    return inside, Origins(np.maximum(earliest, stop), end - sizes.pred_len)
+    training = Origins(earliest, stop - sizes.pred_len)
+    first_validated = np.maximum(earliest, stop)
+    validation = Origins(first_validated, end - sizes.pred_len)
+    return training, validation
 
 
 class FitBatches(NamedTuple):
@@ -127,9 +138,11 @@ def window_batches(
         batch_size=settings.batch_size,
         max_windows=settings.max_windows,
     )
-    inside, held_out = windows
-    training = make(inside, seed=seed, out_of_fold=out_of_fold)
-    validation = make(held_out, seed=None) if held_out.count else None
+    training_origins, validation_origins = windows
+    training = make(training_origins, seed=seed, out_of_fold=out_of_fold)
+    validation = None
+    if validation_origins.count:
+        validation = make(validation_origins, seed=None)
     return FitBatches(training, validation)
 
 
@@ -140,7 +153,7 @@ class FitRows:
     timeline, scaler: standardised rows, and how they were standardised.
     sizes: what the columns are.
     split: the row at which each series' validation split begins.
-    held_out: the windows within these.
+    validation_origins: the windows within these.
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
     seed: of whatever is drawn.
     calendars: what the calendar does, found before the split and on all rows.
@@ -150,7 +163,7 @@ class FitRows:
     sizes: ModelSizes
     scaler: Scaler
     split: IntArray | None
-    held_out: Origins
+    validation_origins: Origins
     missing: BoolArray | None
     seed: int
     calendars: tuple[CalendarEffect | None, CalendarEffect | None] = (None, None)
@@ -158,3 +171,22 @@ class FitRows:
     def before_split(self) -> Timeline:
         """Return the rows before the validation split; all where there is none."""
         return self.timeline if self.split is None else self.timeline.head(self.split)
+
+    def make_ensemble(
+        self, members: Sequence[Member], weights: Mapping[str, Any]
+    ) -> Ensemble:
+        """Put members together, see `Ensemble.of`."""
+        n_series = self.timeline.n_series
+        n_targets = self.sizes.n_targets
+        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
+
+    def make_buffer(
+        self, device: torch.device | str, source: WindowSource
+    ) -> RowBuffer:
+        """Make what windows of all rows are predicted on; source: the rows as tensors."""
+        timeline = self.timeline
+        known = None if timeline.weight is None else timeline.weight > 0
+        begin = first_known(self.missing, timeline.first_row)
+        rows = Rows(timeline.values, timeline.series, timeline.steps, begin, known)
+        series = np.arange(timeline.n_series)
+        return RowBuffer(rows, series, timeline.clock, self.sizes, device, source)

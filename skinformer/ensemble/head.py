@@ -85,6 +85,13 @@ class Head:
         """Return the one value that is forecast: what is fed back, and ranges lie around."""
         return outputs
 
+    def to_points(self, y_pred: Float32Array) -> Float32Array:
+        """Return the one value that is forecast of outputs or, as they are, points.
+
+        Points are (n, pred_len, n_targets); outputs have the axes of `outputs` behind these.
+        """
+        return y_pred if y_pred.ndim == 3 else self.point(y_pred)
+
     def to_units(
         self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
@@ -119,13 +126,9 @@ class PointHead(Head):
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Return the error of each output, (batch, pred_len, n_targets), in standardised units."""
-        loss = self.loss
-        error = (
-            losses.LOSSES[loss]
-            if isinstance(loss, str)
-            else losses.level_error(level=loss)
-        )
-        return error(outputs, truth)
+        if isinstance(self.loss, str):
+            return losses.LOSSES[self.loss](outputs, truth)
+        return losses.level_error(level=self.loss)(outputs, truth)
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,10 @@ class QuantileHead(Head):
         self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
         """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
-        each = (
-            scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0)
-        )
-        return np.stack(list(each), axis=-1)
+        quantiles = np.empty(outputs.shape)
+        for i in range(outputs.shape[-1]):
+            quantiles[..., i] = scaler.inverse(outputs[..., i], series)
+        return quantiles
 
 
 @dataclass(frozen=True)
@@ -222,11 +225,10 @@ class ClassHead(Head):
         share = sum(self.sizes) / len(self.sizes)
         errors = []
         for group in self.groups:
-            error = entropy(outputs[..., group], truth[..., group].argmax(dim=-1))
+            came = truth[..., group].argmax(dim=-1)
             n_classes = group.stop - group.start
-            errors.append(
-                (error * (share / n_classes))[..., None].expand(*error.shape, n_classes)
-            )
+            error = entropy(outputs[..., group], came) * (share / n_classes)
+            errors.append(error[..., None].expand(*error.shape, n_classes))
         return torch.cat(errors, dim=-1)
 
     def point(self, outputs: Floats) -> Floats:

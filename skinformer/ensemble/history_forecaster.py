@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -13,15 +13,21 @@ from skinformer.stopwatch import running
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation import forecasters as checks
 
-#: Histories that are passed at once where the forecaster names no `batch_size`.
-_BATCH = 256
-#: Seconds that one may take for a fit and its forecast, where it names no `max_seconds`.
-_MOST_SECONDS = 600
-#: Forecasts that are kept: explaining, intervals and updates ask for the same windows again.
-_MOST_KEPT = 50_000
-
 #: Columns beside a history that are no targets, by "past" and "known", (n_rows, n_columns) each.
 Columns = dict[str, Float64Array]
+
+
+class History(NamedTuple):
+    """Rows of a series in its units, the newest last, NaN where not observed; columns beside it."""
+
+    values: Float64Array
+    columns: Columns
+
+    @property
+    def content(self) -> bytes:
+        """All numbers, by which equal histories are found."""
+        parts = [self.values, *self.columns.values()]
+        return b"|".join(part.tobytes() for part in parts)
 
 
 class HistoryForecaster:
@@ -52,8 +58,8 @@ class HistoryForecaster:
 
     @property
     def max_seconds(self) -> float:
-        """Seconds that it may take for a fit and its forecast."""
-        return float(getattr(self.forecaster, "max_seconds", _MOST_SECONDS))
+        """Seconds that it may take for a fit and its forecast, ten minutes if it names none."""
+        return float(getattr(self.forecaster, "max_seconds", 600))
 
     def takes(self, name: str) -> bool:
         """Return whether it takes an argument."""
@@ -69,106 +75,104 @@ class HistoryForecaster:
 
     def forecast(
         self,
-        histories: Sequence[Float64Array],
-        columns: Sequence[Columns],
+        histories: Sequence[History],
         horizon: int,
         levels: Sequence[float] | None = None,
     ) -> Float64Array:
         """Forecast histories, (n, horizon), in their units; the same ones are asked for once.
 
-        histories: rows of each, of which the last is the newest; NaN was not observed.
         levels: of the quantiles that are wanted, (n, horizon, n_levels); None for the forecast.
         """
-        asked = horizon, None if levels is None else tuple(levels)
-        keys = [
-            (*asked, _bytes_of(*each)) for each in zip(histories, columns, strict=True)
-        ]
-        if len(self._kept) + len(keys) > _MOST_KEPT:
+        asked = horizon, levels and tuple(levels)
+        keys = [(asked, history.content) for history in histories]
+        # Explaining, intervals and updates ask for the same windows again.
+        n_kept = 50_000
+        if len(self._kept) + len(keys) > n_kept:
             self._kept.clear()
-        place_of: dict[Hashable, int] = {}
-        for i, key in enumerate(keys):
-            if key not in self._kept:
-                place_of.setdefault(key, i)
-        new = list(place_of)
-        size = int(getattr(self.forecaster, "batch_size", _BATCH))
-        for start in range(0, len(new), size):
-            batch = new[start : start + size]
-            places = [place_of[key] for key in batch]
-            answers = self._answer(
-                [histories[i] for i in places],
-                [columns[i] for i in places],
-                horizon,
-                levels,
-            )
-            self._kept.update(zip(batch, answers, strict=True))
-            if len(new) > size:
-                done = start + len(batch)
-                running().write(f"{self.name}  {done:,} of {len(new):,} histories")
+        every = dict(zip(keys, histories, strict=True))
+        new = {key: every[key] for key in every if key not in self._kept}
+        y_pred = self._predict_in_batches([*new.values()], horizon, levels)
+        self._kept.update(zip(new, y_pred, strict=True))
         return np.stack([self._kept[key] for key in keys])
+
+    def _predict_in_batches(
+        self, histories: Sequence[History], horizon: int, levels: Sequence[float] | None
+    ) -> list[Float64Array]:
+        """Forecast histories, as many at once as its `batch_size`, and show how far it is."""
+        n_histories = len(histories)
+        batch_size = int(getattr(self.forecaster, "batch_size", 256))
+        y_pred: list[Float64Array] = []
+        for start in range(0, n_histories, batch_size):
+            batch = histories[start : start + batch_size]
+            y_pred.extend(self._predict_in_parts(batch, horizon, levels))
+            if n_histories > batch_size:
+                done = f"{len(y_pred):,} of {n_histories:,} histories"
+                running().write(f"{self.name}  {done}")
+        return y_pred
 
     @property
     def _predict(self) -> Any:
         return getattr(self.forecaster, "predict", self.forecaster)
 
-    def _answer(
-        self,
-        histories: Sequence[Float64Array],
-        columns: Sequence[Columns],
-        horizon: int,
-        levels: Sequence[float] | None,
+    def _predict_in_parts(
+        self, histories: Sequence[History], horizon: int, levels: Sequence[float] | None
     ) -> Float64Array:
-        """Call the forecaster, in parts of its `max_horizon` steps, and check what it returns."""
+        """Forecast at most its `max_horizon` steps at once, the next ones behind these."""
         longest = int(getattr(self.forecaster, "max_horizon", None) or horizon)
-        n_levels = () if levels is None else (len(levels),)
-        continued = [history.copy() for history in histories]
+        continued = histories
         parts = []
         for start in range(0, horizon, longest):
             n_steps = min(longest, horizon - start)
-            given = _columns_beside(continued, columns, n_steps)
-            if levels is not None:
-                given["levels"] = tuple(levels)
-            answer = self._predict(continued, n_steps, **given)
-            y_pred = checks.check_answer(
-                answer, self.name, (len(histories), n_steps, *n_levels)
-            )
+            y_pred = self._predict_steps(continued, n_steps, levels)
             y_pred = self._without_lost(y_pred, histories)
             parts.append(y_pred)
             if levels is not None:
-                nearest = int(np.abs(np.array(levels) - 0.5).argmin())
+                nearest = np.abs(np.array(levels) - 0.5).argmin()
                 y_pred = y_pred[..., nearest]
             continued = [
-                np.append(*each) for each in zip(continued, y_pred, strict=True)
+                History(np.append(history.values, ahead), history.columns)
+                for history, ahead in zip(continued, y_pred, strict=True)
             ]
         return np.concatenate(parts, axis=1)
 
+    def _predict_steps(
+        self, histories: Sequence[History], n_steps: int, levels: Sequence[float] | None
+    ) -> Float64Array:
+        """Call the forecaster, and check the shape of what it returns."""
+        shape: tuple[int, ...] = len(histories), n_steps
+        given = _columns_beside(histories, n_steps)
+        if levels is not None:
+            shape = *shape, len(levels)
+            given["levels"] = tuple(levels)
+        values = [history.values.copy() for history in histories]
+        answer = self._predict(values, n_steps, **given)
+        return checks.check_answer(answer, self.name, shape)
+
     def _without_lost(
-        self, forecast: Float64Array, histories: Sequence[Float64Array]
+        self, y_pred: Float64Array, histories: Sequence[History]
     ) -> Float64Array:
         """Put the last observed value where a forecast is no number, and warn."""
-        lost = ~np.isfinite(forecast)
-        if not lost.any():
-            return forecast
-        n_lost = int(lost.any(axis=tuple(range(1, lost.ndim))).sum())
+        is_lost = ~np.isfinite(y_pred)
+        if not is_lost.any():
+            return y_pred
+        n_lost = int(is_lost.reshape(len(y_pred), -1).any(axis=1).sum())
         checks.warn_of_lost(self.name, n_lost, len(histories))
-        last = np.array([history[~np.isnan(history)][-1] for history in histories])
-        return np.where(lost, last.reshape(-1, *[1] * (lost.ndim - 1)), forecast)
+        last = []
+        for history in histories:
+            observed = history.values[~np.isnan(history.values)]
+            last.append(observed[-1])
+        # Transposed, histories are the last axis.
+        return np.where(is_lost.T, last, y_pred.T).T
 
 
-def _bytes_of(history: Float64Array, columns: Columns) -> bytes:
-    parts = [history, *columns.values()]
-    return b"|".join(part.tobytes() for part in parts)
-
-
-def _columns_beside(
-    histories: Sequence[Float64Array], columns: Sequence[Columns], n_steps: int
-) -> dict[str, Any]:
+def _columns_beside(histories: Sequence[History], n_steps: int) -> dict[str, Any]:
     """Return other columns beside each history, and known ones of the steps ahead, by argument."""
     given: dict[str, Any] = {}
-    for name in columns[0]:
+    for name in histories[0].columns:
         n_ahead = n_steps if name == "known" else 0
         given[name] = [
-            _first_rows(own[name], len(history) + n_ahead)
-            for own, history in zip(columns, histories, strict=True)
+            _first_rows(history.columns[name], len(history.values) + n_ahead)
+            for history in histories
         ]
     return given
 
@@ -185,11 +189,10 @@ def named_forecasters(forecasters: Sequence[Any]) -> tuple[HistoryForecaster, ..
     >>> [each.name for each in named_forecasters([max, max])]
     ['max', 'max 2']
     """
-    found: list[HistoryForecaster] = []
-    count: dict[str, int] = {}
-    for forecaster in forecasters:
-        name = checks.name_of(forecaster)
-        count[name] = count.get(name, 0) + 1
-        numbered = name if count[name] == 1 else f"{name} {count[name]}"
+    names = [checks.name_of(forecaster) for forecaster in forecasters]
+    found = []
+    for i, forecaster in enumerate(forecasters):
+        number = names[: i + 1].count(names[i])
+        numbered = names[i] if number == 1 else f"{names[i]} {number}"
         found.append(HistoryForecaster(forecaster, numbered))
     return tuple(found)

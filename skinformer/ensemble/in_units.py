@@ -19,11 +19,9 @@ from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.windows import origins_between
-
-#: Windows at a time.
-_CHUNK = 4096
+from skinformer.timeline.windows import origins_between, window_rows
 
 
 class Series(NamedTuple):
@@ -109,35 +107,22 @@ class PerSeriesMember(Member):
         whole: Any = None,
     ) -> Self:
         """Fit them to the rows of a timeline, standardised by this scaler; see `fit_series`."""
-        k = sizes.n_targets
         effect = _known_effect(timeline, sizes)
-        values = timeline.values[:, :k].astype(np.float64)
-        if sizes.n_known:
-            known = timeline.values[:, -sizes.n_known :].astype(np.float64)
-            values -= np.nan_to_num(known) @ effect
-        for j in range(k):
-            units = SeriesUnits.of(scaler, timeline.series, j, own_logs=cls.own_logs)
-            values[:, [j]] = units.inverse_transform(values[:, [j]])
+        values = targets_in_units(timeline, effect, scaler, own_logs=cls.own_logs)
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
-        targets = scaler.targets
-        scaler_takes_logs = (
-            targets is not None
-            and not targets.transformers
-            and bool(targets.logs.any())
-        )
-        raises = of_mean and not (cls.own_logs and scaler_takes_logs)
-        fit = cls.fit_series(
-            _single_series(timeline, values, of_mean=raises), sizes, whole
-        )
+        targets = _log_targets(scaler)
+        is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
+        of_mean_here = of_mean and not is_raised
+        series = _single_series(timeline, values, of_mean=of_mean_here)
+        fit = cls.fit_series(series, sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(
         self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
     ) -> Self:
         """Fit it to other rows."""
-        of_mean, whole = self.of_mean, self.fit
-        return type(self).from_timeline(
-            timeline, sizes, scaler, of_mean=of_mean, whole=whole
+        return self.from_timeline(
+            timeline, sizes, scaler, of_mean=self.of_mean, whole=self.fit
         )
 
     def forecast(
@@ -148,14 +133,15 @@ class PerSeriesMember(Member):
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
         shape = len(windows), self.fit.pred_len, self.n_targets
         y_pred = np.zeros(shape, dtype=np.float32)
-        for start in range(0, len(windows), _CHUNK):
-            chunk = np.arange(start, min(start + _CHUNK, len(windows)))
+        n_at_once = 4096
+        for start in range(0, len(windows), n_at_once):
+            chunk = np.arange(start, min(start + n_at_once, len(windows)))
             y_pred[chunk] = self._forecast_chunk(windows.take(chunk))
         return y_pred
 
     def _forecast_chunk(self, windows: Windows) -> Float64Array:
-        origins = windows.origins[:, None]
-        rows = origins + np.arange(-self.look_back, 0)
+        n_rows = self.look_back
+        rows = window_rows(windows.origins - n_rows, n_rows)
         rows = np.maximum(rows, windows.begin[:, None])
         past = windows.values[:, : self.n_targets][rows].astype(np.float64)
         past -= self._effect(windows.values, rows)
@@ -164,7 +150,7 @@ class PerSeriesMember(Member):
             known = windows.known[rows]
         first, group = _group_equal(windows, past, known)
         y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
-        ahead = origins + np.arange(self.fit.pred_len)
+        ahead = window_rows(windows.origins, self.fit.pred_len)
         return y_pred[group] + self._effect(windows.values, ahead)
 
     def _forecast_distinct(
@@ -189,11 +175,40 @@ class PerSeriesMember(Member):
         return np.stack(targets, axis=-1)
 
     def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
+        """Compute what columns known ahead do to the targets of rows, standardised."""
         if not len(self.effect):
             return 0.0
         rows = np.minimum(rows, len(values) - 1)
-        known = np.nan_to_num(values[rows][..., -len(self.effect) :].astype(np.float64))
-        return known @ self.effect
+        return _effect_of(values[rows], self.effect)
+
+
+def _effect_of(values: Float32Array, effect: Float64Array) -> Float64Array:
+    known = values[..., -len(effect) :].astype(np.float64)
+    return np.nan_to_num(known) @ effect
+
+
+def targets_in_units(
+    timeline: Timeline, effect: Float64Array, scaler: Scaler, *, own_logs: bool
+) -> Float64Array:
+    """Put the targets of a timeline, (n_rows, n_targets), into their units.
+
+    effect: (n_known, n_targets), of columns known ahead, which is taken off first.
+    """
+    n_targets = effect.shape[1]
+    values = timeline.values[:, :n_targets].astype(np.float64)
+    if len(effect):
+        values -= _effect_of(timeline.values, effect)
+    for j in range(n_targets):
+        units = SeriesUnits.of(scaler, timeline.series, j, own_logs=own_logs)
+        values[:, [j]] = units.inverse_transform(values[:, [j]])
+    return values
+
+
+def observed_targets(timeline: Timeline, n_targets: int) -> BoolArray:
+    """Return which targets of a timeline were observed, (n_rows, n_targets)."""
+    if timeline.weight is not None:
+        return timeline.weight > 0
+    return np.ones((len(timeline.values), n_targets), dtype=bool)
 
 
 def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
@@ -204,11 +219,11 @@ def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
     problem = Problem(
         timeline.values,
         timeline.weight,
-        None,
-        sizes.n_targets,
-        1,
-        sizes.pred_len,
-        effect,
+        missing=None,
+        n_targets=sizes.n_targets,
+        seq_len=1,
+        pred_len=sizes.pred_len,
+        effect=effect,
     )
     last = timeline.first_row[1:] - sizes.pred_len
     return known_effect(problem, origins_between(timeline.first_row[:-1] + 1, last))
@@ -241,39 +256,37 @@ def _group_equal(
 def _single_series(
     timeline: Timeline, values: Float64Array, *, of_mean: bool
 ) -> Series:
-    """Lay each target of each series, (n_rows, n_targets) in its units, behind the other."""
-    observed = np.ones(values.shape, dtype=bool)
-    if timeline.weight is not None:
-        observed = timeline.weight > 0
-    start, stop = _known_span(timeline, observed)
-    rows = origins_between(start, stop - 1)
+    """Lay each target of each series behind the other, from its first to its last observed row.
+
+    values: (n_rows, n_targets), in their units. A target without an observed row has all its rows.
+    """
+    n_rows, n_targets = values.shape
+    observed = observed_targets(timeline, n_targets)
+    spans = []
+    for j in range(n_targets):
+        for i in range(timeline.n_series):
+            first, end = timeline.first_row[i : i + 2]
+            places = np.flatnonzero(observed[first:end, j])
+            if len(places):
+                end = first + places[-1] + 1
+                first = first + places[0]
+            spans.append(j * n_rows + np.arange(first, end))
+    rows = np.concatenate(spans)
+    lengths = [len(span) for span in spans]
     return Series(
         values=values.T.ravel()[rows],
         known=observed.T.ravel()[rows],
-        steps=np.tile(timeline.steps, values.shape[1])[rows],
-        first_row=np.concatenate([[0], np.cumsum(stop - start)]),
+        steps=timeline.steps[rows % n_rows],
+        first_row=np.cumsum([0, *lengths]),
         clock=timeline.clock,
         of_mean=of_mean,
     )
 
 
-def _known_span(timeline: Timeline, observed: BoolArray) -> tuple[IntArray, IntArray]:
-    """Find the first observed row and the end of the last one, of each target of each series.
-
-    Rows of the second target follow those of the first; a series without any has all its rows.
-    """
-    n_rows, n_targets = observed.shape
-    is_observed = observed.T.ravel()
-    offset = n_rows * np.arange(n_targets)[:, None]
-    start = (offset + timeline.first_row[:-1]).ravel()
-    stop = (offset + timeline.first_row[1:]).ravel()
-    places = np.flatnonzero(is_observed)
-    low = np.searchsorted(places, start)
-    high = np.searchsorted(places, stop)
-    some = high > low
-    start[some] = places[low[some]]
-    stop[some] = places[high[some] - 1] + 1
-    return start, stop
+def _log_targets(scaler: Scaler) -> TargetScale | None:
+    """Return how logarithms of targets are taken; None where transformers are the user's."""
+    targets = scaler.targets
+    return None if targets is None or targets.transformers else targets
 
 
 class SeriesUnits(NamedTuple):
@@ -291,12 +304,12 @@ class SeriesUnits(NamedTuple):
         cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool
     ) -> SeriesUnits:
         """Read those of target j off a scaler."""
-        mean, deviation = (
-            each[:, [j]] for each in scaler.affine_parameters(series, j + 1)
-        )
+        means, deviations = scaler.affine_parameters(series, j + 1)
+        mean = means[:, [j]]
+        deviation = deviations[:, [j]]
         low = np.full(mean.shape, np.nan)
-        targets = scaler.targets
-        if own_logs and targets is not None and not targets.transformers:
+        targets = _log_targets(scaler)
+        if own_logs and targets is not None:
             logs = targets.logs[series, j, None]
             mean = np.where(logs, scaler.mean[series, j, None], mean)
             deviation = np.where(logs, scaler.scale[series, j, None], deviation)
@@ -310,15 +323,23 @@ class SeriesUnits(NamedTuple):
     def inverse_transform(self, values: Float64Array) -> Float64Array:
         """Put standardised values into units; what float32 made of a zero is zero again."""
         out: Float64Array = values * self.deviation + self.mean
-        logs = ~np.isnan(self.low[:, 0])
-        is_zero = np.abs(out) < 1e-6 * (np.abs(self.mean) + self.deviation)
-        out[is_zero & ~logs[:, None]] = 0.0
-        out[logs] = np.exp(out[logs])
+        rounding = 1e-6 * (np.abs(self.mean) + self.deviation)
+        takes_logs = self._takes_logs
+        is_zero = np.abs(out) < rounding
+        is_zero[takes_logs] = False
+        out[is_zero] = 0.0
+        out[takes_logs] = np.exp(out[takes_logs])
         return out
 
     def transform(self, values: Float64Array) -> Float64Array:
         """Standardise values in units."""
-        logs = ~np.isnan(self.low[:, 0])
+        takes_logs = self._takes_logs
+        bounded = np.maximum(values[takes_logs], self.low[takes_logs])
         out = values.copy()
-        out[logs] = np.log(np.maximum(out[logs], self.low[logs]))
+        out[takes_logs] = np.log(bounded)
         return (out - self.mean) / self.deviation
+
+    @property
+    def _takes_logs(self) -> BoolArray:
+        """Which windows are standardised as logarithms, (n,)."""
+        return ~np.isnan(self.low[:, 0])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from skinformer.ensemble.windows import Windows
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.scaling import Scaler
@@ -64,9 +66,9 @@ class Member:
         return {self.name: 1.0}
 
     @property
-    def series_blend(self) -> tuple[list[str], Float32Array] | None:
-        """Their names and weights, (n_series * n_targets, n), where each series has its own."""
-        return None
+    def series_blend(self) -> tuple[list[str], Float32Array]:
+        """Their names and weights, (n_series * n_targets, n); (1, n) of the same ones for all."""
+        return [self.name], np.ones((1, 1), dtype=np.float32)
 
     @property
     def plain_columns(self) -> tuple[int, ...]:
@@ -100,6 +102,9 @@ class Member:
     ) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); base: what it corrects."""
         raise NotImplementedError
+
+    def check_seconds(self, windows: Windows) -> None:
+        """Raise if windows and a forecast take longer than a forecaster of the user's may."""
 
     def fitted_again(
         self,

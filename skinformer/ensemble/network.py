@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 
 from skinformer.classes.logistic import log_softmax
-from skinformer.ensemble.member import NETWORK, Member
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import Windows
+from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import Float32Array
 
@@ -52,3 +55,18 @@ class Network(Member):
     def on_device(self, device: torch.device | str) -> Network:
         """Copy the weights."""
         return replace(self, network=copy.deepcopy(self.network).to(device).eval())
+
+
+def network_of(module: Informer | Corrected) -> Informer:
+    """Return the network of a module, without what it corrects."""
+    return module.network if isinstance(module, Corrected) else module
+
+
+def module_of(ensemble: Ensemble) -> Informer | Corrected:
+    """Return the network, with the ridges that it corrects if there are any, as a torch module."""
+    ridges: Any = ensemble.members.get(RIDGES)
+    member: Any = ensemble.members[NETWORK]
+    network: Informer = member.network
+    if ridges is None:
+        return network
+    return Corrected(ridges.path, network).train(network.training)

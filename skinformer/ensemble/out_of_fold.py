@@ -33,21 +33,22 @@ class OutOfFoldPath:
         device: torch.device | str,
     ) -> None:
         self.device = device
-        self.folds = [LinearPath(other).to(device) for _, other in fits.folds]
+        ends, folds = zip(*fits.folds, strict=True)
+        self.folds = [LinearPath(fold).to(device) for fold in folds]
         # What follows the last window that the path could learn from belongs to the last time.
-        self.borders = np.array([end for end, _ in fits.folds[:-1]])
+        self.borders = np.array(ends[:-1])
         self.times = times
 
     def forecast(self, inputs: tuple[Tensor | None, ...], origins: IntArray) -> Tensor:
         """Forecast windows, see `WindowSource.path_inputs`, for the network to correct."""
-        place = np.searchsorted(self.borders, self.times(origins), side="right")
+        fold = np.searchsorted(self.borders, self.times(origins), side="right")
         # One path after the other, and their forecasts back in the order of the windows.
-        order = torch.from_numpy(np.argsort(place, kind="stable"))
+        order = torch.from_numpy(np.argsort(fold, kind="stable"))
         order = order.to(self.device, non_blocking=True)
-        counts = np.bincount(place, minlength=len(self.folds)).tolist()
-        found = [
-            path(*(x if x is None else x[part] for x in inputs))
-            for path, part in zip(self.folds, torch.split(order, counts), strict=True)
-            if len(part)
-        ]
-        return torch.cat(found)[order.argsort()]
+        counts = np.bincount(fold, minlength=len(self.folds)).tolist()
+        y_pred = []
+        for path, some in zip(self.folds, torch.split(order, counts), strict=True):
+            if len(some):
+                of_fold = [None if x is None else x[some] for x in inputs]
+                y_pred.append(path(*of_fold))
+        return torch.cat(y_pred)[order.argsort()]

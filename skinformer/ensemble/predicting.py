@@ -22,8 +22,6 @@ from skinformer.training.memory import is_out_of_memory
 #: how many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
 #: give 1500, more give no more; a step of a recursion, one window, takes 12 ms (5.5 with 8).
 PREDICTION_CHUNK = 32
-#: Steps of all windows in one forward pass on a GPU, where small passes cost as much as large ones.
-_STEPS_ON_GPU = 1 << 16
 
 
 def prediction_threads(
@@ -40,7 +38,10 @@ def windows_per_pass(source: WindowSource) -> int:
     """Return how many windows of a source are forecast together."""
     if source.values.device.type == "cpu":
         return PREDICTION_CHUNK
-    return max(PREDICTION_CHUNK, _STEPS_ON_GPU // (source.seq_len + source.pred_len))
+    n_steps = (
+        1 << 16
+    )  # of all windows: on a GPU small passes cost as much as large ones
+    return max(PREDICTION_CHUNK, n_steps // (source.seq_len + source.pred_len))
 
 
 class WindowPredictor:
@@ -79,17 +80,17 @@ class WindowPredictor:
         source = self.source
         whole = np.minimum(np.arange(self.n_windows), len(origins) - 1)
         rows = torch.from_numpy(origins[whole]).to(source.values.device)
+        forward: Callable[..., Tensor] = self.module
         inputs: tuple[Tensor | None, ...]
         with torch.inference_mode():
             if isinstance(self.module, LinearPath):
                 inputs = source.path_inputs(rows)
             else:
                 inputs = source.inputs(rows)
-            if base is None:
-                output = _forward(self.module, inputs)
-            else:
-                found = torch.from_numpy(base[whole]).to(source.values)
-                output = _forward(partial(correct, self.module), (found, *inputs))  # type: ignore[arg-type]
+            if base is not None:
+                forward = partial(correct, self.module)  # type: ignore[arg-type]
+                inputs = torch.from_numpy(base[whole]).to(source.values), *inputs
+            output = _forward(forward, inputs)
         forecast: Float32Array = output[: len(origins)].cpu().numpy()
         return forecast
 
@@ -105,10 +106,9 @@ def _forward(
         if n_windows < 2 or not is_out_of_memory(error):
             raise
         outputs = []
-        for part in np.array_split(np.arange(n_windows), 2):
-            half = slice(part[0], part[-1] + 1)
-            outputs.append(
-                _forward(module, tuple(x if x is None else x[half] for x in inputs))
-            )
+        half = n_windows // 2
+        for part in (slice(half), slice(half, None)):
+            of_part = [None if x is None else x[part] for x in inputs]
+            outputs.append(_forward(module, tuple(of_part)))
         output = torch.cat(outputs)
     return output

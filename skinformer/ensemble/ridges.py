@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.member import RIDGES, Member
@@ -25,12 +25,6 @@ from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
-
-#: Windows that the linear path learns from at most, spread over the series: they say all that a
-#: linear map can take in.
-_MAX_WINDOWS = 100_000
-#: Rows that it looks back at most: its cost grows by their square and cube.
-_LONGEST = 2048
 
 
 def linear_fit(
@@ -51,21 +45,28 @@ def linear_fit(
     refit: whether the maps are fitted again with the validation windows.
     n_folds: see `fit_linear_path`.
     """
+    longest = 2048  # rows of a window: what it costs grows by their square and cube
     problem = Problem(
         timeline.values,
         timeline.weight,
         missing,
         sizes.n_targets,
-        min(sizes.seq_len, _LONGEST),
+        min(sizes.seq_len, longest),
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
-        # Series of a panel have weeks of their own, a new one has nobody's.
         cycle=_cycle(timeline, sizes),
     )
-    share = min(1.0, _MAX_WINDOWS / max(sum(part.count for part in windows), 1))
-    parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
-    origins = np.concatenate(parts)
-    steps, start = times_of(timeline, split, origins), None if split is None else 0
+    # Spread over the series, so many windows say all that a linear map can take in.
+    n_most = 100_000
+    training, validation = windows
+    share = min(1.0, n_most / max(training.count + validation.count, 1))
+    n_training = math.ceil(share * training.count)
+    n_validation = math.ceil(share * validation.count)
+    origins = np.concatenate(
+        [training.thinned(n_training), validation.thinned(n_validation)]
+    )
+    steps = times_of(timeline, split, origins)
+    start = None if split is None else 0
     return fit_linear_path(
         problem, origins, steps, split=start, refit=refit, n_folds=n_folds
     )
@@ -82,11 +83,9 @@ def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
 
 def times_of(timeline: Timeline, split: IntArray | None, rows: IntArray) -> IntArray:
     """Return times of rows: 0 is where their series' split begins; without one, clock steps."""
-    return (
-        timeline.steps_of(rows)
-        if split is None
-        else rows - split[timeline.series_of(rows)]
-    )
+    if split is None:
+        return timeline.steps_of(rows)
+    return rows - split[timeline.series_of(rows)]
 
 
 def start_module(
@@ -106,18 +105,16 @@ def start_module(
     path = None if linear is None else LinearPath(linear.before)
     module = build_module(settings, sizes, path=path, seed=seed)
     if earlier is not None:
-        # The path is found anew.
-        weights, own = (
-            {
-                name: x
-                for name, x in each.state_dict().items()
-                if not name.startswith("path.")
-            }
-            for each in (earlier, module)
-        )
-        check_same_weights(weights, own)
+        weights = _network_weights(earlier)
+        check_same_weights(weights, _network_weights(module))
         module.load_state_dict(module.state_dict() | weights)
     return module
+
+
+def _network_weights(module: nn.Module) -> dict[str, Tensor]:
+    """Return the weights of a module, without those of the path, which is found anew."""
+    state = module.state_dict()
+    return {name: x for name, x in state.items() if not name.startswith("path.")}
 
 
 @dataclass(frozen=True)

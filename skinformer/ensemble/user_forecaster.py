@@ -10,8 +10,8 @@ import numpy as np
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.history_forecaster import Columns, HistoryForecaster
-from skinformer.ensemble.in_units import SeriesUnits
+from skinformer.ensemble.history_forecaster import Columns, History, HistoryForecaster
+from skinformer.ensemble.in_units import SeriesUnits, observed_targets, targets_in_units
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -21,6 +21,9 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import spread_places
 from skinformer.validation.forecasters import check_seconds
+
+#: Windows that a forecaster is weighed by at most, or one a series.
+MOST_WEIGHED = 256
 
 
 @dataclass(frozen=True)
@@ -114,22 +117,23 @@ class UserForecaster(Member):
         with timed(self.name):
             for j in range(self.sizes.n_targets):
                 histories = self._histories(windows, j)
-                known = np.array(
-                    [i for i, each in enumerate(histories) if len(each)], dtype=int
-                )
-                if len(known):
-                    asked = [histories[i] for i in known]
-                    out[known, :, j] = self._forecast_target(
-                        windows.take(known), j, asked
-                    )
+                some = np.flatnonzero([len(history) for history in histories])
+                if len(some):
+                    histories = [histories[i] for i in some]
+                    y_pred = self._forecast_target(windows.take(some), j, histories)
+                    out[some, :, j] = y_pred
         return out
 
-    def check_seconds(self, windows: Windows, n_asked: int) -> None:
-        """Raise if `n_asked` windows would take longer than is allowed, as a few of these do."""
+    def check_seconds(self, windows: Windows) -> None:
+        """Raise if these windows and a forecast would take longer than is allowed.
+
+        Some of them are timed.
+        """
+        n_series = len(self.scaler.mean) - 1
+        n_asked = (len(windows) + n_series) * self.sizes.n_targets
         some = windows.take(spread_places(len(windows), 8))
-        self.forecast(
-            some.take(np.array([0]))
-        )  # what is imported and compiled is not counted
+        # What is imported and compiled at first is not counted.
+        self.forecast(some.take(np.array([0])))
         began = time.perf_counter()
         self.forecast(some)
         seconds = (time.perf_counter() - began) / max(len(some) - 1, 1)
@@ -161,12 +165,8 @@ class UserForecaster(Member):
         self, windows: Windows, j: int, histories: list[Float64Array]
     ) -> Float64Array:
         """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
-        columns: list[Columns] = [{} for _ in histories]
-        if self._wanted_columns:
-            columns = self._columns(windows, histories)
-        answers = self.source.forecast(
-            histories, columns, self.sizes.pred_len, self.levels
-        )
+        asked = self._with_columns(windows, histories)
+        answers = self.source.forecast(asked, self.sizes.pred_len, self.levels)
         units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
         flat = units.transform(answers.reshape(len(answers), -1))
         return flat.reshape(answers.shape)
@@ -175,42 +175,36 @@ class UserForecaster(Member):
     def _wanted_columns(self) -> dict[str, slice]:
         """The places of columns that the forecaster takes, by the argument's name."""
         sizes = self.sizes
-        n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
-        places = {
-            "past": slice(sizes.n_targets, sizes.n_targets + sizes.n_past),
-            "known": slice(n_columns - sizes.n_known, n_columns),
-        }
-        return {
-            name: place
-            for name, place in places.items()
-            if place.stop > place.start and self.source.takes(name)
-        }
+        first_known = sizes.n_targets + sizes.n_past
+        wanted = {}
+        if sizes.n_past and self.source.takes("past"):
+            wanted["past"] = slice(sizes.n_targets, first_known)
+        if sizes.n_known and self.source.takes("known"):
+            wanted["known"] = slice(first_known, first_known + sizes.n_known)
+        return wanted
 
-    def _columns(
+    def _with_columns(
         self, windows: Windows, histories: list[Float64Array]
-    ) -> list[Columns]:
-        """Return other columns beside each history, in their units.
+    ) -> list[History]:
+        """Put other columns beside each history, in their units.
 
         past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
         """
+        wanted = self._wanted_columns
+        series = self._series(windows)
+        scale = self.scaler.scale[series]
+        mean = self.scaler.mean[series]
         last = len(windows.values) - 1
         found = []
-        for origin, series, history in zip(
-            windows.origins, self._series(windows), histories, strict=True
-        ):
+        for i, history in enumerate(histories):
             columns: Columns = {}
-            for name, place in self._wanted_columns.items():
+            for name, place in wanted.items():
                 n_ahead = self.sizes.pred_len if name == "known" else 0
+                origin = windows.origins[i]
                 rows = np.arange(origin - len(history), origin + n_ahead)
-                values = windows.values[np.minimum(rows, last), place].astype(
-                    np.float64
-                )
-                scale, mean = (
-                    self.scaler.scale[series, place],
-                    self.scaler.mean[series, place],
-                )
-                columns[name] = values * scale + mean
-            found.append(columns)
+                values = windows.values[np.minimum(rows, last), place]
+                columns[name] = values * scale[i, place] + mean[i, place]
+            found.append(History(history, columns))
         return found
 
 
@@ -218,18 +212,14 @@ def _all_series(
     timeline: Timeline, sizes: ModelSizes, scaler: Scaler
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
+    no_effect = np.zeros((0, sizes.n_targets))
+    values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
+    known = observed_targets(timeline, sizes.n_targets)
     found = []
     for j in range(sizes.n_targets):
-        units = SeriesUnits.of(scaler, np.arange(timeline.n_series), j, own_logs=True)
         for i in range(timeline.n_series):
             rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
-            values = units.take([i]).inverse_transform(
-                timeline.values[None, rows, j].astype(np.float64)
-            )[0]
-            known = np.ones(len(values), bool)
-            if timeline.weight is not None:
-                known = timeline.weight[rows, j] > 0
-            found.append(_between_observed(values, known))
+            found.append(_between_observed(values[rows, j], known[rows, j]))
     return found
 
 

@@ -73,11 +73,10 @@ class RowBuffer:
             device=self.device,
         )
 
-    def refreshed(self) -> RowBuffer:
+    def refresh(self) -> None:
         """Copy the rows to the device again: forecasts were put in."""
         if self.source.values.device.type != "cpu":
             self.source.values.copy_(torch.from_numpy(self.rows.values))
-        return self
 
     def predictor(self, module: Callable[..., Tensor]) -> WindowPredictor:
         """Return what forecasts windows by a module."""

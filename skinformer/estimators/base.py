@@ -26,7 +26,8 @@ from skinformer.ensemble.fitting import (
     window_batches,
 )
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.members import EnsembleFit, module_of, network_of
+from skinformer.ensemble.members import EnsembleFit
+from skinformer.ensemble.network import module_of, network_of
 from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module, times_of
@@ -634,14 +635,14 @@ class BaseInformer(
             if not settings.train_network:
                 return TrainingRecord()
             run = partial(train, module, groups=parameter_groups(module))
-            if settings.checkpoint is None:
-                record = fit.trial_training(epoch, run)
+            if settings.checkpoint is None and fit.trial is not None:
+                record = fit.trial.train(epoch, run)
                 if record is not None:
                     on_epoch(record, module)
                     return record
 
             def end_epoch(record: TrainingRecord, module: Module) -> bool:
-                if fit.should_stop(record):
+                if fit.trial is not None and fit.trial.should_stop(record):
                     record.stopped = record.stopped or "no gain"
                 return on_epoch(record, module) or bool(record.stopped)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble.members import network_of
+from skinformer.ensemble.network import network_of
 
 ALONE = {"members": ["network"]}
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor
-from skinformer.ensemble.members import EnsembleFit
+from skinformer.ensemble.trial import NetworkTrial
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.training import checkpoint as checkpoints
 
@@ -315,7 +315,7 @@ def test_a_warm_start_has_the_effect_of_its_own_rows(df, order):
 @pytest.mark.slow
 def test_a_fit_that_was_stopped_ends_like_one_that_was_not(df, tmp_path, monkeypatch):
     """The effect is found again; what the checkpoint holds of it has to fit."""
-    monkeypatch.setattr(EnsembleFit, "should_stop", lambda *_: False)
+    monkeypatch.setattr(NetworkTrial, "should_stop", lambda *_: False)
     rows, settings = df[:1500], {"max_iter": 3, "n_iter_no_change": 9}
     whole = known(rows, **settings)
     assert effect(whole) is not None

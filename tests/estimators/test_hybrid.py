@@ -11,7 +11,7 @@ import torch
 from sklearn.base import clone
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import members, ridges
+from skinformer.ensemble import ridges, trial, weighing
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.ridges import linear_fit
@@ -97,7 +97,7 @@ def test_without_trust_a_forecast_is_the_linear_path_in_plain_numpy(options, fra
 
 def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
     """What did not prove itself must not reach a forecast by any way."""
-    monkeypatch.setattr(members.weighing, "network_share", lambda *_, **__: 0.0)
+    monkeypatch.setattr(weighing, "network_share", lambda *_, **__: 0.0)
     df = frame(120)
     one = options().fit(df[:100])
     two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
@@ -349,12 +349,12 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         fits.append(linear_fit(*args, **kwargs))
         return fits[-1]
 
-    def trust(module, held_out, **options):
+    def trust(module, validation, **options):
         seen.append(module.path.own.numpy().copy())
         return 0.25
 
     monkeypatch.setattr(base, "linear_fit", spy)
-    monkeypatch.setattr(members.weighing, "network_share", trust)
+    monkeypatch.setattr(weighing, "network_share", trust)
     estimator = options(warm_start=warm_start)
     for seed in range(
         2
@@ -368,13 +368,11 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
 def tried(options, frame, monkeypatch):
     """Fit with a trial of few windows, and gains of it and of the first epoch that are given."""
 
-    def fit(*gains, stretches=3, trial=True, **changes):
-        monkeypatch.setattr(members, "TRIAL", 24 if trial else 1e9)
+    def fit(*gains, stretches=3, has_trial=True, **changes):
+        monkeypatch.setattr(trial, "TRIAL", 24 if has_trial else 1e9)
         left = list(gains)
-        monkeypatch.setattr(
-            members.weighing, "network_gain", lambda *_, **__: left.pop(0)
-        )
-        monkeypatch.setattr(members, "MOST_STRETCHES", stretches)
+        monkeypatch.setattr(weighing, "network_gain", lambda *_, **__: left.pop(0))
+        monkeypatch.setattr(trial, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 
     return fit
@@ -388,7 +386,7 @@ def test_a_network_whose_trial_gains_little_is_not_trained_on(tried):
     one = tried(LITTLE)
     assert one.n_iter_ == len(one.loss_curve_) == len(one.validation_scores_) == 1
     # Less than one epoch: its rate went down to the end of one.
-    untried = tried(ENOUGH, trial=False)
+    untried = tried(ENOUGH, has_trial=False)
     assert (
         one.history_["learning_rate"].iloc[-1]
         < untried.history_["learning_rate"].iloc[0]
@@ -397,7 +395,7 @@ def test_a_network_whose_trial_gains_little_is_not_trained_on(tried):
 
 def test_after_a_trial_that_gains_all_is_as_before(tried):
     """Weights, what they were trained on, and what dropout drew."""
-    one, two = tried(ENOUGH, ENOUGH), tried(ENOUGH, trial=False)
+    one, two = tried(ENOUGH, ENOUGH), tried(ENOUGH, has_trial=False)
     assert one.loss_curve_ == two.loss_curve_
     for name, values in one.module_.state_dict().items():
         torch.testing.assert_close(
@@ -407,7 +405,7 @@ def test_after_a_trial_that_gains_all_is_as_before(tried):
 
 def test_training_goes_on_after_an_epoch_that_gains_and_no_other_is_asked(tried):
     """A trial of 1,000 windows sees nothing on bikes, where the first epoch has 1 % of 4."""
-    going, ended = tried(ENOUGH, trial=False), tried(LITTLE, trial=False)
+    going, ended = tried(ENOUGH, has_trial=False), tried(LITTLE, has_trial=False)
     assert (going.n_iter_, ended.n_iter_) == (3, 1)
     assert ended.loss_curve_ == going.loss_curve_[:1]
 

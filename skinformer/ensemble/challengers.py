@@ -1,0 +1,161 @@
+"""Members beside ridges and network of one long table: weighed before the network is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.ensemble import weighing
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.predicting import prediction_threads
+from skinformer.ensemble.ridges import Ridges
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.user_forecaster import MOST_WEIGHED
+from skinformer.ensemble.windows import Windows
+from skinformer.selection import MOST_STRETCHES, cut_stretches
+from skinformer.stopwatch import timed
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.windows import spread_places
+
+#: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
+#: without, trees' errors on ETTh2 were 1.074 of those (docs/laboratory/drivers.md).
+_MARGIN = 1.0
+
+
+class Challenger(NamedTuple):
+    """A member, and its weight, (pred_len,), beside all before it."""
+
+    member: Member
+    weight: Float64Array
+
+
+def predict_points(
+    member: Member, windows: Windows, head: Head, base: Float32Array | None = None
+) -> Float32Array:
+    """Forecast the one value by which members are compared, (n, pred_len, n_targets).
+
+    base: what the member corrects.
+    """
+    sizes = windows.buffer.sizes
+    n_linear = sizes.seq_len * sizes.pred_len * windows.values.shape[1]
+    with prediction_threads(member.largest_product, n_linear):
+        return head.to_points(member.forecast(windows, base))
+
+
+def weigh_challengers(
+    ridges: Ridges,
+    fits: Sequence[Callable[..., Member]],
+    user_fits: Sequence[Callable[..., Member]],
+    windows: Windows,
+    rows: FitRows,
+    settings: FitSettings,
+) -> list[Challenger]:
+    """Weigh members beside the ridges, one after the other, by periods of the validation split.
+
+    fits, user_fits: what fits built-in members, and forecasters of the user's.
+    windows: of the split.
+    """
+    periods = cut_stretches(windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES)
+    if periods is None:
+        return []
+    is_complete = bool(periods.max() + 1 == MOST_STRETCHES)
+    margin = _margin(ridges, rows, settings, is_complete=is_complete)
+    if margin is None:
+        fits = []
+    if not fits and not user_fits:
+        return []
+    y_pred = predict_points(ridges, windows, settings.head)
+    blend = _Blend(rows, settings, windows, periods, y_pred)
+    for fit in fits:
+        with timed("trees"):
+            blend.add(fit, margin or 0.0)
+    if user_fits:
+        blend.take(spread_places(len(windows), MOST_WEIGHED))
+    for fit in user_fits:
+        blend.add(fit, _MARGIN)
+    return blend.challengers
+
+
+def joint_weights(
+    challengers: Sequence[Challenger], *, network_share: float
+) -> dict[str, Float64Array]:
+    """Return the weights of challengers, ridges and network by name, (1 or pred_len, 1).
+
+    network_share: the network's, beside the ridges that it corrects.
+    """
+    weights: dict[str, Float64Array] = {}
+    left = np.ones((1, 1))
+    for member, weight in reversed(challengers):
+        weights[member.name] = left * weight[:, None]
+        left = left * (1 - weight[:, None])
+    weights[RIDGES] = left * (1 - network_share)
+    weights[NETWORK] = left * network_share
+    return weights
+
+
+def _margin(
+    ridges: Ridges, rows: FitRows, settings: FitSettings, *, is_complete: bool
+) -> float | None:
+    """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
+
+    is_complete: whether the split has all periods. Trees that see no more than ridges do need
+    them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
+    ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
+    """
+    # Weight of the last value among ridges: .38 to .75 on walks and prices, 0 to .13 on hours
+    # of weather, streets and loads.
+    is_random_walk = ridges.blend.get("last", 0.0) > 1 / 3
+    has_known = rows.sizes.n_known > 0
+    sees_more = has_known or not isinstance(settings.regressor, str)
+    if not sees_more and (is_random_walk or not is_complete):
+        return None
+    return 0.0 if has_known and not is_random_walk else _MARGIN
+
+
+@dataclass
+class _Blend:
+    """The joint forecast of ridges and challengers so far.
+
+    windows, periods: windows of the split, and the period of each.
+    y_pred: joint forecast of the windows.
+    challengers: those that it consists of, beside the ridges.
+    """
+
+    rows: FitRows
+    settings: FitSettings
+    windows: Windows
+    periods: IntArray
+    y_pred: Float32Array
+    challengers: list[Challenger] = field(default_factory=list)
+
+    def take(self, some: IntArray) -> None:
+        """Go on with some of the windows."""
+        self.windows = self.windows.take(some)
+        self.periods = self.periods[some]
+        self.y_pred = self.y_pred[some]
+
+    def add(self, fit: Callable[..., Member], margin: float) -> None:
+        """Fit a member, and add it by the weight that it has beside those before it.
+
+        margin: standard errors by which it has to gain on them.
+        """
+        head = self.settings.head
+        member = fit(self.rows, self.settings, before_split=True)
+        member.check_seconds(self.windows)
+        own = predict_points(member, self.windows, head)
+        weight = weighing.weigh_steps(
+            (self.y_pred, own),
+            self.rows,
+            self.windows.origins,
+            self.periods,
+            head,
+            margin=margin,
+        )
+        share = weight[:, None].astype(np.float32)
+        self.y_pred = self.y_pred + share * (own - self.y_pred)
+        self.challengers.append(Challenger(member, weight))
