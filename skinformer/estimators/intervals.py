@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer.estimators.state import FittedState
+from skinformer.estimators.requests import RequestMixin
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.paths import draw_levels
 from skinformer.rolling.blocks import RequestedSteps
@@ -18,7 +18,7 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.validation import arguments as checks
 
 
-class IntervalsMixin(FittedState):
+class IntervalsMixin(RequestMixin):
     """Forecasts of numbers, with intervals, quantiles and paths by how far these are off."""
 
     @property
@@ -272,12 +272,6 @@ class IntervalsMixin(FittedState):
         found = checks.check_ranges(self.intervals_)
         forecaster = IntervalForecaster.of(self._forecaster, found)
         return forecaster, forecaster.standardised(requested)
-
-    def _requested_rows(self, X: Any) -> RequestedSteps:
-        raise NotImplementedError
-
-    def _requested_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
-        raise NotImplementedError
 
 
 def _named(target: Any, levels: Float64Array, between: str) -> list[Any]:
