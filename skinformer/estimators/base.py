@@ -139,7 +139,7 @@ class BaseInformer(
         A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
         it was.
         """
-        fitted = fit_copy(self, X, y, sample_weight)
+        fitted = fit_copy(self, X, y, sample_weight)  # by the steps of `Fit.run`
         self.__dict__ = fitted.__dict__  # all at once, and nowhere else
         return self
 

@@ -1,4 +1,4 @@
-"""A fit, step by step: `run_fit` is the way of the data, from raw rows to weighted members."""
+"""A fit, step by step: `Fit.run` is the way of the data, from raw rows to weighted members."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.closed import Closed
-from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
@@ -55,155 +54,215 @@ if TYPE_CHECKING:
     from skinformer.estimators.base import BaseInformer
 
 
-@with_callbacks
-def run_fit(
-    model: BaseInformer,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    *,
-    device: str,
-    earlier: BaseInformer | None,
-) -> None:
-    """Fit a model without fitted state; a warm start goes on from the weights of an earlier one."""
-    # 1. Rows: read, cleaned, split and standardised.
-    with timed("reading"):
-        settings = read_parameters(model, X, y, device=device)
-        table = read_rows(model, X, y, sample_weight, settings)
-        table = clean_training_rows(model, table, settings)
-        settings = choose_by_rows(settings, table, max_iter=model.max_iter)
-        split = find_validation_rows(model, table, settings)
-        model.scaler_ = fit_scaler(model, table, settings, split)
-        model.timeline_ = standardise(table, model.scaler_, settings)
-        model.sizes_ = model_sizes(settings, model.roles_, model.timeline_)
-    missing = table.missing
-    del table  # the timeline holds the rows from here on, in half the memory
-    tasks = FitTasks(
-        model,
-        callback_data(model, X, y, sample_weight),
-        before=None if earlier is None else earlier.history_,
-        n_epochs=settings.trainer.max_iter,
-    )
-    with tasks.fit():
-        # 2. Members: fitted to the rows before the validation split.
-        with tasks.stage("ridges"):
-            members = start_members(model, settings, split, missing, earlier)
+class Fit:
+    """A fit in steps, which `run` takes one after another; results stand on the model.
+
+    model: without fitted state.
+    device: "auto", or one of torch's.
+    earlier: whose weights a warm start goes on from.
+    """
+
+    settings: FitSettings
+    tasks: FitTasks
+
+    def __init__(
+        self, model: BaseInformer, *, device: str, earlier: BaseInformer | None
+    ) -> None:
+        self.model = model
+        self.device = device
+        self.earlier = earlier
+
+    def run(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit the model: the way of the data, from raw rows to weighted members."""
+        # 1. Rows: read, cleaned, split and standardised.
+        with timed("reading"):
+            self.read_parameters(X, y)
+            table = self.read_rows(X, y, sample_weight)
+            table = clean_training_rows(self.model, table, self.settings)
+            self.choose_by_rows(table)
+            split = self.find_validation_rows(table)
+            self.standardise(table, split)
+        missing = table.missing
+        del table  # from here on the timeline holds the rows, in half the memory
+        data = callback_data(self.model, X, y, sample_weight)
+        with self.begin_tasks(data):
+            # 2. Members: fitted to the rows before the validation split.
+            members, batches = self.fit_members(split, missing)
+            record = self.train_network(members, batches)
+            # 3. Weights: by the errors of validation rows; then members see all rows.
+            self.weigh_members(members)
+            # 4. Forecasts: from a complete history; their intervals are found later.
+            self.keep_course(record)
+            self.fill_history(missing)
+            self.model.fit_times_ = running().table()
+
+    def read_parameters(self, X: Any, y: Any) -> None:
+        """Check the parameters, and resolve those that go by the device or by others."""
+        model = self.model
+        model._validate_params()
+        model.reader_ = model._make_reader(X, y)
+        model.head_ = model._make_head()
+        self.settings = read_settings(model, model.head_, requested=self.device)
+        model.device_ = str(self.settings.device)
+        model.attention_ = self.settings.network.attention
+        model.precision_ = self.settings.trainer.precision
+
+    def read_rows(self, X: Any, y: Any, sample_weight: Any) -> Table:
+        """Read the rows into a table of numbers, columns in their roles, rows on a clock."""
+        model = self.model
+        reader = model.reader_
+        has_short_windows = self.settings.classical or self.settings.needs_no_split
+        rows = read_training(
+            model,
+            reader.encode_rows(X),
+            reader.encode_y(y),
+            sample_weight,
+            reading_settings(model, whole=not has_short_windows),
+        )
+        model.roles_ = rows.roles
+        model.series_ = rows.series
+        model._training_digest_ = rows.digest
+        return reader.one_hot(rows.table)
+
+    def choose_by_rows(self, table: Table) -> None:
+        """Choose the members that suit the length of the series, and epochs left open."""
+        self.settings = choose_members(self.settings, table)
+        if self.model.max_iter is None:
+            self.settings = limit_epochs(self.settings, table.first_row)
+
+    def find_validation_rows(self, table: Table) -> IntArray | None:
+        """Find the row where each series' validation split begins; None for no validation."""
+        if self.settings.needs_no_split:
+            return None
+        return find_split(table, self.settings, self.model.series_)
+
+    def standardise(self, table: Table, split: IntArray | None) -> None:
+        """Standardise the rows, by those before the validation split."""
+        model = self.model
+        scaler = fit_scale(table, self.settings, model.roles_, split, model.series_)
+        scaler = rescale_by_volatility(scaler, table, split)
+        model.scaler_ = model.reader_.adapt_scaler(scaler)
+        fill = "missing" not in self.settings.embeddings
+        model.timeline_ = build_timeline(table, model.scaler_, fill_covariates=fill)
+        warn_of_closed(Closed.of(model.timeline_))
+        model.sizes_ = model_sizes(self.settings, model.roles_, model.timeline_)
+
+    def begin_tasks(self, data: dict[str, Any]) -> AbstractContextManager[None]:
+        """Begin the task of callbacks that a fit is, with the data that they get."""
+        before = None if self.earlier is None else self.earlier.history_
+        n_epochs = self.settings.trainer.max_iter
+        self.tasks = FitTasks(self.model, data, before, n_epochs)
+        return self.tasks.fit()
+
+    def fit_members(
+        self, split: IntArray | None, missing: BoolArray | None
+    ) -> tuple[EnsembleFit, FitBatches]:
+        """Fit the members before the network; return them, and what this is trained on.
+
+        missing: (n_rows, n_targets), where truths were missing; None for nowhere.
+        """
+        model = self.model
+        with self.tasks.stage("ridges"):
+            members = self._start_members(split, missing)
             model.ensemble_ = members.start
-            model.calibration_ = Calibration.of(model.timeline_, split, settings)
-            batches = members.batches.with_share(members.fit_challengers())
-        record = train_network(model, members, batches, settings, tasks)
-        # 3. Weights: by the errors of the validation rows; then members are fitted to all rows.
-        with tasks.stage("weights"), timed("weights"):
-            model.scaler_ = fit_back_transform(model, members)
+            model.calibration_ = Calibration.of(model.timeline_, split, self.settings)
+            share = members.fit_challengers()
+            return members, members.batches.with_share(share)
+
+    def _start_members(
+        self, split: IntArray | None, missing: BoolArray | None
+    ) -> EnsembleFit:
+        """Fit the ridges, and build the network that corrects them."""
+        settings = self.settings
+        timeline = self.model.timeline_
+        sizes = self.model.sizes_
+        seed = self._draw_seed()
+        windows = cut_windows(timeline, sizes, split)
+        scaler = self.model.scaler_
+        rows = FitRows(timeline, sizes, scaler, split, windows[1], missing, seed)
+        linear = None
+        out_of_fold = None
+        if settings.linear_path:
+            linear = _fit_ridges(rows, windows, settings)
+            out_of_fold = _forecast_out_of_fold(rows, linear, settings)
+            calendars = (linear.before.calendar, linear.final.calendar)
+            rows = replace(rows, calendars=calendars)
+        earlier = None if self.earlier is None else self.earlier.module_
+        module = start_module(settings, sizes, linear, earlier, seed=seed)
+        batches = window_batches(
+            timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
+        )
+        module = module.to(settings.device).eval()
+        return EnsembleFit(module, linear, rows, batches, settings)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.model.random_state).randint(2**31 - 1))
+
+    @timed("network")
+    def train_network(
+        self, members: EnsembleFit, batches: FitBatches
+    ) -> TrainingRecord:
+        """Train the network, as long as it is worth it."""
+        module = members.module
+        # By as many windows as a prediction: in a small network a larger batch is no larger work.
+        n_windows = min(self.settings.batch_size, PREDICTION_CHUNK)
+        with self.tasks.training(), threads_for(n_windows * module.largest_product):
+            if not self.settings.train_network:
+                return TrainingRecord()
+            run = partial(train, module, groups=parameter_groups(module))
+            checkpoint = self.settings.checkpoint
+            if checkpoint is None:
+                record = members.trial_training(batches, run)
+                if record is not None:
+                    self.tasks.end_epoch(record)
+                    return record
+            return run(
+                **batches._asdict(),
+                settings=self.settings.trainer,
+                on_epoch=partial(self._end_epoch, members),
+                checkpoint=checkpoint,
+                fingerprint={} if checkpoint is None else fingerprint(self.model),
+            )
+
+    def _end_epoch(
+        self,
+        members: EnsembleFit,
+        record: TrainingRecord,
+        module: Module,  # noqa: ARG002
+    ) -> bool:
+        """End an epoch; return whether it was the last one."""
+        if members.should_stop(record):
+            record.stopped = record.stopped or "no gain"
+        return self.tasks.end_epoch(record) or bool(record.stopped)
+
+    def weigh_members(self, members: EnsembleFit) -> None:
+        """Predict the validation rows, weigh members by errors, and fit them to all rows."""
+        model = self.model
+        with self.tasks.stage("weights"), timed("weights"):
+            if model.sizes_.n_series:
+                network_of(members.module).embed_unseen()
+            model.scaler_ = with_smearing_factor(
+                model.scaler_,
+                members.module,
+                members.batches.validation,
+                timeline=model.timeline_,
+                head=model.head_,
+            )
             model.ensemble_ = members.finish(model.scaler_)
-        vars(model).update(training_course(record, tasks.before))
-        # 4. History: complete, for forecasts to start from; intervals are found when asked for.
+
+    def keep_course(self, record: TrainingRecord) -> None:
+        """Keep the losses of epochs, and warn if the network that the user chose has no weight."""
+        model = self.model
+        vars(model).update(training_course(record, self.tasks.before))
+        params = [] if model.trust_ else non_default_network_params(model)
+        if params:
+            warn_of_idle_network(params, trained=len(model.history_) > 0)
+
+    def fill_history(self, missing: BoolArray | None) -> None:
+        """Put forecasts in for the missing truths, from which later forecasts start."""
         if missing is not None:
             with timed("filling"):
-                model._forecaster.fill_missing(missing)
-        warn_of_ignored_network(model)
-        model.fit_times_ = running().table()
-
-
-def read_parameters(model: BaseInformer, X: Any, y: Any, *, device: str) -> FitSettings:
-    """Check the parameters, and resolve those that go by the device or by others."""
-    model._validate_params()
-    model.reader_ = model._make_reader(X, y)
-    model.head_ = model._make_head()
-    settings = read_settings(model, model.head_, requested=device)
-    model.device_ = str(settings.device)
-    model.attention_ = settings.network.attention
-    model.precision_ = settings.trainer.precision
-    return settings
-
-
-def read_rows(
-    model: BaseInformer, X: Any, y: Any, sample_weight: Any, settings: FitSettings
-) -> Table:
-    """Read the rows into a table of numbers, columns in their roles, rows on a clock."""
-    reader = model.reader_
-    whole_windows = not (settings.classical or settings.needs_no_split)
-    rows = read_training(
-        model,
-        reader.encode_rows(X),
-        reader.encode_y(y),
-        sample_weight,
-        reading_settings(model, whole=whole_windows),
-    )
-    model.roles_ = rows.roles
-    model.series_ = rows.series
-    model._training_digest_ = rows.digest
-    return reader.one_hot(rows.table)
-
-
-def choose_by_rows(
-    settings: FitSettings, table: Table, *, max_iter: int | None
-) -> FitSettings:
-    """Choose the members that suit the length of the series, and the epochs if left open."""
-    settings = choose_members(settings, table)
-    if max_iter is None:
-        settings = limit_epochs(settings, table.first_row)
-    return settings
-
-
-def find_validation_rows(
-    model: BaseInformer, table: Table, settings: FitSettings
-) -> IntArray | None:
-    """Find the row where each series' validation split begins; None for no validation."""
-    if settings.needs_no_split:
-        return None
-    return find_split(table, settings, model.series_)
-
-
-def fit_scaler(
-    model: BaseInformer, table: Table, settings: FitSettings, split: IntArray | None
-) -> Scaler:
-    """Find how columns are standardised, by the rows before the validation split."""
-    scaler = fit_scale(table, settings, model.roles_, split, model.series_)
-    scaler = rescale_by_volatility(scaler, table, split)
-    return model.reader_.adapt_scaler(scaler)
-
-
-def standardise(table: Table, scaler: Scaler, settings: FitSettings) -> Timeline:
-    """Standardise the rows, and warn of steps that are never observed."""
-    fill = "missing" not in settings.embeddings
-    timeline = build_timeline(table, scaler, fill_covariates=fill)
-    warn_of_closed(Closed.of(timeline))
-    return timeline
-
-
-def start_members(
-    model: BaseInformer,
-    settings: FitSettings,
-    split: IntArray | None,
-    missing: BoolArray | None,
-    earlier: BaseInformer | None,
-) -> EnsembleFit:
-    """Fit the ridges, and build the network that corrects them.
-
-    missing: (n_rows, n_targets), where truths were missing; None for nowhere.
-    """
-    timeline = model.timeline_
-    sizes = model.sizes_
-    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
-    windows = cut_windows(timeline, sizes, split)
-    rows = FitRows(timeline, sizes, model.scaler_, split, windows[1], missing, seed)
-    linear = None
-    out_of_fold = None
-    if settings.linear_path:
-        linear = _fit_ridges(rows, windows, settings)
-        calendars = (linear.before.calendar, linear.final.calendar)
-        rows = replace(rows, calendars=calendars)
-        if linear.folds:  # none where rows are too few to leave some out
-            times = partial(times_of, timeline, split)
-            out_of_fold = OutOfFoldPath(linear, times, settings.device)
-    weights = None if earlier is None else earlier.module_
-    module = start_module(settings, sizes, linear, weights, seed=seed)
-    module = module.to(settings.device).eval()
-    batches = window_batches(
-        timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
-    )
-    return EnsembleFit(module, linear, rows, batches, settings)
+                self.model._forecaster.fill_missing(missing)
 
 
 @timed("linear path")
@@ -221,63 +280,14 @@ def _fit_ridges(
     )
 
 
-@timed("network")
-def train_network(
-    model: BaseInformer,
-    members: EnsembleFit,
-    batches: FitBatches,
-    settings: FitSettings,
-    tasks: FitTasks,
-) -> TrainingRecord:
-    """Train the network as long as it is worth it, and notify callbacks of its epochs."""
-    module = members.module
-    run = partial(train, module, groups=parameter_groups(module))
-    # By as many windows as a prediction: in a small network a larger batch is no larger work.
-    n_windows = min(settings.batch_size, PREDICTION_CHUNK)
-    with tasks.training(), threads_for(n_windows * module.largest_product):
-        if not settings.train_network:
-            return TrainingRecord()
-        if settings.checkpoint is None:
-            record = members.trial_training(batches, run)
-            if record is not None:
-                tasks.end_epoch(record)
-                return record
-
-        def end_epoch(record: TrainingRecord, _: Module) -> bool:
-            if members.should_stop(record):
-                record.stopped = record.stopped or "no gain"
-            return tasks.end_epoch(record) or bool(record.stopped)
-
-        return run(
-            training=batches.training,
-            validation=batches.validation,
-            settings=settings.trainer,
-            on_epoch=end_epoch,
-            checkpoint=settings.checkpoint,
-            fingerprint={} if settings.checkpoint is None else fingerprint(model),
-        )
-
-
-def fit_back_transform(model: BaseInformer, members: EnsembleFit) -> Scaler:
-    """Find the factors that make means of forecast logarithms, with a network for new series."""
-    if model.sizes_.n_series:
-        network_of(members.module).embed_unseen()
-    return with_smearing_factor(
-        model.scaler_,
-        members.module,
-        members.batches.validation,
-        timeline=model.timeline_,
-        head=model.head_,
-    )
-
-
-def warn_of_ignored_network(model: BaseInformer) -> None:
-    """Warn if the network has no weight, though the user chose parameters of it."""
-    if model.trust_:
-        return
-    params = non_default_network_params(model)
-    if params:
-        warn_of_idle_network(params, trained=len(model.history_) > 0)
+def _forecast_out_of_fold(
+    rows: FitRows, linear: LinearFits, settings: FitSettings
+) -> OutOfFoldPath | None:
+    """Forecast training windows by ridges that have not seen them; None where rows are too few."""
+    if not linear.folds:
+        return None
+    times = partial(times_of, rows.timeline, rows.split)
+    return OutOfFoldPath(linear, times, settings.device)
 
 
 def fit_copy(model: BaseInformer, X: Any, y: Any, sample_weight: Any) -> BaseInformer:
@@ -300,11 +310,18 @@ def _fit_copy_on(
         if not name.endswith("_"):
             setattr(copy, name, value)
     goes_on = model.warm_start and hasattr(model, "ensemble_")
+    earlier = model if goes_on else None
     with _watch(model):
-        run_fit(
-            copy, X, y, sample_weight, device=device, earlier=model if goes_on else None
-        )
+        _run(copy, X, y, sample_weight, device=device, earlier=earlier)
     return copy
+
+
+@with_callbacks
+def _run(
+    model: BaseInformer, X: Any, y: Any, sample_weight: Any, **options: Any
+) -> None:
+    """Fit a model without fitted state, with callbacks that are torn down whatever happens."""
+    Fit(model, **options).run(X, y, sample_weight)
 
 
 def _may_fit_on_cpu(model: BaseInformer, error: RuntimeError) -> bool:
