@@ -246,7 +246,7 @@ CAUSALITY = [
 UNITS = [
     Mutant(
         "a series that is unknown before the split has the others' size",
-        "estimators/target_scale.py",
+        "estimators/target_transform.py",
         "fit_scale",
         "np.where(first_known(table.missing, table.first_row) < split, split, end)",
         "split",

@@ -33,7 +33,7 @@ from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import reading_settings
 from skinformer.estimators.settings import non_default_network_params, read_settings
-from skinformer.estimators.target_scale import fit_scale, with_smearing_factor
+from skinformer.estimators.target_transform import fit_scale, with_smearing_factor
 from skinformer.intervals.calibration import Calibration
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.training import read_training
