@@ -23,24 +23,8 @@ def _network_apart(network: Informer) -> dict[str, Any]:
     return {"built_from": network.built_from, "weights": arrays}
 
 
-def _resumable_apart(network: Informer) -> dict[str, Any]:
-    """Take a network apart from which training may go on."""
-    if network.training:
-        raise NotPlainError("", network)
-    parts = _network_apart(network)
-    state = network.state_dict()
-    generators = state.keys() - parts["weights"].keys()
-    parts["generators"] = {name: state[name].cpu().numpy() for name in generators}
-    return parts
-
-
-def _resumable_together(given: Any) -> Informer:
-    """Build a network of a pickle, which runs code in any case: its word is taken."""
-    return _build(given["built_from"], given["weights"] | given["generators"])
-
-
 def _network_together(given: Any) -> Informer:
-    """Build a network of a file, after its weights were found to be those that it needs."""
+    """Build a network, after its weights were found to be those that it needs."""
     built_from = given["built_from"]
     weights = given["weights"]
     if built_from["n_encoder_layers"] + built_from["n_decoder_layers"] > len(weights):
@@ -57,14 +41,9 @@ def _network_together(given: Any) -> Informer:
     n_codes = sum(value.numel() for value in shapes.buffers())
     if needed != found or n_codes > most_codes:
         raise ModelFileError("its network has other weights than it says")
-    return _build(built_from, weights)
-
-
-def _build(built_from: Any, arrays: dict[str, Any]) -> Informer:
-    """Build a network in evaluation mode; generators without an array stay as they begin."""
     network = Informer.of(built_from)
-    state = {name: tensor_of(value) for name, value in arrays.items()}
-    network.load_state_dict(state, strict=False)
+    state = {name: tensor_of(value) for name, value in weights.items()}
+    network.load_state_dict(state, strict=False)  # generators stay as they begin
     return network.eval()
 
 
@@ -75,15 +54,12 @@ def _weights(network: Informer) -> dict[str, Tensor]:
     return {name: state[name] for name in names}
 
 
-_PATH = Kind(
-    "LinearPath",
-    LinearPath,
-    apart=lambda path: {"fit": path.fit},
-    together=lambda given: LinearPath(given["fit"]).eval(),
-)
-#: In files, and in pickles.
-MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
-RESUMABLE_KINDS = [
-    Kind("Informer", Informer, _resumable_apart, _resumable_together),
-    _PATH,
+MODULE_KINDS = [
+    Kind("Informer", Informer, _network_apart, _network_together),
+    Kind(
+        "LinearPath",
+        LinearPath,
+        apart=lambda path: {"fit": path.fit},
+        together=lambda given: LinearPath(given["fit"]).eval(),
+    ),
 ]
