@@ -47,7 +47,7 @@ class BaseInformer(
     BaseEstimator,
     FittedState,
 ):
-    """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
+    """An Informer over a timeline; the head of a subclass says what its forecasts mean."""
 
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
 
@@ -221,7 +221,7 @@ class BaseInformer(
 
     def update(self, X: Any, y: Any = None) -> Self:
         """
-        Take in later history without training.
+        Append later rows to the history, without training.
 
         Parameters
         ----------
