@@ -56,8 +56,9 @@ class _Rows(NamedTuple):
         series: (n_windows,); steps: (n_windows, length).
         """
         repeated = np.repeat(series, steps.shape[1])
-        places = pd.MultiIndex.from_arrays([repeated, steps.ravel()])
-        values = self.values.iloc[:, first:].reindex(places).to_numpy()
+        places = pd.DataFrame({"series": repeated, "step": steps.ravel()})
+        wanted = places.set_index(["series", "step"]).index
+        values = self.values.iloc[:, first:].reindex(wanted).to_numpy()
         return np.array(values, order="C").reshape(*steps.shape, -1)
 
     def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
