@@ -121,8 +121,7 @@ class ExportedForecast(nn.Module):
     def _fill(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Fill in missing values: the mean before a series began, then the last value.
 
-        Covariates that may miss stay NaN. Return also which windows miss a target after a known
-        one, or throughout, (batch, 1, 1).
+        Covariates that may miss stay NaN. Return also which windows have a gap, (batch, 1, 1).
         """
         sizes = self.sizes
         n_covariates = sizes.n_past + sizes.n_known
@@ -138,10 +137,14 @@ class ExportedForecast(nn.Module):
         if sizes.may_miss:
             held = covariates
         held = held.masked_fill(missing & is_before, 0.0)
-        never_known = unknown[:, sizes.seq_len - 1].any(dim=1)
-        gap = targets.isnan() & ~unknown
-        lost = never_known | gap.flatten(1).any(dim=1)
+        lost = self._has_gap(targets, unknown)
         return torch.cat([held_targets, held], dim=-1), lost[:, None, None]
+
+    def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
+        """Whether a window misses a target after a known one, or throughout, (batch,)."""
+        never_known = unknown[:, self.sizes.seq_len - 1].any(dim=1)
+        gap = targets.isnan() & ~unknown
+        return never_known | gap.flatten(1).any(dim=1)
 
     def _split(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Split rows into those of the window and those ahead."""
