@@ -40,9 +40,10 @@ def product(
     >>> product(np.ones((1, 2)), np.ones((2, 1)))
     array([[2.]])
     """
-    with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1] / _SELDOM):
-        out: npt.NDArray[Any] = (tensor_of(left) @ tensor_of(right)).numpy()
-    return out
+    n_products = left.shape[-2] * left.shape[-1] * right.shape[-1]
+    with threads_for(n_products / _SELDOM):
+        multiplied = tensor_of(left) @ tensor_of(right)
+    return np.asarray(multiplied.numpy())
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -64,7 +65,8 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     """
 
     def solve(matrix: torch.Tensor) -> torch.Tensor:
-        return torch.cholesky_solve(tensor_of(right), torch.linalg.cholesky(matrix))
+        factor = torch.linalg.cholesky(matrix)
+        return torch.cholesky_solve(tensor_of(right), factor)
 
     return _robustly(solve, symmetric).numpy()
 
@@ -75,10 +77,11 @@ def _robustly(
     """Run LAPACK; where it gives up, as MKL does on constants, on a matrix next to it."""
     n = symmetric.shape[-1]
     largest = float(np.abs(symmetric).max(initial=0.0)) or 1.0
-    moved = symmetric
+    distinct = np.diag(np.linspace(1, 2, n))
+    nearby = symmetric
     with threads_for(n**3 / _SELDOM):
         for share in (1e-15, 1e-12, 1e-9):
             with suppress(torch.linalg.LinAlgError):  # type: ignore[attr-defined]
-                return work(tensor_of(moved))
-            moved = symmetric + share * largest * np.diag(np.linspace(1, 2, n))
-        return work(tensor_of(moved))
+                return work(tensor_of(nearby))
+            nearby = symmetric + share * largest * distinct
+        return work(tensor_of(nearby))

@@ -12,16 +12,8 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 #: Shares that compete.
 SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
 #: Stretches on which a correction has to prove itself, fewer where they would be shorter than a
-#: forecast; and those by the worst of which other shares are found.
-MOST_STRETCHES, _N_STRETCHES = 12, 4
-#: Standard errors by which a correction has to gain.
-_SURE = 2.0
-#: Log of the ratio at which errors are clipped, so that no single series decides.
-_FARTHEST = 1.5
-#: Error, standardised, below which all are as good: a constant is forecast to rounding.
-_SMALL = 0.01
-#: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
-_WIDTH = 0.5
+#: forecast.
+MOST_STRETCHES = 12
 
 
 def shrinkage(n: Any, prior: float) -> Any:
@@ -32,15 +24,15 @@ def shrinkage(n: Any, prior: float) -> Any:
 def softmax(scores: Float64Array) -> Float64Array:
     """Turn scores, (…, n), the higher the better, into weights of sum 1."""
     raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+    total = raised.sum(axis=-1, keepdims=True)
+    return np.asarray(raised / total)
 
 
 def standard_error(values: Float64Array) -> Float64Array:
     """Return the standard error of the mean over the first axis; 0 of one value."""
-    error: Float64Array = values.std(axis=0, ddof=len(values) > 1) / np.sqrt(
-        len(values)
-    )
-    return error
+    n = len(values)
+    deviation = values.std(axis=0, ddof=n > 1)
+    return np.asarray(deviation / np.sqrt(n))
 
 
 def sure_gain(gains: Float64Array) -> float:
@@ -50,8 +42,10 @@ def sure_gain(gains: Float64Array) -> float:
 
 def nearby_steps(pred_len: int) -> Float64Array:
     """Weigh steps by how near they are: neighbours far ahead are alike, the first few are not."""
-    place = np.log2(np.arange(pred_len) + 1.0)
-    return np.asarray(np.exp(-0.5 * ((place[:, None] - place) / _WIDTH) ** 2))
+    doublings = np.log2(np.arange(pred_len) + 1.0)
+    distance = np.subtract.outer(doublings, doublings)
+    width = 0.5  # so far apart, in doublings, what a step proves counts for e^-½
+    return np.asarray(np.exp(-0.5 * (distance / width) ** 2))
 
 
 def mean_errors(
@@ -71,9 +65,8 @@ def mean_errors(
     total_weight = np.zeros_like(total)
     np.add.at(total, series, errors.sum(axis=1))
     np.add.at(total_weight, series, weight.sum(axis=1))
-    return np.divide(
-        total, total_weight, out=np.full_like(total, np.nan), where=total_weight > 0
-    )
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / total_weight)
 
 
 def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
@@ -81,12 +74,14 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
 
     They cannot where one is unknown, or all are next to none.
     """
-    judged = np.asarray(
-        np.isfinite(errors).all(axis=-1) & (errors > _SMALL).any(axis=-1)
-    )
-    logs = np.log(np.where(judged[..., None], np.maximum(errors, _SMALL), 1.0))
+    small = 0.01  # standardised, below which all are as good: rounding of a constant
+    is_finite = np.isfinite(errors).all(axis=-1)
+    is_judged = np.asarray(is_finite & (errors > small).any(axis=-1))
+    at_least_small = np.maximum(errors, small)
+    logs = np.log(np.where(is_judged[..., None], at_least_small, 1.0))
     logs -= logs.mean(axis=-1, keepdims=True)
-    return np.clip(logs, -_FARTHEST, _FARTHEST), judged
+    farthest = 1.5  # so that no single series decides
+    return np.clip(logs, -farthest, farthest), is_judged
 
 
 def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
@@ -97,7 +92,7 @@ def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
 
 
 def cut_stretches(
-    steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES
+    steps: IntArray, pred_len: int, *, n_most: int = 4
 ) -> IntArray | None:
     """Assign held-out windows to stretches of time, numbered from 0.
 
@@ -106,9 +101,12 @@ def cut_stretches(
     >>> cut_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    first = int(steps.min())
+    span = int(np.ptp(steps)) + 1
     n_stretches = min(n_most, span // pred_len)
-    return None if n_stretches < 2 else (steps - first) * n_stretches // span
+    if n_stretches < 2:
+        return None
+    return (steps - first) * n_stretches // span
 
 
 def best_share(losses: Float64Array) -> int:
@@ -138,8 +136,9 @@ def mean_share(losses: Float64Array, *, margin: float = 0.0) -> int:
     logs = np.log(np.maximum(losses, least))
     if len(logs) < 2:
         return int(logs.sum(axis=0).argmin())
-    gains = logs - logs[:, :1]
-    return int((gains.mean(axis=0) + margin * standard_error(gains)).argmin())
+    changes = logs - logs[:, :1]
+    pessimistic = changes.mean(axis=0) + margin * standard_error(changes)
+    return int(pessimistic.argmin())
 
 
 def surest_share(losses: Float64Array) -> int:
@@ -151,7 +150,7 @@ def surest_share(losses: Float64Array) -> int:
     >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
     1
     """
-    return int(_sure_losses(losses, _SURE).argmin())
+    return int(_pessimistic_losses(losses, 2.0).argmin())
 
 
 def likely_gain(losses: Float64Array) -> float:
@@ -160,10 +159,10 @@ def likely_gain(losses: Float64Array) -> float:
     >>> round(likely_gain(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
     0.15
     """
-    return float(1 - _sure_losses(losses, 1.0).min())
+    return float(1 - _pessimistic_losses(losses, 1.0).min())
 
 
-def _sure_losses(losses: Float64Array, margin: float) -> Float64Array:
+def _pessimistic_losses(losses: Float64Array, margin: float) -> Float64Array:
     """Return the mean relative loss of each share with so many standard errors; 1 for none."""
     relative = _relative(losses)
     if len(relative) < 2 or np.isinf(relative[:, 1:]).any():

@@ -30,7 +30,8 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._spent: dict[str, Float64Array] = {}
-        self.part, self._since = _OTHER, _now()
+        self.part = _OTHER
+        self._since = _now()
         self._started = time.perf_counter()
         self.thread = threading.get_ident()
 
@@ -48,9 +49,11 @@ class Stopwatch:
 
     def turn(self, part: str) -> str:
         """End the current part, return its name, and begin another."""
-        ended, now = self.part, _now()
+        ended = self.part
+        now = _now()
         self._spent[ended] = self._spent.get(ended, 0.0) + now - self._since
-        self.part, self._since = part, now
+        self.part = part
+        self._since = now
         return ended
 
     def table(self) -> pd.DataFrame:
@@ -60,13 +63,13 @@ class Stopwatch:
         ``cpu_seconds`` of all threads of the process.
         """
         self.turn(self.part)
-        parts = sorted(self._spent, key=lambda part: part == _OTHER)
-        seconds, processors = np.reshape(
-            [self._spent[part] for part in parts], (-1, 2)
-        ).T
-        return pd.DataFrame(
-            {"part": parts, "seconds": seconds, "cpu_seconds": processors}
-        )
+        spent = dict(self._spent)
+        if _OTHER in spent:
+            spent[_OTHER] = spent.pop(_OTHER)  # behind the others
+        columns = pd.Index(["seconds", "cpu_seconds"])
+        table = pd.DataFrame(list(spent.values()), columns=columns)
+        table.insert(0, "part", list(spent))
+        return table
 
 
 _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
@@ -98,9 +101,9 @@ def running() -> Stopwatch:
 def _of_this_thread() -> Stopwatch | None:
     """Return the watch, unless this is work of another thread that goes on beside its own."""
     watch = _running.get()
-    return (
-        watch if watch is not None and watch.thread == threading.get_ident() else None
-    )
+    if watch is None or watch.thread != threading.get_ident():
+        return None
+    return watch
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib

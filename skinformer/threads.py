@@ -28,10 +28,6 @@ from threadpoolctl import (
 )  # scikit-learn requires it
 
 _Found = TypeVar("_Found")
-#: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on
-#: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
-_REPAYS = 4e7
-
 #: Whether the work of this thread lies within small work: then there is nothing left to limit.
 _within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
 
@@ -44,7 +40,10 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
     Inside, torch and scikit-learn's trees use one thread for small work, and for large work what
     they would have used. Cost: 10 microseconds; none within small work.
     """
-    if multiply_adds >= _REPAYS or _within_small.get():
+    # A second thread repays: at 5e7, a network of width 64 on 32 windows of 96 steps, it takes a
+    # third off a step; the default network is smaller by far.
+    repays = 4e7
+    if multiply_adds >= repays or _within_small.get():
         return nullcontext()
     return _one_thread()
 
@@ -85,16 +84,19 @@ def run_in_background(work: Callable[[], _Found]) -> Callable[[], _Found]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     torch.get_num_threads()  # its first use in a thread sets the number, and would undo the limit
-    before, limit_mkl = _within_small.set(True), _mkl_limit()
-    mkl, numbers = limit_mkl(1), [library.get_num_threads() for library in _openmp()]
+    before = _within_small.set(True)
+    limit_mkl = _mkl_limit()
+    n_mkl = limit_mkl(1)
+    libraries = _openmp()
+    n_openmp = [library.get_num_threads() for library in libraries]
     try:
-        for library in _openmp():
+        for library in libraries:
             library.set_num_threads(1)
         yield
     finally:
-        for library, number in zip(_openmp(), numbers, strict=True):
-            library.set_num_threads(number)
-        limit_mkl(mkl)
+        for library, n_threads in zip(libraries, n_openmp, strict=True):
+            library.set_num_threads(n_threads)
+        limit_mkl(n_mkl)
         _within_small.reset(before)
 
 

@@ -246,7 +246,7 @@ CAUSALITY = [
 UNITS = [
     Mutant(
         "a series that is unknown before the split has the others' size",
-        "estimators/target_scale.py",
+        "estimators/target_transform.py",
         "fit_scale",
         "np.where(first_known(table.missing, table.first_row) < split, split, end)",
         "split",
@@ -329,8 +329,8 @@ UNITS = [
         "an exported graph forgets means of logarithms",
         "export/units.py",
         "Units.restore",
-        "plain + self.row(self.smear, series)[:, None]",
-        "plain",
+        "fed_back + of_windows['smear']",
+        "fed_back",
         (
             "estimators/test_exporting.py::test_an_exported_model_forecasts_what_forecast_does",
         ),

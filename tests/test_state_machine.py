@@ -268,7 +268,7 @@ class Machine(RuleBasedStateMachine):
         before = vars(model).copy()
         with (
             mock.patch(
-                f"skinformer.estimators.base.{place}", side_effect=KeyboardInterrupt
+                f"skinformer.estimators.fitting.{place}", side_effect=KeyboardInterrupt
             ),
             pytest.raises((KeyboardInterrupt, ValueError)),
         ):

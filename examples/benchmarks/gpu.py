@@ -558,19 +558,19 @@ def ways(sizes: Sizes) -> Iterator[Finding]:
 @contextmanager
 def compiled() -> Iterator[None]:
     """Compile the network before it is trained."""
-    from skinformer.estimators import base
+    from skinformer.estimators import fitting
 
-    train = base.train
+    train = fitting.train
 
     def compile_and_train(module: Any, **how: Any) -> Any:
         module.compile()
         return train(module, **how)
 
-    base.train = compile_and_train
+    fitting.train = compile_and_train
     try:
         yield
     finally:
-        base.train = train
+        fitting.train = train
 
 
 def attention(sizes: Sizes) -> Iterator[Finding]:

@@ -3,17 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from torch.nn import Module
 
+from skinformer.estimators.state import FittedState
+from skinformer.reading.prediction import read_y_true
 from skinformer.stopwatch import running
 from skinformer.training.record import EpochRow, TrainingRecord
-
-#: Stages of a fit.
-_N_STAGES = 3
 
 
 @dataclass
@@ -40,7 +38,8 @@ class FitTasks:
     @contextmanager
     def fit(self) -> Iterator[None]:
         """Begin the fit's own task, and end it with the final model."""
-        self._context = self.estimator._init_callback_context(max_subtasks=_N_STAGES)
+        n_stages = 3  # ridges, network, weights
+        self._context = self.estimator._init_callback_context(max_subtasks=n_stages)
         self._begin(self._context)
         yield
         self._end(self._context, self._copied)
@@ -54,13 +53,13 @@ class FitTasks:
         self._end(task)
 
     @contextmanager
-    def training(self) -> Iterator[Self]:
+    def training(self) -> Iterator[None]:
         """Begin the network's stage and its first epoch; one that is cut short has no end."""
         with self.stage("network", self.n_epochs) as self._network:
             self._begin_epoch()
-            yield self
+            yield
 
-    def __call__(self, record: TrainingRecord, module: Module) -> bool:  # noqa: ARG002
+    def end_epoch(self, record: TrainingRecord) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
         running().write(epoch_line(record.rows[-1], n_most=self.n_epochs))
         stop = self._end(self._epoch, lambda: self._as_if_ended(record))
@@ -76,10 +75,9 @@ class FitTasks:
         return {"ensemble_": self.estimator.ensemble_.on_device(self.estimator.device_)}
 
     def _as_if_ended(self, record: TrainingRecord) -> dict[str, Any]:
-        course = training_course(record, self.before) | {
-            "fit_times_": running().table()
-        }
-        return self._copied() | course
+        state = self._copied() | training_course(record, self.before)
+        state["fit_times_"] = running().table()
+        return state
 
     def _begin(self, task: Any) -> None:
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
@@ -87,12 +85,10 @@ class FitTasks:
     def _end(
         self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None
     ) -> bool:
-        given = {
-            "estimator": self.estimator,
-            "reconstruction_attributes": fitted,
-            **self.data,
-        }
-        return bool(task.call_on_fit_task_end(**given))
+        stop = task.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes=fitted, **self.data
+        )
+        return bool(stop)
 
 
 def training_course(
@@ -105,21 +101,44 @@ def training_course(
     """
     table = pd.DataFrame(record.rows, columns=list(EpochRow._fields))
     table = pd.concat([table] if before is None else [before, table], ignore_index=True)
-    validated = bool(table["validation_loss"].notna().any())
+    scores = None
+    if table["validation_loss"].notna().any():
+        scores = (-table["validation_loss"]).tolist()
     return {
         "history_": table,
         "loss_curve_": table["loss"].tolist(),
-        "validation_scores_": (-table["validation_loss"]).tolist()
-        if validated
-        else None,
+        "validation_scores_": scores,
         "n_iter_": len(table),
         "best_loss_": record.best_loss,
     }
 
 
+def callback_data(
+    model: FittedState, X: Any, y: Any, sample_weight: Any
+) -> dict[str, Any]:
+    """Return what callbacks pass to scorers: rows, their truth and their weights."""
+    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+    if y is None and getattr(model, "_skl_callbacks", None):
+        X, y = _with_known_truth(model, X, drop_rows=metadata is None)
+    return {"X": X, "y": y, "metadata": metadata}
+
+
+def _with_known_truth(
+    model: FittedState, X: Any, *, drop_rows: bool
+) -> tuple[Any, Any]:
+    """Take the truth out of X, and leave out rows without any, which scorers do not take."""
+    truth = read_y_true(model, model.reader_.encode_rows(X), None, model.roles_)
+    is_known = ~np.isnan(truth).any(axis=1)
+    if drop_rows and hasattr(X, "loc") and not is_known.all():
+        X = X.loc[is_known]
+        truth = truth[is_known]
+    y = model.reader_.decode(truth, one_dimensional=model.roles_.one_dimensional)
+    return X, y
+
+
 def epoch_line(row: EpochRow, *, n_most: int) -> str:
     """Describe an epoch in a line."""
-    validated = (
-        "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
-    )
-    return f"epoch {row.epoch}/{n_most}  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s"
+    line = f"epoch {row.epoch}/{n_most}  loss {row.loss:.4f}"
+    if not np.isnan(row.validation_loss):
+        line += f"  val {row.validation_loss:.4f}"
+    return f"{line}  {row.seconds:.1f} s"

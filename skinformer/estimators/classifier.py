@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -251,9 +252,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return read_labels(X, y, self.target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
-        return ClassHead(
-            self.reader_.sizes, float(self.label_smoothing), float(self.z_loss)
-        )
+        smoothing = float(self.label_smoothing)
+        return ClassHead(self.reader_.sizes, smoothing, float(self.z_loss))
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self.head_.likeliest(self._forecaster.forecast(requested))
@@ -332,11 +332,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             As `predict_proba` gives them.
         """
         parts = self.predict_proba(X)
-        return (
-            [np.log(part) for part in parts]
-            if isinstance(parts, list)
-            else np.log(parts)
-        )
+        if isinstance(parts, list):
+            return [np.log(part) for part in parts]
+        return np.log(parts)
 
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
@@ -363,9 +361,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             If a column known ahead lacks a value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
-        return self.reader_.decode_frame(
-            self.head_.likeliest(values), index, self.roles_.target_labels
-        )
+        likeliest = self.head_.likeliest(values)
+        return self.reader_.decode_frame(likeliest, index, self.roles_.target_labels)
 
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
@@ -385,13 +382,14 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             (target, class).
         """
         values, index = self._ahead(X, horizon)
-        classes = [target.classes.tolist() for target in self.reader_.targets]
         names = self.roles_.target_labels
+        pairs: list[Any] = []
+        for name, target in zip(names, self.reader_.targets, strict=True):
+            pairs += itertools.product([name], target.classes.tolist())
+        columns = pd.Index(pairs)
         if len(names) == 1:
-            columns: pd.Index = pd.Index(classes[0], name=names[0], tupleize_cols=False)
-        else:
-            pairs = zip(names, classes, strict=True)
-            columns = pd.Index([(name, label) for name, own in pairs for label in own])
+            labels = [label for _, label in pairs]
+            columns = pd.Index(labels, name=names[0], tupleize_cols=False)
         return pd.DataFrame(values, index=index, columns=columns)
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
@@ -441,6 +439,5 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         float
             The share of rows whose class, of several targets all classes, is right.
         """
-        return BaseInformer.score(
-            self, X, y, sample_weight
-        )  # not the mixin's, which needs y
+        # Not the mixin's, which needs y.
+        return BaseInformer.score(self, X, y, sample_weight)

@@ -23,9 +23,6 @@ from skinformer.validation.files import check_exportable, check_exporter
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-#: Windows of the call that is traced: no batch but the least that torch takes for any.
-_BATCH = 5
-
 
 class ExportMixin(FittedState):
     """Graphs of a fitted estimator: windows in units in, forecasts in units out."""
@@ -34,13 +31,16 @@ class ExportMixin(FittedState):
     def signature_(self) -> Signature:
         """What an exported graph takes; `skinformer.serving.window_inputs` makes it of rows."""
         check_fitted(self)
-        roles, sizes, clock = self.roles_, self.sizes_, self.timeline_.clock
-        inputs = {
-            "past": True,
-            "future": sizes.n_known > 0,
-            "series": self.series_ is not None,
-            "calendar": bool(sizes.calendar_fields),
-        }
+        roles = self.roles_
+        sizes = self.sizes_
+        clock = self.timeline_.clock
+        inputs = ["past"]
+        if sizes.n_known:
+            inputs.append("future")
+        if self.series_ is not None:
+            inputs.append("series")
+        if sizes.calendar_fields:
+            inputs.append("calendar")
         zone = getattr(clock.origin, "tz", None)
         return Signature(
             targets=_plain(roles.targets),
@@ -49,7 +49,7 @@ class ExportMixin(FittedState):
             calendar=sizes.calendar_fields,
             seq_len=sizes.seq_len,
             pred_len=sizes.pred_len,
-            inputs=tuple(name for name, there in inputs.items() if there),
+            inputs=tuple(inputs),
             series=None if self.series_ is None else _plain(self.series_),
             freq=_written(clock.freq),
             tz=None if zone is None else str(zone),
@@ -185,23 +185,29 @@ def exported_module(model: FittedState) -> ExportedForecast:
         by a transformer.
     """
     _check(model)
-    scaler, ensemble, panel = model.scaler_, model.ensemble_, model.series_ is not None
+    is_panel = model.series_ is not None
+    ensemble = model.ensemble_
+    scaler = model.scaler_
+    n_rows = None if is_panel else 1  # no new series but of a panel
     weights = {}
-    for name in ensemble.members:
-        of_member = ensemble.weights_of(name)
-        if of_member.any():
-            weights[name] = of_member if panel else of_member[:1]
-    bases = {ensemble.members[name].base for name in weights}
-    members: dict[str, nn.Module] = {}
+    exported = set()
+    for name, member in ensemble.members.items():
+        weight = ensemble.weights_of(name)
+        if weight.any():
+            weights[name] = weight[:n_rows]
+            exported |= {name, member.base}
+    modules: dict[str, nn.Module] = {}
+    bases = {}
     for name, member in ensemble.members.items():
         module = member.export()
-        if module is not None and (name in weights or name in bases):
-            members[name] = copy.deepcopy(module).cpu()
+        if module is not None and name in exported:
+            modules[name] = copy.deepcopy(module).cpu()
+            bases[name] = member.base
     graph = ExportedForecast(
-        members,
-        bases={name: ensemble.members[name].base for name in members},
+        modules,
+        bases=bases,
         weights=weights,
-        units=Units(scaler.with_unseen() if panel else scaler),
+        units=Units(scaler.with_unseen() if is_panel else scaler),
         sizes=model.sizes_,
     )
     return graph.eval().requires_grad_(False)
@@ -217,16 +223,15 @@ def _check(model: FittedState) -> None:
 
 def _example(sizes: ModelSizes) -> dict[str, Tensor]:
     """Make inputs that the graph is traced on, by the names of `ExportedForecast.forward`."""
+    n_windows = 5  # no batch but the least that torch takes for any
     n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
     length = sizes.seq_len + sizes.pred_len
-    fields = len(sizes.calendar_fields)
+    n_fields = len(sizes.calendar_fields)
     return {
-        "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, dtype=torch.float64),
-        "future": torch.zeros(
-            _BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64
-        ),
-        "series": torch.zeros(_BATCH, dtype=torch.int64),
-        "calendar": torch.zeros(_BATCH, length, fields, dtype=torch.int64),
+        "past": torch.zeros(n_windows, sizes.seq_len, n_columns).double(),
+        "future": torch.zeros(n_windows, sizes.pred_len, sizes.n_known).double(),
+        "series": torch.zeros(n_windows).long(),
+        "calendar": torch.zeros(n_windows, length, n_fields).long(),
     }
 
 

@@ -11,33 +11,36 @@ from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import wall_times
 from skinformer.timeline.timeline import Timeline
 
-#: Parameters that change nothing about the weights.
-_FREE = frozenset(
-    {"checkpoint", "device", "verbose", "memory_saving__gradient_checkpointing"}
-)
-
 
 def fingerprint(estimator: FittedState) -> dict[str, str]:
     """Return a hash of the training rows and the value of each parameter, by name.
 
     A checkpoint stores it, so that a resumed fit can say what differs.
     """
+    params = estimator.get_params(deep=False)
+    for name, kind in PARTS.items():
+        inner = kind.of(params.pop(name)).get_params()
+        for key, value in inner.items():
+            params[f"{name}__{key}"] = value
+    recomputes = "memory_saving__gradient_checkpointing"
+    for name in ("checkpoint", "device", "verbose", recomputes):
+        del params[name]  # which changes nothing about the weights
+    found = {name: repr(value) for name, value in params.items()}
+    found["precision"] = estimator.precision_
+    found["attention"] = estimator.attention_
+    found["data"] = _hash_rows(estimator)
+    return found
+
+
+def _hash_rows(estimator: FittedState) -> str:
     timeline = estimator.timeline_
-    digest = hashlib.blake2b(repr(estimator.roles_).encode(), digest_size=16)
     scaler = estimator.scaler_
+    digest = hashlib.blake2b(repr(estimator.roles_).encode(), digest_size=16)
     rows = (timeline.values, timeline.weight, timeline.first_row, timeline.first_step)
     for part in (scaler.mean, scaler.scale, *rows, *_times(timeline)):
         if part is not None:
             digest.update(np.ascontiguousarray(part).data)
-    parameters = estimator.get_params(deep=False)
-    for name, kind in PARTS.items():
-        inner = kind.of(parameters.pop(name)).get_params()
-        parameters |= {f"{name}__{key}": value for key, value in inner.items()}
-    values = {
-        name: repr(value) for name, value in parameters.items() if name not in _FREE
-    }
-    resolved = {"precision": estimator.precision_, "attention": estimator.attention_}
-    return {**values, **resolved, "data": digest.hexdigest()}
+    return digest.hexdigest()
 
 
 def _times(timeline: Timeline) -> Iterator[IntArray]:

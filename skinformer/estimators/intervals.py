@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer.estimators.state import FittedState
+from skinformer.estimators.requests import RequestMixin
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.paths import draw_levels
 from skinformer.rolling.blocks import RequestedSteps
@@ -18,7 +18,7 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.validation import arguments as checks
 
 
-class IntervalsMixin(FittedState):
+class IntervalsMixin(RequestMixin):
     """Forecasts of numbers, with intervals, quantiles and paths by how far these are off."""
 
     @property
@@ -70,12 +70,11 @@ class IntervalsMixin(FittedState):
         """
         checks.check_fitted(self)
         wanted = checks.check_range_levels(coverage, levels)
+        if wanted is None:
+            wanted = np.empty(0)
         requested = self._requested_ahead(X, horizon)
-        values = self._with_quantiles(
-            requested, np.empty(0) if wanted is None else wanted
-        )
-        names = self.roles_.target_labels
-        names = names if wanted is None else _names_with_levels(names, wanted)
+        values = self._with_quantiles(requested, wanted)
+        names = _names_with_levels(self.roles_.target_labels, wanted)
         values = values.reshape(len(values), -1)
         return pd.DataFrame(values, index=requested.labels, columns=names)
 
@@ -162,9 +161,9 @@ class IntervalsMixin(FittedState):
         (20, 3)
         """
         checks.check_fitted(self)
-        wanted = checks.check_levels(
-            getattr(self.head_, "levels", None) if levels is None else levels
-        )
+        if levels is None:
+            levels = getattr(self.head_, "levels", None)
+        wanted = checks.check_levels(levels)
         quantiles = self._with_quantiles(self._requested_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
@@ -225,14 +224,11 @@ class IntervalsMixin(FittedState):
         checks.check_fitted(self)
         requested = self._requested_ahead(X, horizon)
         paths = self._draw_paths(requested, n, check_random_state(random_state))
-        columns: pd.Index = pd.Index(range(n))
+        columns: Any = range(n)
         if not self.roles_.one_dimensional:
-            columns = pd.Index(
-                list(itertools.product(self.roles_.target_labels, range(n)))
-            )
-        return pd.DataFrame(
-            paths.reshape(len(paths), -1), index=requested.labels, columns=columns
-        )
+            columns = list(itertools.product(self.roles_.target_labels, columns))
+        paths = paths.reshape(len(paths), -1)
+        return pd.DataFrame(paths, index=requested.labels, columns=pd.Index(columns))
 
     def _draw_paths(
         self, requested: RequestedSteps, n: int, random: np.random.RandomState
@@ -273,19 +269,6 @@ class IntervalsMixin(FittedState):
         forecaster = IntervalForecaster.of(self._forecaster, found)
         return forecaster, forecaster.standardised(requested)
 
-    def _requested_rows(self, X: Any) -> RequestedSteps:
-        raise NotImplementedError
-
-    def _requested_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
-        raise NotImplementedError
-
-
-def _named(target: Any, levels: Float64Array, between: str) -> list[Any]:
-    """Return the names of a target's quantiles."""
-    if isinstance(target, tuple):
-        return [(*target[:-1], f"{target[-1]}{between}{level:g}") for level in levels]
-    return [f"{target}{between}{level:g}" for level in levels]
-
 
 def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     """Name the columns of targets, and behind each its quantiles.
@@ -297,14 +280,24 @@ def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     ['load', 'load_0.05', 'load_0.95']
     """
     between = "_"
-    while any(
-        name in targets
-        for target in targets
-        for name in _named(target, levels, between)
-    ):
+    while set(targets) & set(_quantile_names(targets, levels, between)):
         between += "_"  # two columns of one name could not be told apart
-    names = [
-        name for each in targets for name in (each, *_named(each, levels, between))
-    ]
+    names = []
+    for target in targets:
+        names += [target, *_quantile_names([target], levels, between)]
     labels: pd.Index = pd.Index(names, tupleize_cols=targets.nlevels > 1)
     return labels.set_names(targets.names)
+
+
+def _quantile_names(
+    targets: Iterable[Any], levels: Float64Array, between: str
+) -> list[Any]:
+    """Name the quantiles of targets."""
+    names: list[Any] = []
+    for target, level in itertools.product(targets, levels):
+        ending = f"{between}{level:g}"
+        if isinstance(target, tuple):
+            names.append((*target[:-1], f"{target[-1]}{ending}"))
+        else:
+            names.append(f"{target}{ending}")
+    return names

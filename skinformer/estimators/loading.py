@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import skinformer
@@ -17,9 +16,6 @@ from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.serialisation import read
 from skinformer.persistence.container import read_content
 from skinformer.persistence.errors import ModelFileError, UnknownForecasterError
-
-#: Steps of a window, beyond four times the rows of the file.
-_LONGEST = 1 << 12
 
 
 def load(
@@ -78,9 +74,9 @@ def load(
 
 
 def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
-    fault = (
-        str(error) if isinstance(error, ModelFileError) else "it holds no fitted model"
-    )
+    fault = "it holds no fitted model"
+    if isinstance(error, ModelFileError):
+        fault = str(error)
     return ModelFileError(
         f"{os.fspath(path)!r} is damaged, or no model of this version "
         f"({skinformer.__version__}): {fault}. Save the model anew, or load the file with the "
@@ -89,11 +85,13 @@ def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
 
 
 def _built(content: Any) -> InformerRegressor | InformerClassifier:
-    params, state = content["params"], content["fitted"]
-    labels = isinstance(state["head_"], ClassHead)
-    model = InformerClassifier(**params) if labels else InformerRegressor(**params)
+    params = content["params"]
+    state = content["fitted"]
+    classifies = isinstance(state["head_"], ClassHead)
+    model = InformerClassifier(**params) if classifies else InformerRegressor(**params)
     vars(model).update(state)
-    fitted_on, model.device_ = model.device_, "cpu"  # where all that is read lies
+    fitted_on = model.device_
+    model.device_ = "cpu"  # where all that is read lies
     _try(model)
     model.device_ = fitted_on
     model._place_module()
@@ -102,8 +100,8 @@ def _built(content: Any) -> InformerRegressor | InformerClassifier:
 
 def _try(model: InformerRegressor | InformerClassifier) -> None:
     """Forecast the steps after the first and the last series: what cannot is no model."""
-    sizes, n_rows = model.sizes_, len(model.timeline_.values)
-    if model._forecaster.look_back + sizes.pred_len > _LONGEST + 4 * n_rows:
+    most_steps = 4096 + 4 * len(model.timeline_.values)
+    if model._forecaster.look_back + model.sizes_.pred_len > most_steps:
         raise ModelFileError("its windows are longer than its rows say anything of")
     ahead = _rows_ahead(model)
     with warnings.catch_warnings():
@@ -111,8 +109,8 @@ def _try(model: InformerRegressor | InformerClassifier) -> None:
         if isinstance(model, InformerClassifier):
             model.forecast_proba(ahead)
         else:
-            ranged = getattr(model, "_intervals_", None) is not None
-            model.forecast(ahead, coverage=0.8 if ranged else None)
+            has_intervals = getattr(model, "_intervals_", None) is not None
+            model.forecast(ahead, coverage=0.8 if has_intervals else None)
 
 
 def _rows_ahead(model: InformerRegressor | InformerClassifier) -> pd.DataFrame | None:
@@ -120,10 +118,9 @@ def _rows_ahead(model: InformerRegressor | InformerClassifier) -> pd.DataFrame |
     known: Any = list(model.roles_.known)
     if model.series_ is None and not known:
         return None
-    rows = model.make_future_frame()
+    rows = model.make_future_frame()  # series lie one behind the other
     rows[known] = 0.0
-    n_rows, n_steps = (
-        len(rows),
-        model.sizes_.pred_len,
-    )  # series lie one behind the other
-    return rows.iloc[np.unique(np.r_[:n_steps, n_rows - n_steps : n_rows])]
+    if model.timeline_.n_series == 1:
+        return rows
+    pred_len = model.sizes_.pred_len
+    return pd.concat([rows.head(pred_len), rows.tail(pred_len)])

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from skinformer.estimators.bases import BaseEstimator
 from skinformer.validation import parameters as checks
@@ -57,19 +57,6 @@ class Part(BaseEstimator):
         return part
 
 
-_BLOCKS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "note": {"init": "normal"},
-    "bf16": {
-        "norm": "zc_rms",
-        "qk_norm": True,
-        "output_gate": True,
-        "activation": "swiglu",
-        "init": "scaled",
-    },
-}
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class Block(Part):
     """
@@ -102,7 +89,19 @@ class Block(Part):
     Block(activation='swiglu', qk_norm=True)
     """
 
-    named = MappingProxyType(_BLOCKS)
+    named = MappingProxyType(
+        {
+            "plain": {},
+            "note": {"init": "normal"},
+            "bf16": {
+                "norm": "zc_rms",
+                "qk_norm": True,
+                "output_gate": True,
+                "activation": "swiglu",
+                "init": "scaled",
+            },
+        }
+    )
     _parameter_constraints = checks.BLOCK_CONSTRAINTS
 
     norm: str = "layer"
@@ -211,11 +210,11 @@ def nested_in_members(members: Any) -> dict[str, Any]:
     >>> nested_in_members(["ridges", Ridge(alpha=2.0)])["members__ridge__alpha"]
     2.0
     """
-    return {
-        f"members__{own}__{name}": value
-        for own, each in _estimators(members).items()
-        for name, value in each.get_params().items()
-    }
+    nested = {}
+    for name, value in _pipeline_of(members).get_params().items():
+        if "__" in name:
+            nested[f"members__{name}"] = value
+    return nested
 
 
 def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -245,37 +244,44 @@ def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
     >>> open_members(["ridges", Ridge()], {"members__ridge__alpha": 2.0})
     {'members': ['ridges', Ridge(alpha=2.0)]}
     """
-    nested = {key: params[key] for key in params if key.startswith("members__")}
-    if not nested:
+    names = [name for name in params if name.startswith("members__")]
+    if not names:
         return params
-    opened = {key: value for key, value in params.items() if key not in nested}
+    opened = dict(params)
     members = opened.get("members", members)
-    estimators = _estimators(members)
-    copies = {name: clone(each) for name, each in estimators.items()}
-    for key, value in nested.items():
-        _, name, *inner = key.split("__", 2)
-        if name not in copies or not inner:
-            checks.raise_no_nested_member(key, members)
-        copies[name].set_params(**{inner[0]: value})
-    copy_of = {id(each): copies[name] for name, each in estimators.items()}
-    opened["members"] = type(members)(copy_of.get(id(each), each) for each in members)
+    copies = clone(_pipeline_of(members))
+    for name in names:
+        value = opened.pop(name)
+        _, step, *inner = name.split("__", 2)
+        if step not in copies.named_steps or not inner:
+            checks.raise_no_nested_member(name, members)
+        copies.set_params(**{f"{step}__{inner[0]}": value})
+    opened["members"] = _replace_estimators(members, copies)
     return opened
 
 
-def _estimators(members: Any) -> dict[str, Any]:
-    """Return estimators among members by class in lower case, numbered as `make_pipeline` does.
+def _replace_estimators(members: Any, copies: Pipeline) -> Any:
+    """Put estimators in the places of those among members, a list or tuple."""
+    replaced = list(members)
+    places = [i for i, member in enumerate(members) if _has_params(member)]
+    for i, copy in zip(places, copies.named_steps.values(), strict=True):
+        replaced[i] = copy
+    return type(members)(replaced)
+
+
+def _pipeline_of(members: Any) -> Pipeline:
+    """Put estimators among members in a pipeline, which names them and their parameters.
 
     >>> from sklearn.linear_model import Lasso, Ridge
-    >>> list(_estimators(["ridges", Ridge(), Lasso(), Ridge()]))
+    >>> list(_pipeline_of(["ridges", Ridge(), Lasso(), Ridge()]).named_steps)
     ['ridge-1', 'lasso', 'ridge-2']
     """
     several = members if isinstance(members, list | tuple) else []
-    found = [
-        each
-        for each in several
-        if hasattr(each, "get_params") and not isinstance(each, type)
-    ]
-    return dict(make_pipeline(*found).steps)
+    return make_pipeline(*filter(_has_params, several))
+
+
+def _has_params(member: Any) -> bool:
+    return hasattr(member, "get_params") and not isinstance(member, type)
 
 
 def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -306,10 +312,10 @@ def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     {'block__qk_norm': True, 'block': Block()}
     """
     opened = dict(params)
+    to_open = {key.partition("__")[0] for key in params if "__" in key}
     for name, part in PARTS.items():
         value = params.get(name, getattr(estimator, name))
-        nested = any(key.startswith(f"{name}__") for key in params)
-        if nested and not isinstance(value, part):
+        if name in to_open and not isinstance(value, part):
             checks.check_part_name(name, value, part.named)
             opened[name] = part(**part.named[value])
     return opened

@@ -25,11 +25,6 @@ from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.parameters import warn_of_cpu
 
-#: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
-_SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
-#: Whose versions a file names.
-_PACKAGES = (skinformer, np, pd, sklearn, torch)
-
 
 class PersistentMixin(FittedState):
     """Pickles of an estimator, and files of a fitted one."""
@@ -78,19 +73,18 @@ class PersistentMixin(FittedState):
         checks.check_saved_history(history)
         checks.check_own_class(self)
         params = self.get_params(deep=False)
-        state = {
-            name: value
-            for name, value in vars(self).items()
-            if name not in params and not name.startswith(_SKLEARNS)
-        }
+        # Callbacks of scikit-learn, and the tasks of a fit.
+        of_fit = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
+        own = vars(self).keys() - params.keys()
+        names = [name for name in own if not name.startswith(of_fit)]
+        state = {name: getattr(self, name) for name in sorted(names)}
         state |= _found_at_save(self, of_context=history == "context")
+        packages = (skinformer, np, pd, sklearn, torch)
         content = {
             # A checkpoint is a place on this machine, and of a fit that has ended.
             "params": params | {"checkpoint": None},
             "fitted": state,
-            "versions": {
-                package.__name__: str(package.__version__) for package in _PACKAGES
-            },
+            "versions": {each.__name__: str(each.__version__) for each in packages},
         }
         try:
             stored = write(content)  # a file that `load` refuses would be a model lost
@@ -124,14 +118,16 @@ class PersistentMixin(FittedState):
         """Put the network where it was fitted, if that is here and has room; else on the CPU."""
         if getattr(self, "device_", "cpu") == "cpu":
             return
+        device = self.device_ if has_cuda_device(self.device_) else "cpu"
         try:
-            device = self.device_ if has_cuda_device(self.device_) else "cpu"
-            self.ensemble_, self.device_ = self.ensemble_.on_device(device), device
+            self.ensemble_ = self.ensemble_.on_device(device)
         except RuntimeError as error:
             if not is_gpu_out_of_memory(error):
                 raise
             warn_of_cpu(str(error))
-            self.ensemble_, self.device_ = self.ensemble_.on_device("cpu"), "cpu"
+            device = "cpu"
+            self.ensemble_ = self.ensemble_.on_device(device)
+        self.device_ = device
 
 
 def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
@@ -145,12 +141,9 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
         found["_intervals_"] = model.intervals_
         if model.intervals_ is not None:  # they look further back
             forecaster = IntervalForecaster.of(forecaster, model.intervals_)
-    if not of_context:
-        return found
-    # After an update a block may begin before the first row that may be asked for.
-    n_rows = forecaster.look_back + model.sizes_.pred_len
-    calibration = replace(model.calibration_, split=None)
-    return found | {
-        "timeline_": model.timeline_.recent(n_rows),
-        "calibration_": calibration,
-    }
+    if of_context:
+        # After an update a block may begin before the first row that may be asked for.
+        n_rows = forecaster.look_back + model.sizes_.pred_len
+        found["timeline_"] = model.timeline_.recent(n_rows)
+        found["calibration_"] = replace(model.calibration_, split=None)
+    return found

@@ -371,9 +371,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         >>> model.importance().to_dict()
         {'load': 1.0}
         """
-        found: pd.Series = import_module("skinformer.evaluation").importance(
-            self, X, **options
-        )
+        importance = import_module("skinformer.evaluation").importance
+        found: pd.Series = importance(self, X, **options)
         return found
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
@@ -387,14 +386,12 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         return found
 
     def _make_head(self) -> Head:
-        is_point = isinstance(self.loss, str | Real)
-        if is_point:
-            return PointHead(
-                self.loss if isinstance(self.loss, str) else float(self.loss)
-            )
-        return QuantileHead(
-            tuple(sorted(check_levels(self.loss, name="loss").tolist()))
-        )
+        if isinstance(self.loss, str):
+            return PointHead(self.loss)
+        if isinstance(self.loss, Real):
+            return PointHead(float(self.loss))
+        levels = check_levels(self.loss, name="loss")
+        return QuantileHead(tuple(sorted(levels.tolist())))
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self._with_quantiles(requested, np.empty(0))[..., 0]
@@ -417,6 +414,5 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         float
             1 is perfect, 0 as good as the mean of the truth.
         """
-        return BaseInformer.score(
-            self, X, y, sample_weight
-        )  # not the mixin's, which needs y
+        # Not the mixin's, which needs y.
+        return BaseInformer.score(self, X, y, sample_weight)

@@ -14,7 +14,7 @@ from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.history_forecaster import HistoryForecaster
 from skinformer.ensemble.members import ALL_KINDS
-from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
+from skinformer.estimators.modules import MODULE_KINDS
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
@@ -48,25 +48,22 @@ FITTED: dict[str, Any] = get_annotations(FittedState, eval_str=True) | {
     "head_": PointHead | QuantileHead | ClassHead,
     "_intervals_": Intervals | None,
 }
-_SOMETIMES = {"feature_names_in_", "fit_times_", "_intervals_"}
 #: The records of these, and those that stand where an annotation says less; no transformers, which
 #: are anybody's.
 _RECORDS = record_types(
     [*FITTED.values(), *ALL_KINDS, *CLOCKS, LabelReader, LinearFit, Trees]
 )
 _RECORDS = [kind for kind in _RECORDS if kind not in (Clock, FittedTransformer)]
-#: Regressors that a few numbers say all of.
-_LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
-_LEARNT = ("coef_", "intercept_", "n_features_in_")
 
 
 def _linear_kind(kind: type) -> Kind:
+    """List a regressor that a few numbers say all of."""
+
     def apart(regressor: Any) -> dict[str, Any]:
-        learnt = {
-            name: getattr(regressor, name)
-            for name in _LEARNT
-            if hasattr(regressor, name)
-        }
+        learnt = {}
+        for name in ("coef_", "intercept_", "n_features_in_"):
+            if hasattr(regressor, name):
+                learnt[name] = getattr(regressor, name)
         return {"parameters": regressor.get_params(), "learnt": learnt}
 
     def together(given: Any) -> Any:
@@ -82,11 +79,8 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
 
     def apart(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
-            return {
-                "parameters": boosted.get_params(),
-                "trees": None,
-                **dict.fromkeys(beside),
-            }
+            unfitted = {"parameters": boosted.get_params(), "trees": None}
+            return {**unfitted, **dict.fromkeys(beside)}
         trees = to_arrays(boosted)
         if trees is None:
             raise NotPlainError("", boosted)
@@ -102,7 +96,7 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
 
 
 def _ready_together(given: Any) -> ReadyRegressor:
-    ready = ReadyRegressor(given.pop("regressor"), fill=given.pop("fill"))
+    ready = ReadyRegressor(given["regressor"], fill=given["fill"])
     vars(ready).update(given)
     return ready
 
@@ -119,8 +113,8 @@ def _part_kind(part: Any) -> Kind:
 _KINDS = [
     *record_kinds(*_RECORDS),
     *LABEL_KINDS,
-    *(_part_kind(part) for part in PARTS.values()),
-    *(_linear_kind(kind) for kind in _LINEAR),
+    *map(_part_kind, PARTS.values()),
+    *map(_linear_kind, (ElasticNet, Lasso, LinearRegression, Ridge)),
     _boosted_kind(HistGradientBoostingRegressor, from_arrays),
     _boosted_kind(HistGradientBoostingClassifier, classifier_from_arrays, "classes"),
     Kind(
@@ -142,22 +136,7 @@ _KINDS = [
         lambda given: HistoryForecaster(*given),
     ),
 ]
-FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
-#: Where numbers may be unknown or infinite, or as large as they like.
-_UNBOUNDED = {
-    "Timeline.values",
-    *(f"TargetScale.{name}" for name in ("floor", "low", "top", "rise")),
-    *(f"OutlierBounds.{name}" for name in ("ranges", "jump_limits", "recent")),
-    "FeatureMaker.low",
-    "FeatureMaker.high",
-    "Trees.value",
-    "Logistic.scale",
-    "Residuals.errors",
-    "best_loss_",
-    "loss_curve_",
-    "validation_scores_",
-    "n_iter_",
-}
+FILES = Codec([*_KINDS, *MODULE_KINDS])
 
 
 def write(content: dict[str, Any]) -> Content:
@@ -189,10 +168,21 @@ def read(stored: Content, forecasters: Iterable[Any] = ()) -> dict[str, Any]:
 def check_content(content: Any, arrays: list[AnyArray]) -> None:
     """Raise ModelFileError unless parameters and fitted attributes are those of a fitted model."""
     n_numbers = sum(array.size for array in arrays)
-    check = FieldCheck(_UNBOUNDED, n_numbers=n_numbers, wrappers={LinearPath: "fit"})
+    # Where numbers may be unknown or infinite, or as large as they like.
+    unbounded = {
+        "Timeline.values",
+        *("TargetScale.floor", "TargetScale.low"),
+        *("TargetScale.top", "TargetScale.rise"),
+        *("OutlierBounds.ranges", "OutlierBounds.jump_limits", "OutlierBounds.recent"),
+        *("FeatureMaker.low", "FeatureMaker.high"),
+        *("Trees.value", "Logistic.scale", "Residuals.errors"),
+        *("best_loss_", "loss_curve_", "validation_scores_", "n_iter_"),
+    }
+    check = FieldCheck(unbounded, n_numbers=n_numbers, wrappers={LinearPath: "fit"})
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
-    if not FITTED.keys() - _SOMETIMES <= fitted.keys() <= FITTED.keys():
+    may_lack = {"feature_names_in_", "fit_times_", "_intervals_"}
+    if not FITTED.keys() - may_lack <= fitted.keys() <= FITTED.keys():
         raise ModelFileError("its fit has other attributes")
     for name, value in fitted.items():
         check.check(value, FITTED[name], name)
@@ -200,9 +190,11 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
     """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
-    return _PICKLES.flatten(state, FITTED) if FITTED.keys() & state.keys() else state
+    if state.keys().isdisjoint(FITTED):
+        return state
+    return FILES.flatten(state, FITTED)
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:
     """Undo `flatten`; attributes that were never flat stay as they are."""
-    return _PICKLES.unflatten(state)
+    return FILES.unflatten(state)

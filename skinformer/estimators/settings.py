@@ -1,6 +1,5 @@
 """Parameters of an estimator, checked against one another and resolved once, at a fit's start."""
 
-import inspect
 from typing import Any, Literal
 
 import torch
@@ -19,20 +18,6 @@ from skinformer.training.record import TrainerSettings
 from skinformer.validation import parameters as checks
 from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecaster
 
-#: Parameters without effect where the network has no share.
-_OF_NETWORK = (
-    *(
-        "label_len",
-        "patch_len",
-        "d_model",
-        "n_heads",
-        "n_encoder_layers",
-        "n_decoder_layers",
-    ),
-    *("d_ff", "attention", "block", "position", "distil", "dropout"),
-    *("optimizer", "learning_rate", "weight_decay"),
-)
-
 
 def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSettings:
     """Check parameters, each valid by itself, against one another, and resolve them.
@@ -44,57 +29,66 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
     checks.check_together(estimator, micro)
-    classifies = isinstance(head, ClassHead)
-    members = members_of(estimator.members, classifies=classifies)
-    brought = forecasters_of(estimator.members)
-    linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    joins = (
-        linear_path or "classical" in members or len(brought) > 0
-    ) and head.allows_ridges
-    if not (joins or classifies or "network" in members):
-        checks.raise_no_network(estimator.members)
+    members = _member_settings(estimator, head)
     device = resolve_device(requested)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     n_tokens = n_patches(estimator.seq_len, patch_len)
+    corrects = members["linear_path"]
+    label_len = estimator.label_len
     return FitSettings(
         head=head,
         network=_network(estimator, memory, n_tokens=n_tokens, device=device),
-        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=device),
+        trainer=_trainer(estimator, head, micro, corrects=corrects, device=device),
         seq_len=int(estimator.seq_len),
-        label_len=None if estimator.label_len is None else int(estimator.label_len),
+        label_len=None if label_len is None else int(label_len),
         pred_len=int(estimator.pred_len),
         patch_len=patch_len,
         calendar=estimator.calendar,
         embeddings=tuple(estimator.embeddings),
         target_transform=estimator.target_transform,
-        linear_path=linear_path,
-        classical=joins and "classical" in members,
-        own_ridges=joins and "own ridges" in members,
-        classifies=classifies,
-        class_base="classes" in members,
-        regressor=members.get("trees") if joins or classifies else None,
-        forecasters=named_forecasters(brought) if joins else (),
-        train_network="network" in members,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=float(estimator.validation_fraction),
         batch_size=micro,
         max_windows=estimator.max_windows,
         checkpoint=estimator.checkpoint,
         device=device,
+        **members,
     )
+
+
+def _member_settings(estimator: Parameters, head: Head) -> dict[str, Any]:
+    """Resolve which members take part, by fields of `FitSettings`."""
+    classifies = isinstance(head, ClassHead)
+    members = members_of(estimator.members, classifies=classifies)
+    forecasters = forecasters_of(estimator.members)
+    linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
+    has_base = linear_path or "classical" in members or len(forecasters) > 0
+    joins = has_base and head.allows_ridges
+    if not (joins or classifies or "network" in members):
+        checks.raise_no_network(estimator.members)
+    return {
+        "linear_path": linear_path,
+        "classical": joins and "classical" in members,
+        "own_ridges": joins and "own ridges" in members,
+        "classifies": classifies,
+        "class_base": "classes" in members,
+        "regressor": members.get("trees") if joins or classifies else None,
+        "forecasters": named_forecasters(forecasters) if joins else (),
+        "train_network": "network" in members,
+    }
 
 
 def non_default_network_params(model: Parameters) -> list[str]:
     """Name the parameters of a wanted network, and of how it learns, that the user has changed."""
     if "network" not in members_of(model.members, classifies=is_classifier(model)):
         return []
-    known = inspect.signature(type(model)).parameters.items()
-    values = model.get_params(deep=False)
-    return [
-        name
-        for name, own in known
-        if name in _OF_NETWORK and values[name] != own.default
-    ]
+    of_network = (
+        *("label_len", "patch_len", "d_model", "n_heads", "n_encoder_layers"),
+        *("n_decoder_layers", "d_ff", "attention", "block", "position", "distil"),
+        *("dropout", "optimizer", "learning_rate", "weight_decay"),
+    )
+    kind = type(model)
+    return [name for name in of_network if getattr(model, name) != getattr(kind, name)]
 
 
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
@@ -117,11 +111,9 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
 
 def forecasters_of(members: Any) -> list[Any]:
     """Return the forecasters that a user brought among members."""
-    return (
-        []
-        if isinstance(members, str)
-        else [each for each in members if is_forecaster(each)]
-    )
+    if isinstance(members, str):
+        return []
+    return [member for member in members if is_forecaster(member)]
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
@@ -132,22 +124,22 @@ def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"
 def _network(
     estimator: Parameters, memory: MemorySaving, *, n_tokens: int, device: torch.device
 ) -> NetworkSettings:
-    attention, block = Attention.of(estimator.attention), Block.of(estimator.block)
+    attention = Attention.of(estimator.attention)
+    block = Block.of(estimator.block)
+    kind = resolve_attention(attention.encoder, n_tokens=n_tokens, device=device)
+    d_model = int(estimator.d_model)
+    d_ff = estimator.d_ff
     return NetworkSettings(
-        d_model=int(estimator.d_model),
+        d_model=d_model,
         n_heads=int(estimator.n_heads),
         n_encoder_layers=estimator.n_encoder_layers,
         n_decoder_layers=estimator.n_decoder_layers,
-        d_ff=4 * int(estimator.d_model)
-        if estimator.d_ff is None
-        else int(estimator.d_ff),
+        d_ff=4 * d_model if d_ff is None else int(d_ff),
         dropout=float(estimator.dropout),
         activation=block.activation,
         norm="zc_rms" if block.norm == "zc_rms" else "layer",
         norm_first=block.norm != "post_layer",
-        attention=resolve_attention(
-            attention.encoder, n_tokens=n_tokens, device=device
-        ),
+        attention=kind,
         decoder_attention=attention.decoder,
         factor=float(attention.factor),
         qk_norm=block.qk_norm,
@@ -170,6 +162,9 @@ def _trainer(
     corrects: bool,
     device: torch.device,
 ) -> TrainerSettings:
+    precision = resolve_precision(
+        estimator.precision, device=device, d_model=estimator.d_model
+    )
     return TrainerSettings(
         max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
         n_iter_no_change=estimator.n_iter_no_change,
@@ -183,9 +178,7 @@ def _trainer(
         warmup_fraction=0.05,
         max_grad_norm=1.0,
         accumulate=estimator.batch_size // micro,
-        precision=resolve_precision(
-            estimator.precision, device=device, d_model=estimator.d_model
-        ),
+        precision=precision,
         loss=head.error,
     )
 

@@ -46,4 +46,12 @@ class FittedState(Parameters):
     @property
     def _forecaster(self) -> StepForecaster:
         """What the fit found, put together to forecast."""
-        raise NotImplementedError
+        return StepForecaster(
+            history=self.timeline_,
+            scaler=self.scaler_,
+            roles=self.roles_,
+            sizes=self.sizes_,
+            device=self.device_,
+            head=self.head_,
+            ensemble=self.ensemble_,
+        )

@@ -91,71 +91,74 @@ class ExportedForecast(nn.Module):
         what stands in a later `past` for a truth that is missing: another number only where
         logarithms or bounds are between.
         """
-        n_targets = self.sizes.n_targets
-        values = self.units.standardise(past, series, first=0)
-        absent = past.isnan()
-        targets, unknown = _held(values[..., :n_targets], absent[..., :n_targets])
-        gap = absent[..., :n_targets] & ~unknown
-        no_forecast = gap.flatten(1).any(dim=1) | unknown[:, -1].any(dim=1)
-        window, ahead = self._rows(values, absent, targets, unknown, future, series)
+        units = self.units.of_windows(series)
+        # 1. Rows of the window and ahead, as a fit sees them.
+        rows = self._standardise(past, future, units)
+        rows, lost = self._fill(rows)
+        window, ahead = self._split(rows)
+        # 2. Forecasts of all members, weighted.
+        categories = self._categories(calendar, series)
+        found = self._predict(window, ahead, categories)
+        mean = self._weigh(found, window, units, series)
+        # 3. In units.
+        forecast, fed_back = self.units.restore(mean, units)
+        forecast = forecast.masked_fill(lost, torch.nan)
+        return forecast, fed_back.masked_fill(lost, torch.nan)
 
-        mixed = self._mixed(window, ahead, self._categories(calendar, series), series)
-        forecast, fed_back = self.units.restore(mixed, series)
-        lost = no_forecast[:, None, None]
-        return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(
-            lost, torch.nan
-        )
-
-    def _rows(
-        self,
-        values: Tensor,
-        absent: Tensor,
-        targets: Tensor,
-        unknown: Tensor,
-        future: Tensor | None,
-        series: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        """Return standardised rows of the window and ahead, as a fit sees them."""
+    def _standardise(
+        self, past: Tensor, future: Tensor | None, units: dict[str, Tensor]
+    ) -> Tensor:
+        """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
-        first_known = sizes.n_targets + sizes.n_past
-        n_varying = first_known + sizes.n_known - sizes.n_static
-        before = unknown.all(dim=-1) & absent[..., sizes.n_targets : n_varying].all(
-            dim=-1
-        )
+        n_unknown = sizes.n_targets + sizes.n_past
+        window = self.units.standardise(past, units, first=0)
+        ahead = window.new_zeros(past.shape[0], sizes.pred_len, n_unknown)
+        if future is not None:
+            known = self.units.standardise(future, units, first=n_unknown)
+            ahead = torch.cat([ahead, known], dim=-1)
+        return torch.cat([window, ahead], dim=1)
 
-        columns = slice(sizes.n_targets, first_known)
-        past = self._covariates(values[..., columns], absent[..., columns], before)
-        window = torch.cat([targets, past], dim=-1)
-        ahead = values.new_zeros(values.shape[0], sizes.pred_len, first_known)
-        if future is None:
-            return window, ahead
-        # Columns known ahead, of both.
-        standardised = self.units.standardise(future, series, first=first_known)
-        known = torch.cat([values[..., first_known:], standardised], dim=1)
-        missing = torch.cat([absent[..., first_known:], future.isnan()], dim=1)
-        not_before = torch.zeros_like(missing[:, sizes.seq_len :, 0])
-        known = self._covariates(known, missing, torch.cat([before, not_before], dim=1))
-        window = torch.cat([window, known[:, : sizes.seq_len]], dim=-1)
-        return window, torch.cat([ahead, known[:, sizes.seq_len :]], dim=-1)
+    def _fill(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Fill in missing values: the mean before a series began, then the last value.
 
-    def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
-        """Hold covariates, or leave them missing; the mean before a series began."""
-        may_miss = self.sizes.may_miss
-        held = (
-            values.masked_fill(absent, torch.nan)
-            if may_miss
-            else _held(values, absent)[0]
-        )
-        return held.masked_fill(absent & before[..., None], 0.0)
+        Covariates that may miss stay NaN. Return also which windows have a gap, (batch, 1, 1).
+        """
+        sizes = self.sizes
+        n_covariates = sizes.n_past + sizes.n_known
+        parts = [sizes.n_targets, n_covariates]
+        targets, covariates = torch.split(rows, parts, dim=-1)
+        held_targets, unknown = _hold(targets)
+        held, _ = _hold(covariates)
+        # Before a series began there are neither targets so far nor varying covariates.
+        missing = covariates.isnan()
+        varying_missing = missing[..., : n_covariates - sizes.n_static]
+        is_empty = varying_missing.all(dim=-1, keepdim=True)
+        is_before = unknown.all(dim=-1, keepdim=True) & is_empty
+        if sizes.may_miss:
+            held = covariates
+        held = held.masked_fill(missing & is_before, 0.0)
+        lost = self._has_gap(targets, unknown)
+        return torch.cat([held_targets, held], dim=-1), lost[:, None, None]
 
-    def _mixed(
+    def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
+        """Whether a window misses a target after a known one, or throughout, (batch,)."""
+        never_known = unknown[:, self.sizes.seq_len - 1].any(dim=1)
+        gap = targets.isnan() & ~unknown
+        return never_known | gap.flatten(1).any(dim=1)
+
+    def _split(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Split rows into those of the window and those ahead."""
+        lengths = [self.sizes.seq_len, self.sizes.pred_len]
+        window, ahead = torch.split(rows, lengths, dim=1)
+        return window, ahead
+
+    def _predict(
         self,
         window: Tensor,
         ahead: Tensor,
         categories: tuple[Tensor | None, Tensor | None],
-        series: Tensor | None,
-    ) -> Tensor:
-        """Forecast by all members, limit each, and weigh them."""
+    ) -> dict[str, Tensor]:
+        """Forecast by all members, each after the one that it corrects."""
         found: dict[str, Tensor] = {}
         for name, module in self.members.items():
             base = self.bases[name]
@@ -164,11 +167,7 @@ class ExportedForecast(nn.Module):
             else:
                 network = cast(Informer, module)
                 found[name] = correct(network, found[base], window, ahead, *categories)
-        weighted = []
-        for name, weights in self.weights.items():
-            limited = self.units.limit(found[name], window, series)
-            weighted.append(self.units.row(weights, series) * limited)
-        return torch.stack(weighted).sum(dim=0).float()
+        return found
 
     def _categories(
         self, calendar: Tensor | None, series: Tensor | None
@@ -177,20 +176,35 @@ class ExportedForecast(nn.Module):
         sizes = self.sizes
         categories = [] if calendar is None else [calendar]
         if series is not None and sizes.n_series:
-            number = self.units.row(torch.arange(len(self.units.mean)), series)
+            number = self.units.row(torch.arange(self.units.n_series), series)
             length = sizes.seq_len + sizes.pred_len
             categories.append(number[:, None, None].expand(-1, length, 1))
         if not categories:
             return None, None
-        joined = torch.cat(categories, dim=-1)
-        return joined[:, : sizes.seq_len], joined[:, sizes.seq_len :]
+        return self._split(torch.cat(categories, dim=-1))
+
+    def _weigh(
+        self,
+        found: dict[str, Tensor],
+        window: Tensor,
+        units: dict[str, Tensor],
+        series: Tensor | None,
+    ) -> Tensor:
+        """Limit the forecasts of members, and compute their weighted mean."""
+        weighted = []
+        for name, weights in self.weights.items():
+            limited = self.units.limit(found[name], window, units)
+            weighted.append(self.units.row(weights, series) * limited)
+        return torch.stack(weighted).sum(dim=0).float()
 
 
-def _held(values: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
+def _hold(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Hold each column at its last value, 0 before the first one; and find where that is."""
-    count = (~absent).cumsum(dim=1)
-    row = torch.from_numpy(np.arange(values.shape[1]))
+    absent = rows.isnan()
+    n_known = (~absent).cumsum(dim=1)
+    number = torch.from_numpy(np.arange(rows.shape[1]))
     # The numbers of known rows, ascending: a graph has no running maximum.
-    known = torch.where(absent, row[-1], row[:, None]).sort(dim=1)[0]
-    held = values.gather(1, known.gather(1, (count - 1).clamp(min=0)))
-    return held.masked_fill(count == 0, 0.0), count == 0
+    known_rows = torch.where(absent, number[-1], number[:, None]).sort(dim=1)[0]
+    last_known = known_rows.gather(1, (n_known - 1).clamp(min=0))
+    unknown = n_known == 0
+    return rows.gather(1, last_known).masked_fill(unknown, 0.0), unknown

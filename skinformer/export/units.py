@@ -7,9 +7,6 @@ from torch import Tensor, nn
 
 from skinformer.timeline.scaling import Scaler
 
-#: Logarithms beyond which double precision has no number.
-_FARTHEST = 700.0
-
 
 class Units(nn.Module):
     """Put columns into the units of the network, and its forecasts into those of the targets.
@@ -19,8 +16,7 @@ class Units(nn.Module):
 
     scaler: of the fit; what each number means is said at `TargetScale` and `Limits`.
 
-    In float64, so that 1e8 ± 1 keeps its digits. A missing value, NaN, becomes a number; which
-    were missing, the caller remembers.
+    In float64, so that 1e8 ± 1 keeps its digits. A missing value, NaN, stays one.
 
     **Shape**: past ``(batch, length, n_columns)``, forecasts ``(batch, pred_len, n_targets)``,
     series ``(batch,)`` or None.
@@ -29,36 +25,34 @@ class Units(nn.Module):
     >>> one = np.ones((1, 1))
     >>> targets = TargetScale(floor=-one, low=one, logs=one < 0, smear=0 * one)
     >>> units = Units(Scaler(7 * one, 2 * one, targets))
-    >>> units.standardise(torch.tensor([[[11.0]]]), None, first=0).item()
+    >>> of_windows = units.of_windows(None)
+    >>> units.standardise(torch.tensor([[[11.0]]]), of_windows, first=0).item()
     2.0
-    >>> [values.item() for values in units.restore(torch.tensor([[[-8.0]]]), None)]
+    >>> [values.item() for values in units.restore(torch.tensor([[[-8.0]]]), of_windows)]
     [-1.0, -9.0]
     """
-
-    mean: Tensor
-    scale: Tensor
-    logs: Tensor
-    low: Tensor
-    smear: Tensor
-    floor: Tensor
-    top: Tensor
-    rise: Tensor
-    width: Tensor
 
     def __init__(self, scaler: Scaler) -> None:
         super().__init__()
         targets: Any = scaler.targets  # a regressor's always has it
         limits = scaler.limits
-        self.is_limited = limits is not None
+        self.n_series = len(scaler.mean)
         self.takes_logs = bool(targets.logs.any())
+        self.is_limited = limits is not None
         tables = {"mean": scaler.mean, "scale": scaler.scale}
-        tables |= {
-            name: getattr(targets, name) for name in ("logs", "low", "smear", "floor")
-        }
+        for name in ("logs", "low", "smear", "floor"):
+            tables[name] = getattr(targets, name)
         if limits is not None:
             tables |= limits._asdict()
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table))
+
+    def of_windows(self, series: Tensor | None) -> dict[str, Tensor]:
+        """Return the rows of all tables, (batch, 1, n) each, or (1, 1, n) without series."""
+        rows = {}
+        for name, table in self.named_buffers():
+            rows[name] = self.row(table, series)[:, None]
+        return rows
 
     def row(self, table: Tensor, series: Tensor | None) -> Tensor:
         """Return each window's row of a table, (n_series, …): (batch, …), or (1, …) without series.
@@ -73,60 +67,66 @@ class Units(nn.Module):
         return table[torch.where(known, series, last)]
 
     def standardise(
-        self, values: Tensor, series: Tensor | None, *, first: int
+        self, values: Tensor, of_windows: dict[str, Tensor], *, first: int
     ) -> Tensor:
         """Return consecutive columns, (batch, length, n), in deviations from the mean, float32.
 
         first: place of the first column; either 0, or behind the targets.
         """
-        # No nan_to_num: exporters know its largest numbers in single precision alone.
-        values = values.masked_fill(values.isnan(), 0.0)
-        columns = slice(first, first + values.shape[-1])
         if first == 0 and self.takes_logs:
-            k = self.logs.shape[1]
-            targets = values[..., :k]
-            low = self.row(self.low, series)[:, None]
-            logs = torch.where(targets < low, low, targets).log()
-            targets = torch.where(self.row(self.logs, series)[:, None], logs, targets)
-            values = torch.cat([targets, values[..., k:]], dim=-1)
-        mean = self.row(self.mean[:, columns], series)[:, None]
-        scale = self.row(self.scale[:, columns], series)[:, None]
+            values = self._take_logs(values, of_windows)
+        columns = slice(first, first + values.shape[-1])
+        mean = of_windows["mean"][..., columns]
+        scale = of_windows["scale"][..., columns]
         return ((values - mean) / scale).float()
 
-    def limit(self, forecast: Tensor, past: Tensor, series: Tensor | None) -> Tensor:
+    def _take_logs(self, values: Tensor, of_windows: dict[str, Tensor]) -> Tensor:
+        """Take logarithms of targets, which are the first columns."""
+        low = of_windows["low"]
+        n_targets = low.shape[-1]
+        targets = values[..., :n_targets]
+        logs = torch.where(targets < low, low, targets).log()
+        transformed = torch.where(of_windows["logs"], logs, targets)
+        return torch.cat([transformed, values[..., n_targets:]], dim=-1)
+
+    def limit(
+        self, forecast: Tensor, past: Tensor, of_windows: dict[str, Tensor]
+    ) -> Tensor:
         """Compress what of a forecast, (batch, pred_len, n_targets), goes beyond the limits.
 
         past: (batch, length, n_columns), windows, the targets first; all is standardised.
         """
         if not self.is_limited:
             return forecast
-        seen = past[..., : forecast.shape[-1]].amax(dim=1)
-        knee = torch.maximum(self.row(self.top, series), seen) + self.row(
-            self.rise, series
-        )
-        knee = knee[:, None]
-        width = self.row(self.width, series)[:, None]
-        beyond = forecast > knee
-        over = torch.where(beyond, forecast - knee, 1.0)
-        return torch.where(beyond, knee + width / (1 + width / over), forecast)
+        n_targets = forecast.shape[-1]
+        largest = past[..., :n_targets].amax(dim=1, keepdim=True)
+        knee = torch.maximum(of_windows["top"], largest) + of_windows["rise"]
+        is_beyond = forecast > knee
+        excess = torch.where(is_beyond, forecast - knee, 1.0)
+        width = of_windows["width"]
+        compressed = knee + width / (1 + width / excess)
+        return torch.where(is_beyond, compressed, forecast)
 
-    def restore(self, forecast: Tensor, series: Tensor | None) -> tuple[Tensor, Tensor]:
+    def restore(
+        self, forecast: Tensor, of_windows: dict[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
         """Put forecasts, (batch, pred_len, n_targets), into the targets' units, within bounds.
 
         Beside them stands what `standardise` makes the given forecasts of.
         """
-        k = forecast.shape[-1]
-        mean = self.row(self.mean[:, :k], series)[:, None]
-        plain = forecast.double() * self.row(self.scale[:, :k], series)[:, None] + mean
-        values = plain
+        n_targets = forecast.shape[-1]
+        mean = of_windows["mean"][..., :n_targets]
+        scale = of_windows["scale"][..., :n_targets]
+        fed_back = forecast.double() * scale + mean
+        values = fed_back
         if self.takes_logs:
-            logs = self.row(self.logs, series)[:, None]
-            raised = plain + self.row(self.smear, series)[:, None]
-            values = torch.where(logs, _exp(raised), plain)
-            plain = torch.where(logs, _exp(plain), plain)
-        floor = self.row(self.floor, series)[:, None]
-        return torch.where(values < floor, floor, values), plain
+            logs = of_windows["logs"]
+            values = torch.where(logs, _exp(fed_back + of_windows["smear"]), fed_back)
+            fed_back = torch.where(logs, _exp(fed_back), fed_back)
+        floor = of_windows["floor"]
+        return torch.where(values < floor, floor, values), fed_back
 
 
 def _exp(values: Tensor) -> Tensor:
-    return values.clamp(-_FARTHEST, _FARTHEST).exp()
+    farthest = 700.0  # beyond, double precision has no exponential
+    return values.clamp(-farthest, farthest).exp()

@@ -13,7 +13,6 @@ import numpy as np
 METADATA_KEY = "skinformer"
 
 _VERSION = 2
-_SEQUENCES = ("targets", "past", "known", "calendar", "inputs", "series")
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,9 @@ class Signature:
                 f"version={version!r} of an exported model's signature must be {_VERSION}: another "
                 "version of skinformer wrote it. Install that one, or export the model again."
             )
-        for name in _SEQUENCES:
-            fields[name] = None if fields[name] is None else tuple(fields[name])
+        for name, value in fields.items():
+            if isinstance(value, list):
+                fields[name] = tuple(value)
         return cls(**fields)
 
     @classmethod

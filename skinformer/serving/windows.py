@@ -50,6 +50,28 @@ class _Rows(NamedTuple):
     clock: Clock
     values: pd.DataFrame
 
+    def values_at(self, series: IntArray, steps: IntArray, first: int) -> Float64Array:
+        """Return columns from the first one on, (n_windows, length, n); NaN without a row.
+
+        series: (n_windows,); steps: (n_windows, length).
+        """
+        repeated = np.repeat(series, steps.shape[1])
+        places = pd.DataFrame({"series": repeated, "step": steps.ravel()})
+        wanted = places.set_index(["series", "step"]).index
+        values = self.values.iloc[:, first:].reindex(wanted).to_numpy()
+        return np.array(values, order="C").reshape(*steps.shape, -1)
+
+    def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
+        """Return calendar fields of steps, (n_windows, length, n_fields)."""
+        labels = self.clock.labels(steps.ravel())
+        values = calendar_values(labels, fields).astype(np.int64)
+        return values.reshape(*steps.shape, -1)
+
+    def labels_at(self, series: IntArray, steps: IntArray) -> pd.Index:
+        """Return the labels of steps, window after window."""
+        labels = self.clock.labels(steps.ravel())
+        return join_series(self.names, np.repeat(series, steps.shape[1]), labels)
+
 
 def window_inputs(
     X: pd.DataFrame, signature: Signature, origins: Any = None
@@ -97,41 +119,48 @@ def window_inputs(
     ([[[nan, nan], [5.0, 0.0], [6.0, 1.0]]], [[[2.0], [3.0]]], Timestamp('2024-01-01 02:00:00'))
     """
     rows = _read(X, signature)
-    if origins is None:
-        owner, start = _ends(rows, len(signature.targets))
-    else:
-        owner, start = _at(origins, rows, signature)
-    # 1. The rows of each window; missing ones are missing values.
-    steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
-    n_windows, length = steps.shape
-    places = pd.DataFrame({0: np.repeat(owner, length), 1: steps.ravel()})
-    wanted = places.set_index([0, 1]).index
-    values = rows.values.reindex(wanted).to_numpy().reshape(n_windows, length, -1)
-    past = values[:, : signature.seq_len]
-    future = values[
-        :, signature.seq_len :, len(signature.targets) + len(signature.past) :
-    ]
-    if not signature.may_miss:
-        _check_ahead(future, signature, rows.clock, start)
-    # 2. The graph's inputs.
-    inputs = {
-        "past": past,
+    series, start = _place_origins(origins, rows, signature)
+    before = np.add.outer(start, np.arange(-signature.seq_len, 0))
+    ahead = np.add.outer(start, np.arange(signature.pred_len))
+    first_known = len(signature.targets) + len(signature.past)
+    future = rows.values_at(series, ahead, first_known)
+    _check_ahead(future, signature, rows.clock, start)
+    inputs: dict[str, AnyArray] = {
+        "past": rows.values_at(series, before, 0),
         "future": future,
-        "series": _numbers(rows.names, signature)[owner],
+        "series": _fitted_numbers(rows.names, signature)[series],
     }
-    if "calendar" in signature.inputs:
-        fields = calendar_values(rows.clock.labels(steps.ravel()), signature.calendar)
-        inputs["calendar"] = fields.astype(np.int64).reshape(n_windows, length, -1)
-    times = rows.clock.labels(steps[:, signature.seq_len :].ravel())
-    labels = join_series(rows.names, np.repeat(owner, signature.pred_len), times)
-    given = {name: np.array(inputs[name]) for name in signature.inputs}
-    return WindowInputs(given, labels)
+    if signature.calendar:
+        steps = np.hstack([before, ahead])
+        inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
+    inputs = {name: inputs[name] for name in signature.inputs}
+    return WindowInputs(inputs, rows.labels_at(series, ahead))
 
 
 def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     """Place the rows of X in time."""
-    owner, names, time = _split(X.index, signature)
+    series, names, time = _split(X.index, signature)
     time = _in_zone(time, signature.tz)
+    clock = _make_clock(time, signature)
+    steps = clock.steps(time)
+    _check_steps(X.index, time, steps, clock)
+    place = {plain(name): i for i, name in enumerate(X.columns)}
+    for name in signature.known:
+        if name not in place:
+            raise ValueError(
+                f"X has no column {name!r}, which the model knows ahead: put its values in, "
+                "those of the steps to forecast, too."
+            )
+    values = pd.DataFrame(np.nan, [series, steps], range(len(signature.columns)))
+    for j, name in enumerate(signature.columns):
+        if name in place:
+            column = X.iloc[:, place[name]]
+            values[j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _Rows(names, clock, values)
+
+
+def _make_clock(time: pd.Index, signature: Signature) -> Clock:
+    """Make the clock that counts the steps of the fit from the first row."""
     distinct = time.unique().sort_values()
     step = infer_step(distinct, signature.freq)
     if step is None:
@@ -139,22 +168,7 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
             "X's rows have no common step, and the fit's cannot be written as text: pass rows "
             "without gaps, as by X.asfreq(...)."
         )
-    clock = clock_for(distinct, step)
-    steps = clock.steps(time)
-    _check_steps(X.index, time, steps, clock)
-    place = {plain(name): i for i, name in enumerate(X.columns)}
-    lacking = [name for name in signature.known if name not in place]
-    if lacking:
-        raise ValueError(
-            f"X has no column {lacking[0]!r}, which the model knows ahead: put its values in, "
-            "those of the steps to forecast, too."
-        )
-    values = pd.DataFrame(np.nan, [owner, steps], range(len(signature.columns)))
-    for j, name in enumerate(signature.columns):
-        if name in place:
-            column = X.iloc[:, place[name]]
-            values[j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _Rows(names, clock, values)
+    return clock_for(distinct, step)
 
 
 def _check_steps(
@@ -181,17 +195,19 @@ def _split(
     index: pd.Index, signature: Signature
 ) -> tuple[IntArray, pd.Index | None, pd.Index]:
     """Part an index into numbers of series, their names, and time."""
-    needed = 1 if signature.series is None else 2
+    is_panel = signature.series is not None
+    needed = 2 if is_panel else 1
     if index.nlevels != needed or not len(index):
-        shape = "(series, time), " if needed == 2 else ""
+        shape = "(series, time), " if is_panel else ""
         raise ValueError(
             f"X.index has {index.nlevels} level(s) and {len(index)} rows, and must have {needed} "
             f"and at least one: {shape}as X of the fit. Set it, as by X.set_index(...)."
         )
-    if needed == 1:
+    if not is_panel:
         return np.zeros(len(index), dtype=np.int64), None, index
-    owner, names = pd.factorize(index.get_level_values(0))
-    return owner, pd.Index(names, name=index.names[0]), index.get_level_values(1)
+    series, names = pd.factorize(index.get_level_values(0))
+    names = pd.Index(names, name=index.names[0])
+    return series, names, index.get_level_values(1)
 
 
 def _in_zone(time: Any, tz: str | None) -> Any:
@@ -206,15 +222,24 @@ def _in_zone(time: Any, tz: str | None) -> Any:
     return time if tz is None else time.tz_convert(tz)
 
 
-def _ends(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
+def _place_origins(
+    origins: Any, rows: _Rows, signature: Signature
+) -> tuple[IntArray, IntArray]:
+    """Return each window's series, by its number among those of X, and its first step ahead."""
+    if origins is None:
+        return _last_origins(rows, len(signature.targets))
+    return _find_origins(origins, rows, signature)
+
+
+def _last_origins(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
     """Find each series' first step without a truth after it."""
-    known = rows.values[rows.values.iloc[:, :n_targets].notna().all(axis=1)]
-    owner = known.index.get_level_values(0)
-    last = known.index.get_level_values(1).to_series().groupby(owner).max()
+    is_known = rows.values[range(n_targets)].notna().all(axis=1)
+    known = rows.values.index[is_known].to_frame(index=False)
+    last = known.groupby(0)[1].max()
     series = np.arange(1 if rows.names is None else len(rows.names))
-    never = np.setdiff1d(series, last.index)
-    if len(never):
-        of = "" if rows.names is None else f" of {rows.names[never[0]]!r}"
+    never_known = np.setdiff1d(series, last.index)
+    if len(never_known):
+        of = "" if rows.names is None else f" of {rows.names[never_known[0]]!r}"
         raise ValueError(
             f"X holds no row{of} whose targets are all known: a forecast starts after such a row. "
             "Put the latest history in."
@@ -222,37 +247,41 @@ def _ends(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
     return series, last.to_numpy() + 1
 
 
-def _at(origins: Any, rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
-    """Place origins."""
+def _find_origins(
+    origins: Any, rows: _Rows, signature: Signature
+) -> tuple[IntArray, IntArray]:
+    """Place origins: the number of their series among those of X, and their steps."""
     index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
-    owner = np.zeros(len(index), dtype=np.int64)
+    series = np.zeros(len(index), dtype=np.int64)
     if rows.names is not None:
-        owner = rows.names.get_indexer(index.get_level_values(0))
-    steps = rows.clock.steps(_in_zone(index.get_level_values(-1), signature.tz))
-    wrong = (owner < 0) | (steps == OFF_GRID)
-    if wrong.any():
+        series = rows.names.get_indexer(index.get_level_values(0))
+    time = _in_zone(index.get_level_values(-1), signature.tz)
+    steps = rows.clock.steps(time)
+    is_wrong = (series < 0) | (steps == OFF_GRID)
+    if is_wrong.any():
         raise ValueError(
-            f"origins holds {index[wrong][0]}, which is no step of X's rows: an origin is the "
+            f"origins holds {index[is_wrong][0]}, which is no step of X's rows: an origin is the "
             "label of the first step to forecast, of a panel (series, time). Take labels of X."
         )
-    return owner, steps
+    return series, steps
 
 
-def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
-    """Return each series its number in the fit; new ones come after those."""
+def _fitted_numbers(names: pd.Index | None, signature: Signature) -> IntArray:
+    """Return each series' number in the fit; new ones come after those."""
     if names is None or signature.series is None:
         return np.zeros(1, dtype=np.int64)
-    fitted = {name: i for i, name in enumerate(signature.series)}
-    numbers = [fitted.get(plain(name), len(fitted)) for name in names]
+    n_fitted = len(signature.series)
+    fitted = dict(zip(signature.series, range(n_fitted), strict=True))
+    numbers = [fitted.get(plain(name), n_fitted) for name in names]
     return np.array(numbers, dtype=np.int64)
 
 
 def _check_ahead(
     ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray
 ) -> None:
-    """Raise if a column known ahead lacks a value in a step to forecast."""
+    """Raise if a column known ahead lacks a value in a step to forecast, and may not."""
     missing = np.argwhere(np.isnan(ahead))
-    if len(missing):
+    if len(missing) and not signature.may_miss:
         window, step, j = missing[0]
         raise ValueError(
             f"X holds no value of {signature.known[j]!r} at {(missing[:, 2] == j).sum()} steps to "

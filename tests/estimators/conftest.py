@@ -9,7 +9,7 @@ import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble.classical import choose_members
-from skinformer.estimators import base, serialisation
+from skinformer.estimators import fitting, serialisation
 from skinformer.estimators.serialisation import FILES
 from skinformer.tabular.regressors import default_regressors
 
@@ -264,5 +264,5 @@ def long_tables():
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "choose_members", chosen)
+        patch.setattr(fitting, "choose_members", chosen)
         yield

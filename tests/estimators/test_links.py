@@ -28,7 +28,7 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.training.record import EpochRow, TrainingRecord
 
 #: The name by which the estimator calls its trainer.
-TRAINER = "skinformer.estimators.base.train"
+TRAINER = "skinformer.estimators.fitting.train"
 #: What weights of an earlier fit are known by.
 MARK = 7.0
 #: Everything else is the default.

@@ -309,7 +309,7 @@ def test_a_regressor_that_errs_has_no_share(df):
 def test_the_network_draws_fewer_windows_where_it_has_a_small_share(fitted, df):
     """What it costs goes by what it can bring; without a bound none is set."""
     drawn = {}
-    train = "skinformer.estimators.base.train"
+    train = "skinformer.estimators.fitting.train"
     for max_windows in (10_000, None):
         with (
             mock.patch(train, side_effect=KeyboardInterrupt) as spy,

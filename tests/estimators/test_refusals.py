@@ -152,7 +152,7 @@ def test_ctrl_c_changes_nothing_wherever_it_comes(place, again, fitted, monkeypa
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"skinformer.estimators.base.{place}", interrupt)
+    monkeypatch.setattr(f"skinformer.estimators.fitting.{place}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(panel * 1000)
     assert_same(results(model, panel) if again else vars(model), before)

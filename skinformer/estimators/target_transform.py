@@ -16,11 +16,12 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.selection import shrinkage
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import AnyArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
 from skinformer.timeline.target_scale import (
     FittedTransformer,
+    TargetScale,
     apply,
     observe_records,
     observe_targets,
@@ -49,42 +50,50 @@ def fit_scale(
 
     It is a ValueError if what is asked for cannot be done to the training rows.
     """
+    start = table.first_row[:-1]
     end = stop = table.first_row[1:]
-    if (
-        split is not None
-    ):  # a series that is unknown before it has its own size, not the others'
+    if split is not None:
+        # A series that is unknown before it has its own size, not the others'.
         stop = np.where(first_known(table.missing, table.first_row) < split, split, end)
-    rows = table.first_row[:-1], stop
-    targets, least = observe_targets(table.columns, table.first_row, table.n_targets)
+    targets = _fit_targets(table, settings, (start, stop), roles, names)
+    static = table.static_columns()
+    return fit_scaler(table.columns, start, stop, static=static, targets=targets)
+
+
+def _fit_targets(
+    table: Table,
+    settings: FitSettings,
+    rows: tuple[IntArray, IntArray],
+    roles: Roles,
+    names: pd.Index | None,
+) -> TargetScale:
+    """Find the bounds of targets, and fit the transformation that is asked for.
+
+    rows: begins and ends of each series' training rows.
+    """
+    columns = table.columns
     wanted = settings.target_transform
+    targets, least = observe_targets(columns, table.first_row, table.n_targets)
+    if wanted is None:
+        return targets
     if wanted == "log":
         is_positive = least > 0
         check_positive(least, is_positive, roles.targets, names)
-        logs = targets.with_logs(is_positive)
-        targets = observe_records(
-            logs, table.columns, table.first_row, settings.pred_len
-        )
-    elif wanted is not None:
-        transformers = tuple(
-            _fit_transformer(wanted, column, rows, name, settings.head)
-            for column, name in zip(table.columns, roles.targets, strict=False)
-        )
-        targets = replace(targets, transformers=transformers)
-    return fit_scaler(
-        table.columns, *rows, static=table.static_columns(), targets=targets
-    )
+        targets = targets.with_logs(is_positive)
+        return observe_records(targets, columns, table.first_row, settings.pred_len)
+    chosen = origins_between(rows[0], rows[1] - 1)
+    transformers = []
+    for column, name in zip(columns, roles.targets, strict=False):
+        values = column[chosen].astype(np.float64)
+        values = values[~np.isnan(values)]
+        transformers.append(_fit_transformer(wanted, values, name, settings.head))
+    return replace(targets, transformers=tuple(transformers))
 
 
 def _fit_transformer(
-    transformer: Any,
-    column: AnyArray,
-    rows: tuple[IntArray, IntArray],
-    name: Hashable,
-    head: Head,
+    transformer: Any, values: Float64Array, name: Hashable, head: Head
 ) -> FittedTransformer:
-    """Fit a clone to all training rows of a target, and check that it gives them back."""
-    values = column[origins_between(rows[0], rows[1] - 1)].astype(np.float64)
-    values = values[~np.isnan(values)]
+    """Fit a clone to all training values of a target, and check that it gives them back."""
     fitted = clone(transformer)
     distinct = np.unique(values)
     try:
@@ -93,15 +102,13 @@ def _fit_transformer(
         restored = apply(fitted.inverse_transform, transformed)
     except ValueError as error:
         raise_unfit_transform(transformer, name, distinct, error)
-    tolerance = max(
-        1e-4 * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max())
-    )
+    largest = float(np.abs(distinct).max())
     check_transformer(
         transformer,
         name,
         lost=float(np.abs(restored - distinct).max()),
-        reach=tolerance,
-        is_decreasing=not head.allows_ridges and not (np.diff(transformed) >= 0).all(),
+        reach=max(1e-4 * float(np.ptp(distinct)), 1e-6 * largest),
+        is_decreasing=not head.allows_ridges and bool((np.diff(transformed) < 0).any()),
     )
     return FittedTransformer(fitted, float(transformed.min()), float(transformed.max()))
 
@@ -158,24 +165,22 @@ def _residual_sums(
 
     (3, n_series, n_targets); no residual counts for more than 3.
     """
-    deviation = scaler.scale[:, None, : held_out.n_targets]
-    sums = np.zeros((3, len(deviation), held_out.n_targets))
+    n_targets = held_out.n_targets
+    deviation = scaler.scale[:, None, :n_targets]
+    sums = np.zeros((3, len(deviation), n_targets))
     n_done = 0
-    with (
-        threads_for(held_out.batch_size * module.largest_product),
-        torch.inference_mode(),
-    ):
+    n_products = held_out.batch_size * module.largest_product
+    with threads_for(n_products), torch.inference_mode():
         for batch in held_out:
-            residuals = _residuals(module, batch)
-            owner = series[n_done : n_done + len(residuals)]
-            n_done += len(residuals)
-            residuals = np.clip(residuals * deviation[owner], -3.0, 3.0)
-            known = np.ones_like(residuals)
-            if batch.weight is not None:
-                known = (batch.weight.cpu().numpy() > 0).astype(np.float64)
-            terms = known, residuals * known, np.exp(residuals) * known
-            for total, term in zip(sums, terms, strict=True):
-                np.add.at(total, owner, term.sum(axis=1))
+            standardised = _residuals(module, batch)
+            n_windows = len(standardised)
+            of_series = series[n_done : n_done + n_windows]
+            n_done += n_windows
+            residuals = np.clip(standardised * deviation[of_series], -3.0, 3.0)
+            known = _known_truths(batch)
+            np.add.at(sums[0], of_series, known.sum(axis=1))
+            np.add.at(sums[1], of_series, (residuals * known).sum(axis=1))
+            np.add.at(sums[2], of_series, (np.exp(residuals) * known).sum(axis=1))
     return sums
 
 
@@ -186,3 +191,10 @@ def _residuals(module: Informer | Corrected, batch: Batch) -> Float32Array:
     else:
         y_pred = module(*batch.inputs)
     return np.asarray((batch.target - y_pred).cpu().numpy())
+
+
+def _known_truths(batch: Batch) -> Float64Array:
+    """Return 1 for a known truth and 0 for a missing one, (n_windows, pred_len, n_targets)."""
+    if batch.weight is None:
+        return np.ones(batch.target.shape)
+    return (batch.weight.cpu().numpy() > 0).astype(np.float64)

@@ -1,0 +1,88 @@
+"""Cleaning of rows before a fit or a forecast, with a warning of what was found first."""
+
+from typing import Any
+
+import numpy as np
+
+from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
+from skinformer.cleaning.units import UnitChange, in_last_unit
+from skinformer.ensemble.settings import FitSettings
+from skinformer.estimators.state import FittedState
+from skinformer.timeline.timeline import Table
+from skinformer.validation.truth import warn_of_other_unit, warn_of_outliers
+
+
+def clean_training_rows(
+    model: FittedState, table: Table, settings: FitSettings
+) -> Table:
+    """Put the rows of a fit into one unit, and other values in place of outliers."""
+    # A transformation that the user chose knows the range of the targets.
+    targets = settings.head.in_units and settings.target_transform is None
+    table, changes = in_last_unit(table, targets=targets)
+    if changes:
+        column, label = _names_of(model, table, changes[0])
+        warn_of_other_unit(len(changes), changes[0].factor, column, label)
+    table, model._outlier_bounds_, outliers = find_outliers(table, targets=targets)
+    _warn_of_outliers(model, table, outliers, least=np.inf)
+    return table
+
+
+def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBounds]:
+    """Clean rows after the fit; return also the bounds to go by once they are history."""
+    table, bounds, outliers = model._outlier_bounds_.clean(table, model.timeline_)
+    scale = model.scaler_.targets
+    least = np.inf
+    if scale is not None:
+        least = float(scale.floor.min())
+        if least >= 0:
+            least = bounds.least(table.n_targets)
+    _warn_of_outliers(model, table, outliers, least=least)
+    return table, bounds
+
+
+def _warn_of_outliers(
+    model: FittedState, table: Table, outliers: list[Outlier], *, least: float
+) -> None:
+    """Warn of the outliers of rows, if there are any, and name the first one.
+
+    least: target of the history, as far as it is known.
+    """
+    if not outliers:
+        return
+    first = outliers[0]
+    column, label = _names_of(model, table, first)
+    warn_of_outliers(
+        len(outliers),
+        first,
+        column,
+        label,
+        missing=first.column < table.n_targets,
+        least=min(least, _least_target(table, outliers)),
+    )
+
+
+def _least_target(table: Table, outliers: list[Outlier]) -> float:
+    """Find the least target of rows, with the outliers that were taken out of them."""
+    least = np.inf
+    for column in table.columns[: table.n_targets]:
+        if column is not None:
+            values = column.astype(np.float64)
+            least = min(least, float(np.nanmin(values, initial=np.inf)))
+    for outlier in outliers:
+        if outlier.column < table.n_targets:
+            least = min(least, outlier.value)
+    return least
+
+
+def _names_of(
+    model: FittedState, table: Table, place: Outlier | UnitChange
+) -> tuple[Any, str]:
+    """Return the name of a column, and when and in which series something is there."""
+    roles = model.roles_
+    # Encoded labels of one target take several columns, before all others.
+    from_end = place.column - len(table.columns)
+    column = (*roles.targets, *roles.past, *roles.known)[from_end]
+    label = str(table.clock.labels(table.steps[[place.row]])[0])
+    if model.series_ is not None:
+        label += f" of series {model.series_[table.series[place.row]]!r}"
+    return column, label

@@ -1,0 +1,342 @@
+"""A fit, step by step: `Fit.run` is the way of the data, from raw rows to weighted members."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils import check_random_state
+from torch.nn import Module
+
+from skinformer.cleaning.volatility import rescale_by_volatility
+from skinformer.ensemble.building import limit_epochs, model_sizes
+from skinformer.ensemble.classical import choose_members
+from skinformer.ensemble.fitting import (
+    FitBatches,
+    FitRows,
+    cut_windows,
+    find_split,
+    window_batches,
+)
+from skinformer.ensemble.members import EnsembleFit
+from skinformer.ensemble.network import network_of
+from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
+from skinformer.ensemble.predicting import PREDICTION_CHUNK
+from skinformer.ensemble.ridges import linear_fit, start_module, times_of
+from skinformer.ensemble.settings import FitSettings
+from skinformer.estimators.bases import with_callbacks
+from skinformer.estimators.callbacks import FitTasks, callback_data, training_course
+from skinformer.estimators.cleaning import clean_training_rows
+from skinformer.estimators.fingerprint import fingerprint
+from skinformer.estimators.progress import Progress
+from skinformer.estimators.reading import reading_settings
+from skinformer.estimators.settings import non_default_network_params, read_settings
+from skinformer.estimators.target_transform import fit_scale, with_smearing_factor
+from skinformer.intervals.calibration import Calibration
+from skinformer.model.optimizer_groups import parameter_groups
+from skinformer.reading.training import read_training
+from skinformer.ridge.linear_fit import LinearFits
+from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
+from skinformer.threads import threads_for
+from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.closed import Closed
+from skinformer.timeline.timeline import Table, build_timeline
+from skinformer.timeline.windows import Origins
+from skinformer.training.memory import is_gpu_out_of_memory
+from skinformer.training.record import TrainingRecord
+from skinformer.training.trainer import train
+from skinformer.validation.parameters import warn_of_cpu, warn_of_idle_network
+from skinformer.validation.rows import warn_of_closed
+
+if TYPE_CHECKING:
+    from skinformer.estimators.base import BaseInformer
+
+
+class Fit:
+    """A fit in steps, which `run` takes one after another; results stand on the model.
+
+    model: without fitted state.
+    device: "auto", or one of torch's.
+    earlier: whose weights a warm start goes on from.
+    """
+
+    settings: FitSettings
+    tasks: FitTasks
+
+    def __init__(
+        self, model: BaseInformer, *, device: str, earlier: BaseInformer | None
+    ) -> None:
+        self.model = model
+        self.device = device
+        self.earlier = earlier
+
+    def run(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit the model: the way of the data, from raw rows to weighted members."""
+        # 1. Rows: read, cleaned, split and standardised.
+        with timed("reading"):
+            self.read_parameters(X, y)
+            table = self.read_rows(X, y, sample_weight)
+            table = clean_training_rows(self.model, table, self.settings)
+            self.choose_by_rows(table)
+            split = self.find_validation_rows(table)
+            self.standardise(table, split)
+        missing = table.missing
+        del table  # from here on the timeline holds the rows, in half the memory
+        data = callback_data(self.model, X, y, sample_weight)
+        with self.begin_tasks(data):
+            # 2. Members: fitted to the rows before the validation split.
+            members, batches = self.fit_members(split, missing)
+            record = self.train_network(members, batches)
+            # 3. Weights: by the errors of validation rows; then members see all rows.
+            self.weigh_members(members)
+            # 4. Forecasts: from a complete history; their intervals are found later.
+            self.keep_course(record)
+            self.fill_history(missing)
+            self.model.fit_times_ = running().table()
+
+    def read_parameters(self, X: Any, y: Any) -> None:
+        """Check the parameters, and resolve those that go by the device or by others."""
+        model = self.model
+        model._validate_params()
+        model.reader_ = model._make_reader(X, y)
+        model.head_ = model._make_head()
+        self.settings = read_settings(model, model.head_, requested=self.device)
+        model.device_ = str(self.settings.device)
+        model.attention_ = self.settings.network.attention
+        model.precision_ = self.settings.trainer.precision
+
+    def read_rows(self, X: Any, y: Any, sample_weight: Any) -> Table:
+        """Read the rows into a table of numbers, columns in their roles, rows on a clock."""
+        model = self.model
+        reader = model.reader_
+        has_short_windows = self.settings.classical or self.settings.needs_no_split
+        rows = read_training(
+            model,
+            reader.encode_rows(X),
+            reader.encode_y(y),
+            sample_weight,
+            reading_settings(model, whole=not has_short_windows),
+        )
+        model.roles_ = rows.roles
+        model.series_ = rows.series
+        model._training_digest_ = rows.digest
+        return reader.one_hot(rows.table)
+
+    def choose_by_rows(self, table: Table) -> None:
+        """Choose the members that suit the length of the series, and epochs left open."""
+        self.settings = choose_members(self.settings, table)
+        if self.model.max_iter is None:
+            self.settings = limit_epochs(self.settings, table.first_row)
+
+    def find_validation_rows(self, table: Table) -> IntArray | None:
+        """Find the row where each series' validation split begins; None for no validation."""
+        if self.settings.needs_no_split:
+            return None
+        return find_split(table, self.settings, self.model.series_)
+
+    def standardise(self, table: Table, split: IntArray | None) -> None:
+        """Standardise the rows, by those before the validation split."""
+        model = self.model
+        scaler = fit_scale(table, self.settings, model.roles_, split, model.series_)
+        scaler = rescale_by_volatility(scaler, table, split)
+        model.scaler_ = model.reader_.adapt_scaler(scaler)
+        fill = "missing" not in self.settings.embeddings
+        model.timeline_ = build_timeline(table, model.scaler_, fill_covariates=fill)
+        warn_of_closed(Closed.of(model.timeline_))
+        model.sizes_ = model_sizes(self.settings, model.roles_, model.timeline_)
+
+    def begin_tasks(self, data: dict[str, Any]) -> AbstractContextManager[None]:
+        """Begin the task of callbacks that a fit is, with the data that they get."""
+        before = None if self.earlier is None else self.earlier.history_
+        n_epochs = self.settings.trainer.max_iter
+        self.tasks = FitTasks(self.model, data, before, n_epochs)
+        return self.tasks.fit()
+
+    def fit_members(
+        self, split: IntArray | None, missing: BoolArray | None
+    ) -> tuple[EnsembleFit, FitBatches]:
+        """Fit the members before the network; return them, and what this is trained on.
+
+        missing: (n_rows, n_targets), where truths were missing; None for nowhere.
+        """
+        model = self.model
+        with self.tasks.stage("ridges"):
+            members = self._start_members(split, missing)
+            model.ensemble_ = members.start
+            model.calibration_ = Calibration.of(model.timeline_, split, self.settings)
+            share = members.fit_challengers()
+            return members, members.batches.with_share(share)
+
+    def _start_members(
+        self, split: IntArray | None, missing: BoolArray | None
+    ) -> EnsembleFit:
+        """Fit the ridges, and build the network that corrects them."""
+        settings = self.settings
+        timeline = self.model.timeline_
+        sizes = self.model.sizes_
+        seed = self._draw_seed()
+        windows = cut_windows(timeline, sizes, split)
+        scaler = self.model.scaler_
+        rows = FitRows(timeline, sizes, scaler, split, windows[1], missing, seed)
+        linear = None
+        out_of_fold = None
+        if settings.linear_path:
+            linear = _fit_ridges(rows, windows, settings)
+            out_of_fold = _forecast_out_of_fold(rows, linear, settings)
+            calendars = (linear.before.calendar, linear.final.calendar)
+            rows = replace(rows, calendars=calendars)
+        earlier = None if self.earlier is None else self.earlier.module_
+        module = start_module(settings, sizes, linear, earlier, seed=seed)
+        batches = window_batches(
+            timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
+        )
+        module = module.to(settings.device).eval()
+        return EnsembleFit(module, linear, rows, batches, settings)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.model.random_state).randint(2**31 - 1))
+
+    @timed("network")
+    def train_network(
+        self, members: EnsembleFit, batches: FitBatches
+    ) -> TrainingRecord:
+        """Train the network, as long as it is worth it."""
+        module = members.module
+        # By as many windows as a prediction: in a small network a larger batch is no larger work.
+        n_windows = min(self.settings.batch_size, PREDICTION_CHUNK)
+        with self.tasks.training(), threads_for(n_windows * module.largest_product):
+            if not self.settings.train_network:
+                return TrainingRecord()
+            run = partial(train, module, groups=parameter_groups(module))
+            checkpoint = self.settings.checkpoint
+            if checkpoint is None and members.trial is not None:
+                record = members.trial.train(batches, run)
+                if record is not None:
+                    self.tasks.end_epoch(record)
+                    return record
+            return run(
+                **batches._asdict(),
+                settings=self.settings.trainer,
+                on_epoch=partial(self._end_epoch, members),
+                checkpoint=checkpoint,
+                fingerprint={} if checkpoint is None else fingerprint(self.model),
+            )
+
+    def _end_epoch(
+        self,
+        members: EnsembleFit,
+        record: TrainingRecord,
+        module: Module,  # noqa: ARG002
+    ) -> bool:
+        """End an epoch; return whether it was the last one."""
+        if members.trial is not None and members.trial.should_stop(record):
+            record.stopped = record.stopped or "no gain"
+        return self.tasks.end_epoch(record) or bool(record.stopped)
+
+    def weigh_members(self, members: EnsembleFit) -> None:
+        """Predict the validation rows, weigh members by errors, and fit them to all rows."""
+        model = self.model
+        with self.tasks.stage("weights"), timed("weights"):
+            if model.sizes_.n_series:
+                network_of(members.module).embed_unseen()
+            model.scaler_ = with_smearing_factor(
+                model.scaler_,
+                members.module,
+                members.batches.validation,
+                timeline=model.timeline_,
+                head=model.head_,
+            )
+            model.ensemble_ = members.finish(model.scaler_)
+
+    def keep_course(self, record: TrainingRecord) -> None:
+        """Keep the losses of epochs, and warn if the network that the user chose has no weight."""
+        model = self.model
+        vars(model).update(training_course(record, self.tasks.before))
+        params = [] if model.trust_ else non_default_network_params(model)
+        if params:
+            warn_of_idle_network(params, trained=len(model.history_) > 0)
+
+    def fill_history(self, missing: BoolArray | None) -> None:
+        """Put forecasts in for the missing truths, from which later forecasts start."""
+        if missing is not None:
+            with timed("filling"):
+                self.model._forecaster.fill_missing(missing)
+
+
+@timed("linear path")
+def _fit_ridges(
+    rows: FitRows, windows: tuple[Origins, Origins], settings: FitSettings
+) -> LinearFits:
+    return linear_fit(
+        rows.timeline,
+        rows.sizes,
+        windows,
+        missing=rows.missing,
+        split=rows.split,
+        refit=settings.early_stopping == "auto",
+        n_folds=N_FOLDS,
+    )
+
+
+def _forecast_out_of_fold(
+    rows: FitRows, linear: LinearFits, settings: FitSettings
+) -> OutOfFoldPath | None:
+    """Forecast training windows by ridges that have not seen them; None where rows are too few."""
+    if not linear.folds:
+        return None
+    times = partial(times_of, rows.timeline, rows.split)
+    return OutOfFoldPath(linear, times, settings.device)
+
+
+def fit_copy(model: BaseInformer, X: Any, y: Any, sample_weight: Any) -> BaseInformer:
+    """Fit a copy without fitted state, on the CPU where "auto" finds too small a GPU."""
+    try:
+        return _fit_copy_on(model.device, model, X, y, sample_weight)
+    except RuntimeError as error:
+        if not _may_fit_on_cpu(model, error):
+            raise
+        warn_of_cpu(str(error))
+    # Behind the error, whose frames hold what filled the GPU.
+    return _fit_copy_on("cpu", model, X, y, sample_weight)
+
+
+def _fit_copy_on(
+    device: str, model: BaseInformer, X: Any, y: Any, sample_weight: Any
+) -> BaseInformer:
+    copy = type(model).__new__(type(model))
+    for name, value in vars(model).items():
+        if not name.endswith("_"):
+            setattr(copy, name, value)
+    goes_on = model.warm_start and hasattr(model, "ensemble_")
+    earlier = model if goes_on else None
+    with _watch(model):
+        _run(copy, X, y, sample_weight, device=device, earlier=earlier)
+    return copy
+
+
+@with_callbacks
+def _run(
+    model: BaseInformer, X: Any, y: Any, sample_weight: Any, **options: Any
+) -> None:
+    """Fit a model without fitted state, with callbacks that are torn down whatever happens."""
+    Fit(model, **options).run(X, y, sample_weight)
+
+
+def _may_fit_on_cpu(model: BaseInformer, error: RuntimeError) -> bool:
+    """Whether a fit that a GPU had no memory for begins anew on the CPU.
+
+    Not where it has written a checkpoint, whose epochs would be lost.
+    """
+    has_begun = model.checkpoint is not None and Path(model.checkpoint).exists()
+    is_free = model.device == "auto" and model.precision != "fp16"
+    return is_free and not has_begun and is_gpu_out_of_memory(error)
+
+
+def _watch(model: BaseInformer) -> AbstractContextManager[Stopwatch]:
+    """Return a watch for a fit, which writes what it measures if that is wanted."""
+    if model.verbose:
+        return Progress(type(model).__name__).looked_at()
+    return stopwatch(Stopwatch())
