@@ -94,8 +94,7 @@ def calibrate(
     Cost: forecasts of some 1,500 windows, and those of `held_out`.
     """
     timeline = forecaster.history
-    season = _season_of_runs(_seasons(timeline))
-    distance = run_distance(forecaster.sizes.pred_len, season)
+    distance = _distance_of_windows(forecaster)
     # 1. Errors of windows of the history, as if it had not been fitted to.
     windows = choose_windows(forecaster, distance, split)
     if not len(windows.origins):
@@ -123,6 +122,16 @@ def calibrate(
     if held_out is not None:
         found = _recalibrated(found, held_out)
     return replace(found, far=_far_sizes(forecaster, found, split))
+
+
+def _distance_of_windows(forecaster: StepForecaster) -> int:
+    """Return the distance of windows, a run of which meets all phases of a season.
+
+    These are all hours of the day; those of the week are met by several runs.
+    """
+    seasons = _seasons(forecaster.history)
+    shorter = seasons[:-1] or seasons
+    return run_distance(forecaster.sizes.pred_len, max(shorter, default=1))
 
 
 def _fit_sizes(
@@ -225,15 +234,6 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
     if not timeline.clock.dated:
         found = found[:1]  # which is a guess
     return tuple(found)
-
-
-def _season_of_runs(seasons: tuple[int, ...]) -> int:
-    """Return the season all of whose phases a run of windows meets; 1 for none.
-
-    It is the day, of hours; those of the week are met by several runs.
-    """
-    shorter = seasons[:-1] or seasons
-    return max(shorter, default=1)
 
 
 def _far_sizes(

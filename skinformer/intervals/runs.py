@@ -151,24 +151,20 @@ def trailing_sizes(sizes: Float64Array) -> Float64Array:
     least = 0.1
     # Times the median: one level shift is no lasting storm.
     most = 2.5
-    known = ~np.isnan(sizes)
     age = np.arange(sizes.shape[1])[:, None]
+    known = ~np.isnan(sizes)
     weight = np.where(known, decay**age, 0.0)
     logs = np.log(np.maximum(np.where(known, sizes, 1.0), least))
-    median = _weighted_median(logs, weight)[:, None]
+    median = _weighted_median(logs, weight)
     near = np.clip(logs, median - np.log(most), median + np.log(most))
     total_weight = weight.sum(axis=1) + _PRIOR
     return np.exp((weight * near).sum(axis=1) / total_weight)
 
 
 def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:
-    """Compute the median of the forecasts of each window, and of usual ones beside them."""
-    n, _, n_targets = logs.shape
-    usual = np.zeros((n, 1, n_targets))
-    logs = np.concatenate([logs, usual], axis=1)
-    weight = np.concatenate([weight, usual + _PRIOR], axis=1)
-    order = np.argsort(logs, axis=1)
-    ascending = np.take_along_axis(logs, order, axis=1)
-    cumulative = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
-    middle = np.argmax(cumulative >= cumulative[:, -1:] / 2, axis=1)[:, None]
-    return np.take_along_axis(ascending, middle, axis=1)[:, 0]
+    """Compute the median of the forecasts of each window, and of usual ones: (n, 1, n_targets)."""
+    logs = np.insert(logs, 0, 0.0, axis=1)
+    weight = np.insert(weight, 0, _PRIOR, axis=1)
+    return np.quantile(
+        logs, 0.5, axis=1, weights=weight, method="inverted_cdf", keepdims=True
+    )
