@@ -253,8 +253,7 @@ class ForecastDisplay(BacktestDisplay):
         # 2. The forecast of one series and target.
         forecast = estimator.forecast(X, horizon, levels=levels)
         series, forecast = _rows_of_series(estimator, forecast, series)
-        place = targets.index(target)
-        line, quantiles = _columns_of_target(forecast, place, levels)
+        line, quantiles = _columns_of_target(forecast, targets.index(target), levels)
 
         # 3. The end of the history, and what X observes after it.
         n_rows = 3 * len(forecast)
