@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, is_dark
+from skinformer.display.axes import Display, first_or_chosen, is_dark
 from skinformer.display.over_time import rule_times
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
 from skinformer.timeline.arrays import Float64Array
@@ -139,8 +139,9 @@ class AttentionDisplay(Display):
         attention = self.attention
         n_heads = len(attention.weights)
         mosaic = _heads_in_rows(n_heads)
-        size = (2.9 + 2.9 * len(mosaic[0]), 1.5 + 2.9 * len(mosaic))
-        axes = self._take_axes(ax, size, n_heads, mosaic)
+        width = 2.9 + 2.9 * len(mosaic[0])
+        height = 1.5 + 2.9 * len(mosaic)
+        axes = self._take_axes(ax, (width, height), n_heads, mosaic)
         self.axes_ = np.array(axes)
 
         visible = np.broadcast_to(attention.visible, attention.weights.shape)
@@ -149,16 +150,19 @@ class AttentionDisplay(Display):
             mesh = _draw_head(each, attention, head, brightest)
         if ax is None:
             self.figure_.suptitle(_title(attention), fontsize="medium")
-            for each in axes:
-                each.label_outer()
-                each.xaxis.get_offset_text().set_visible(
-                    False
-                )  # the year is in the title
-                each.yaxis.get_offset_text().set_visible(False)
+            _hide_inner_labels(axes)
         even = 1 / visible.shape[2]
         label = f"attention weight ({even:.2g} if even)"
         self.figure_.colorbar(mesh, ax=axes, pad=0.01, extend="max", label=label)
         return self
+
+
+def _hide_inner_labels(axes: list[Axes]) -> None:
+    """Hide the labels of axes that have neighbours, and all years, which are in the title."""
+    for ax in axes:
+        ax.label_outer()
+        ax.xaxis.get_offset_text().set_visible(False)
+        ax.yaxis.get_offset_text().set_visible(False)
 
 
 def _heads_in_rows(n_heads: int) -> list[list[str]]:
@@ -178,13 +182,13 @@ def _choose(
             "maps hold several series: one is drawn. Pass "
             f"[m for m in maps if m.series == {maps[0].series!r}]."
         )
-    layers = {(each.where, each.layer) for each in maps}
-    check_choice("(where, layer)", (where, layer), layers)
-    of_layer = [each for each in maps if (each.where, each.layer) == (where, layer)]
-    by_origin = {each.origin: each for each in of_layer}
-    origin = of_layer[0].origin if origin is None else origin
-    check_choice("origin", origin, by_origin)
-    return by_origin[origin]
+    by_layer: dict[tuple[str, int], dict[Any, AttentionMap]] = {}
+    for each in maps:
+        by_origin = by_layer.setdefault((each.where, each.layer), {})
+        by_origin[each.origin] = each
+    check_choice("(where, layer)", (where, layer), by_layer)
+    by_origin = by_layer[where, layer]
+    return by_origin[first_or_chosen("origin", origin, list(by_origin))]
 
 
 def _title(attention: AttentionMap) -> str:
@@ -203,30 +207,25 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
     """Colour the weights of one head, and hatch what it does not select."""
     x = _token_borders(ax.xaxis, attention.key_times)
     y = _token_borders(ax.yaxis, attention.query_times)
-    selected = attention.selected[head]
     weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
-    colours = _weight_colours(ax)
     mesh = ax.pcolormesh(
-        x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True
+        x, y, weights, cmap=_weight_colours(ax), vmin=0, vmax=brightest, rasterized=True
     )
-    style: dict[str, Any] = {
-        "facecolor": ax.get_facecolor(),
-        "edgecolor": "grey",
-        "lw": 0,
-    }
-    widths = x[attention.visible.sum(axis=1)] - x[0]
-    rows = np.flatnonzero(~selected)
+    n_visible = attention.visible.sum(axis=1)
+    rows = np.flatnonzero(~attention.selected[head])
     ax.barh(
         y[rows],
-        widths[rows],
+        x[n_visible[rows]] - x[0],
         np.diff(y)[rows],
         x[0],
         align="edge",
         hatch="////",
-        **style,
+        facecolor=ax.get_facecolor(),
+        edgecolor="grey",
+        lw=0,
     )
-    ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
-
+    ax.set_xlim(x[0], x[-1])
+    ax.set_ylim(y[-1], y[0])
     _label_head(ax, attention, head)
     return mesh
 
@@ -256,5 +255,7 @@ def _token_borders(axis: Any, times: pd.DataFrame) -> Float64Array:
     axis.update_units(begins)
     first = axis.convert_units(begins)
     last = axis.convert_units(ends)
-    row = first[1] - last[0] if len(first) > 1 else last[0] - first[0]
+    row = last[0] - first[0]
+    if len(first) > 1:
+        row = first[1] - last[0]
     return np.append(first, last[-1] + (row or 1.0))

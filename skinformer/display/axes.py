@@ -168,10 +168,11 @@ def legend_above(ax: Axes) -> None:
         _LETTER * len(label) + 5 for label in labels
     ]  # with its line, and a space
     room = _in_letters(ax, ax.get_window_extent().width)
-    n_columns = len(labels) if sum(widths) <= room else max(int(room / max(widths)), 1)
-    is_beside = (
-        n_columns == 1 and len(labels) > 3
-    )  # more rows than there is room for above
+    n_columns = len(labels)
+    if sum(widths) > room:
+        n_columns = max(int(room / max(widths)), 1)
+    # More rows than there is room for above.
+    is_beside = n_columns == 1 and len(labels) > 3
     ax.legend(
         handles,
         labels,

@@ -103,9 +103,8 @@ class TrainingDisplay(Display):
         """
         (ax,) = self._take_axes(ax, (7, 4))
         losses = self.history.set_index("epoch")[["loss", "validation_loss"]]
-        losses = losses.set_axis(["training", "validation"], axis=1).dropna(
-            axis=1, how="all"
-        )
+        losses.columns = ["training", "validation"]
+        losses = losses.dropna(axis=1, how="all")
         self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
         best_epoch: Any = losses.iloc[:, -1].idxmin()
         ax.axvline(best_epoch, color=ink(ax), lw=1, ls="--")
@@ -188,7 +187,8 @@ class WeightsDisplay(Display):
                 model.series_, model.roles_.target_labels
             )
         least = 0.005  # what is less could not be seen
-        return cls(weights.loc[:, (weights >= least).any()]).plot(ax=ax)
+        is_visible = (weights >= least).any()
+        return cls(weights.loc[:, is_visible]).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -211,22 +211,33 @@ class WeightsDisplay(Display):
         """
         weights = self.weights
         n_rows = len(weights)
-        share = "share of the forecast"
         if n_rows > 1 and pd.api.types.is_numeric_dtype(weights.index):
             (ax,) = self._take_axes(ax, (7, 4))
-            weights.plot.area(ax=ax, lw=0, legend=False)
-            ax.set(xlabel=GROUPS["ahead"], ylabel=share, ylim=(0, 1))
-            ax.margins(x=0)
-            ax.locator_params(axis="x", integer=True)
-            ax.yaxis.set_major_formatter("{x:.0%}")
+            _draw_areas(ax, weights)
         else:
-            (ax,) = self._take_axes(ax, (7, min(1.4 + 0.3 * n_rows, 10)))
-            weights.plot.barh(ax=ax, stacked=True, width=0.7, legend=False)
-            ax.set(xlabel=share, xlim=(0, 1))
-            ax.invert_yaxis()
-            ax.xaxis.set_major_formatter("{x:.0%}")
-            if n_rows > 40:
-                ax.set_yticks([])
+            height = min(1.4 + 0.3 * n_rows, 10)
+            (ax,) = self._take_axes(ax, (7, height))
+            _draw_bars(ax, weights)
         if weights.shape[1] > 1:
             legend_above(ax)
         return self
+
+
+def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
+    """Draw weights over steps ahead, on top of one another."""
+    weights.plot.area(ax=ax, lw=0, legend=False)
+    ax.set(xlabel=GROUPS["ahead"], ylabel="share of the forecast", ylim=(0, 1))
+    ax.margins(x=0)
+    ax.locator_params(axis="x", integer=True)
+    ax.yaxis.set_major_formatter("{x:.0%}")
+
+
+def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
+    """Draw a bar for each row, below one another; of many rows without their names."""
+    most_names = 40
+    weights.plot.barh(ax=ax, stacked=True, width=0.7, legend=False)
+    ax.set(xlabel="share of the forecast", xlim=(0, 1))
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter("{x:.0%}")
+    if len(weights) > most_names:
+        ax.set_yticks([])

@@ -88,7 +88,8 @@ class ForecastDisplay(BacktestDisplay):
         self.actual = _as_line(actual, "actual")
         self.forecast = _as_line(forecast, "forecast", pd.DataFrame(actual).index)
         # Labels that share no axis, such as naive and aware ones, are a TypeError of Python.
-        min(timestamps(self.actual.index)[0], timestamps(self.forecast.index)[0])
+        begin = timestamps(self.actual.index)[0]
+        min(begin, timestamps(self.forecast.index)[0])
         self.quantiles = None if quantiles is None else _as_quantiles(quantiles)
         self.unit = unit
 
@@ -136,13 +137,13 @@ class ForecastDisplay(BacktestDisplay):
             Drawn.
         """
         requested = _as_levels(coverage, levels)
-        if quantiles is not None and not isinstance(quantiles, pd.DataFrame):
-            rows = (
-                forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
-            )
-            quantiles = pd.DataFrame(quantiles, index=rows.index)
-        if quantiles is not None and requested is not None:
-            quantiles = quantiles.set_axis(requested, axis=1)
+        if quantiles is not None:
+            has_index = isinstance(forecast, pd.Series | pd.DataFrame)
+            rows = forecast if has_index else actual
+            if not isinstance(quantiles, pd.DataFrame):
+                quantiles = pd.DataFrame(quantiles, index=rows.index)
+            if requested is not None:
+                quantiles = quantiles.set_axis(requested, axis=1)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
@@ -177,13 +178,13 @@ class ForecastDisplay(BacktestDisplay):
             Drawn.
         """
         target, result = cls._rows_of_target(result, target)
-        table = result.set_index(["series", "time"] if "series" in result else "time")
+        names = ["series", "time"] if "series" in result else "time"
+        table = result.set_index(names)
         actual = table["actual"].rename(target)
         columns = list(quantile_columns(table).values())
         quantiles = table[columns] if columns else None
-        return cls(actual, table["forecast"], quantiles, unit=unit).plot(
-            ax=ax, name=name
-        )
+        display = cls(actual, table["forecast"], quantiles, unit=unit)
+        return display.plot(ax=ax, name=name)
 
     @classmethod
     def from_history(
@@ -245,32 +246,21 @@ class ForecastDisplay(BacktestDisplay):
         checks.check_fitted(estimator)
         targets = list(estimator.roles_.target_labels)
         target = first_or_chosen("target", target, targets)
-        target_place = targets.index(target)
         levels = _as_levels(coverage, None)
         if levels and estimator.intervals_ is None:  # a fit of too few rows
             levels = None
 
         # 2. The forecast of one series and target.
         forecast = estimator.forecast(X, horizon, levels=levels)
-        series_place = 0
-        label = target
-        if estimator.series_ is None:
-            checks.check_choice("series", series, [None])
-        else:
-            series, forecast = _rows_of_series(estimator, forecast, series)
-            series_place = estimator.series_.get_loc(series)
-            label = f"{target} of {series}"
-        n_columns = 1 + len(levels or [])
-        columns = forecast.iloc[:, target_place * n_columns :].iloc[:, :n_columns]
-        quantiles = columns.iloc[:, 1:].set_axis(levels, axis=1) if levels else None
+        series, forecast = _rows_of_series(estimator, forecast, series)
+        line, quantiles = _columns_of_target(forecast, targets.index(target), levels)
 
         # 3. The end of the history, and what X observes after it.
-        if history is None:
-            history = 3 * len(forecast)
-        n_rows = checks.check_count("history", history, "rows before the forecast")
-        actual = _last_rows(estimator, X, n_rows, series_place, target_place)
-        display = cls(actual.rename(label), columns.iloc[:, 0], quantiles, unit=unit)
-        return display.plot(ax=ax, name=name)
+        n_rows = 3 * len(forecast)
+        if history is not None:
+            n_rows = checks.check_count("history", history, "rows before the forecast")
+        actual = _last_rows(estimator, X, n_rows, series, target)
+        return cls(actual, line, quantiles, unit=unit).plot(ax=ax, name=name)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
         """
@@ -300,9 +290,9 @@ class ForecastDisplay(BacktestDisplay):
             ax, self.actual, color=ink(ax), lw=1, label="actual"
         )
         self.line_ = draw_line(ax, self.forecast, color=colour, lw=1.4, label=name)
-        self.bands_ = (
-            [] if self.quantiles is None else draw_bands(ax, self.quantiles, colour)
-        )
+        self.bands_ = []
+        if self.quantiles is not None:
+            self.bands_ = draw_bands(ax, self.quantiles, colour)
         ax.margins(x=0)
         rule_times(ax.xaxis, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))
@@ -313,7 +303,10 @@ class ForecastDisplay(BacktestDisplay):
 def _rows_of_series(
     estimator: Any, forecast: pd.DataFrame, series: Any
 ) -> tuple[Any, pd.DataFrame]:
-    """Return the series of a panel to draw, the first for None, and its rows, indexed by time."""
+    """Return the series to draw, the first of a panel for None, and its rows, indexed by time."""
+    if estimator.series_ is None:
+        checks.check_choice("series", series, [None])
+        return None, forecast
     index: Any = forecast.index
     names = [name for name in index.unique(0) if name in estimator.series_]
     series = first_or_chosen("series", series, names)
@@ -322,23 +315,41 @@ def _rows_of_series(
     return series, forecast[index.codes[0] == code].droplevel(0)
 
 
+def _columns_of_target(
+    forecast: pd.DataFrame, place: int, levels: list[float] | None
+) -> tuple[pd.Series, pd.DataFrame | None]:
+    """Return the forecast of a target, and its quantiles, which stand behind it."""
+    if not levels:
+        return forecast.iloc[:, place], None
+    first = place * (1 + len(levels))
+    behind = first + 1
+    quantiles = forecast.iloc[:, behind : behind + len(levels)]
+    return forecast.iloc[:, first], quantiles.set_axis(levels, axis=1)
+
+
 def _last_rows(
-    estimator: Any, X: Any, n_rows: int, series: int, target: int
+    estimator: Any, X: Any, n_rows: int, series: Any, target: Any
 ) -> pd.Series:
     """Return a target in the last rows of a series, in its units; NaN was missing.
 
     X: what may observe rows after the history; None does not.
     """
     timeline = estimator.timeline_
-    first, stop = timeline.first_row[series : series + 2].tolist()
+    column = list(estimator.roles_.target_labels).index(target)
+    number = 0
+    label = target
+    if series is not None:
+        number = estimator.series_.get_loc(series)
+        label = f"{target} of {series}"
+    first, stop = timeline.first_row[[number, number + 1]]
     rows = np.arange(max(stop - n_rows, first), stop)
     times = timeline.clock.labels(timeline.steps_of(rows))
     values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
-    history = pd.Series(values[:, target], times)
-    if X is None:
-        return history
-    later = _later_rows(estimator, X, series, target, times[-1])
-    return pd.concat([history, later]).tail(n_rows)
+    line = pd.Series(values[:, column], times, name=label)
+    if X is not None:
+        later = _later_rows(estimator, X, number, column, times[-1])
+        line = pd.concat([line, later]).tail(n_rows)
+    return line.rename(label)
 
 
 def _later_rows(
@@ -355,8 +366,9 @@ def _later_rows(
             "ForecastDisplay.from_estimator(model, X)."
         )
     values = table.columns[target]
-    observed = pd.Series(np.nan if values is None else values[rows], times).sort_index()
-    later: pd.Series = observed[observed.index > end]
+    values = np.nan if values is None else values[rows]
+    observed = pd.Series(values, times).sort_index()
+    later = observed[observed.index > end]
     return later[later.bfill().notna()]  # without rows of the future
 
 

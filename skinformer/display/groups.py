@@ -210,10 +210,11 @@ class CoverageDisplay(BacktestDisplay):
             If matplotlib is not installed.
         """
         label = "share of the truth inside"
-        (ax,) = self._take_axes(ax, (5, 5) if self.by is None else (7, 4))
         if self.by is not None:
+            (ax,) = self._take_axes(ax, (7, 4))
             self.lines_ = self._draw_groups(ax, label)
             return self
+        (ax,) = self._take_axes(ax, (5, 5))
         table = self.reached.pivot_table("reached", "nominal", "result", sort=False)
         self.lines_ = draw_groups(
             ax, table, f"reached: {label}", across=(), percent=True
@@ -245,11 +246,8 @@ class CoverageDisplay(BacktestDisplay):
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
     """Return the ascending levels of which two make an interval around 0.5, the widest first."""
-    return [
-        (low, high)
-        for low, high in combinations(levels, 2)
-        if abs(low + high - 1) < 1e-9
-    ]
+    pairs = combinations(levels, 2)
+    return [(low, high) for low, high in pairs if abs(low + high - 1) < 1e-9]
 
 
 def _count(table: pd.DataFrame, by: Any) -> pd.DataFrame:
@@ -258,26 +256,21 @@ def _count(table: pd.DataFrame, by: Any) -> pd.DataFrame:
     columns = quantile_columns(known)
     is_inside = {}
     for low, high in reversed(central_pairs(columns)):
-        bounds = known[columns[low]], known[columns[high]]
-        is_inside[round(high - low, 9)] = known["actual"].between(*bounds)
+        lower = known[columns[low]]
+        upper = known[columns[high]]
+        nominal = round(high - low, 9)
+        is_inside[nominal] = known["actual"].between(lower, upper)
     if not is_inside:
         raise ValueError(
             f"results hold the levels {list(columns)}, of which no two make an interval around "
             "0.5. Make them by backtest(..., coverage=[0.5, 0.8])."
         )
-    groups = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
+    groups = np.zeros(len(known))
+    if by is not None:
+        groups = group_key(known, by).to_numpy()
     shares = pd.DataFrame(is_inside).groupby(groups).mean().rename_axis("group")
     counted = shares.melt(var_name="nominal", value_name="reached", ignore_index=False)
     return counted.reset_index()
-
-
-_ERRORS = {
-    "mae": "mean absolute error",
-    "rmse": "root mean squared error",
-    "bias": "mean forecast less actual",
-    "pinball": "pinball loss",
-    "width": "width of the interval",
-}
 
 
 class ErrorDisplay(BacktestDisplay):
@@ -359,13 +352,20 @@ class ErrorDisplay(BacktestDisplay):
         ErrorDisplay
             Drawn.
         """
+        names = {
+            "mae": "mean absolute error",
+            "rmse": "root mean squared error",
+            "bias": "mean forecast less actual",
+            "pinball": "pinball loss",
+            "width": "width of the interval",
+        }
         tables = named_results(results, "time", "target", "actual", "forecast")
         errors = {}
         for name, table in tables.items():
             found = summary(table, by)
-            check_choice("score", score, _ERRORS.keys() & found.keys())
+            check_choice("score", score, names.keys() & found.keys())
             errors[name] = found[score]
-        label = _ERRORS[score]
+        label = names[score]
         targets = pd.concat(tables)["target"].unique()
         if len(targets) == 1:
             label += f" of {targets[0]}"

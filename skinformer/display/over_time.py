@@ -56,11 +56,11 @@ def _break_at_gaps(table: pd.Series | pd.DataFrame) -> tuple[pd.Index, Float64Ar
     longest_step = 4
     time = timestamps(table.index)
     steps = time.to_series().diff()
-    begins = np.flatnonzero(
-        steps > longest_step * steps.median()
-    )  # of rows after a gap
+    is_after_gap = steps > longest_step * steps.median()
+    begins = np.flatnonzero(is_after_gap)
+    values = np.insert(table.to_numpy(), begins, np.nan, axis=0)
     rows = np.insert(np.arange(len(time)), begins, begins)
-    return time[rows], np.insert(table.to_numpy(), begins, np.nan, axis=0)
+    return time[rows], values
 
 
 def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
@@ -87,20 +87,20 @@ def draw_bands(
     bands = []
     for i in range(middle):
         share = levels[-1 - i] - levels[i]
-        label = f"{100 * share:.3g} % of cases"
-        alpha = 0.2 + 0.4 * i / middle
         band = ax.fill_between(
             time,
             values[:, i],
             values[:, -1 - i],
-            label=label,
+            label=f"{100 * share:.3g} % of cases",
             color=colour,
-            alpha=alpha,
+            alpha=0.2 + 0.4 * i / middle,
             lw=0,
         )
         bands.append(band)
     if len(levels) % 2:
         level = levels[middle]
-        label = "median" if level == 0.5 else f"{100 * level:.3g} % lie below"
+        label = f"{100 * level:.3g} % lie below"
+        if level == 0.5:
+            label = "median"
         ax.plot(time, values[:, middle], color=colour, lw=1, ls=":", label=label)
     return bands

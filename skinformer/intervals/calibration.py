@@ -8,14 +8,13 @@ validation split, which the same forecasters forecast before they were fitted to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.settings import FitSettings
-from skinformer.intervals import runs
-from skinformer.intervals.changes import with_random_walk
+from skinformer.intervals.changes import with_walk_errors, with_walk_sizes
+from skinformer.intervals.errors import forecast_windows, size_ratio
 from skinformer.intervals.features import (
     STILL,
     features_of,
@@ -24,41 +23,22 @@ from skinformer.intervals.features import (
     volatility,
 )
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
+from skinformer.intervals.held_out import HeldOut, before_refit, fits_again
 from skinformer.intervals.residuals import Residuals, independent_errors
-from skinformer.intervals.spread import Spread, fit_spread, mean_of_known
+from skinformer.intervals.runs import FEWEST, N_TRAILING, run_distance, trailing_sizes
+from skinformer.intervals.spread import Spread, fit_spread, mean_size
+from skinformer.intervals.windows import (
+    CalibrationWindows,
+    choose_far_windows,
+    choose_windows,
+    count_apart,
+)
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.origins import forecast_origins
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.windows import Origins, spread_places, window_rows
-
-
-class HeldOut(NamedTuple):
-    """A forecaster that was not fitted to some windows.
-
-    forecaster: with a history of its own.
-    origins, own_origins: the windows, by rows of the whole history and of its own.
-    """
-
-    forecaster: StepForecaster
-    origins: IntArray
-    own_origins: IntArray
-
-
-class _Windows(NamedTuple):
-    """Windows of the history by which intervals are found.
-
-    origins, run: (n,), their first forecast rows, and the run of windows that each is in.
-    n_apart: how many of them share no row.
-    n_moments: the same of the series that has most, since series of a panel are alike.
-    """
-
-    origins: IntArray
-    run: IntArray
-    n_apart: int
-    n_moments: int
+from skinformer.timeline.windows import spread_places, window_rows
 
 
 @dataclass(frozen=True)
@@ -94,65 +74,10 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
-        is_refitted = self.split is not None or _fits_again(forecaster)
-        return calibrate(
-            forecaster, before_refit(forecaster, self.split) if is_refitted else None
-        )
-
-
-def _fits_again(forecaster: StepForecaster) -> bool:
-    return any(member.fits_again for member in forecaster.ensemble.members.values())
-
-
-def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
-    """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
-
-    It is None where no window lies in these.
-
-    forecaster: the final one, whose weights are kept.
-    split: the row at which each series' validation split begins; None for the last `pred_len` rows.
-
-    Classical forecasters are chosen anew, before the split, on some of the series, since the final
-    choice was made by the last rows. Where these are half of all rows, the choice is another one:
-    in a panel it is replaced by the choice without the series' own errors if that is better.
-    """
-    n_most_series = 256  # of a panel, by the cost of the members
-    timeline = forecaster.history
-    sizes = forecaster.sizes
-    first = timeline.first_row[:-1]
-    end = timeline.first_row[1:]
-    if split is None:  # of a short series half of its rows
-        split = np.maximum(end - sizes.pred_len, (first + end) // 2)
-    # 1. The series, and their rows before the split.
-    fits_again = _fits_again(forecaster)
-    chosen = np.arange(timeline.n_series)
-    if fits_again and not sizes.n_series:  # embedded series keep their numbers
-        chosen = spread_places(timeline.n_series, n_most_series)
-    history = timeline.of_series(chosen)
-    scaler = forecaster.scaler.of_series(chosen)
-    moved = history.first_row[:-1] - first[chosen]
-    before = history.head(split[chosen] + moved)
-    # 2. The forecaster that knew these alone.
-    ensemble = forecaster.ensemble.before_split(chosen, before, sizes, scaler)
-    earlier = replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
-    # 3. Windows after the split.
-    n_most_windows = 256 // ensemble.cost
-    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(
-        n_most_windows
-    )
-    if not len(origins):
-        return None
-    place = np.searchsorted(chosen, timeline.series_of(origins))
-    held_out = HeldOut(earlier, origins, origins + moved[place])
-    if not fits_again or timeline.n_series < runs.FEWEST:
-        return held_out
-    shared = replace(earlier, ensemble=ensemble.with_shared_fit(forecaster.ensemble))
-    return min(held_out, held_out._replace(forecaster=shared), key=_mean_error)
-
-
-def _mean_error(held_out: HeldOut) -> float:
-    errors = _forecast_errors(held_out.forecaster, held_out.own_origins)[1]
-    return float(np.nan_to_num(mean_of_known(np.abs(errors), axis=(0, 1))).sum())
+        held_out = None
+        if self.split is not None or fits_again(forecaster):
+            held_out = before_refit(forecaster, self.split)
+        return calibrate(forecaster, held_out)
 
 
 def calibrate(
@@ -169,24 +94,20 @@ def calibrate(
     Cost: forecasts of some 1,500 windows, and those of `held_out`.
     """
     timeline = forecaster.history
-    seasons = _seasons(timeline)
-    # A run meets all hours of the day; those of the week are met by several runs.
-    distance = runs.run_distance(
-        forecaster.sizes.pred_len, max(seasons[:-1] or seasons, default=1)
-    )
+    distance = _distance_of_windows(forecaster)
     # 1. Errors of windows of the history, as if it had not been fitted to.
-    windows = _choose(forecaster, distance, split)
+    windows = choose_windows(forecaster, distance, split)
     if not len(windows.origins):
         return None
-    outputs, errors = _forecast_errors(forecaster, windows.origins)
+    outputs, errors = forecast_windows(forecaster, windows.origins)
     optimism = np.ones(errors.shape[2])
     if held_out is not None:
-        optimism = _optimism(forecaster, held_out)
+        optimism = held_out.optimism(forecaster)
     errors *= optimism
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    spread, residuals, quiet = _fit_sizes(forecaster, windows, outputs, errors, seasons)
+    spread, residuals, quiet = _fit_sizes(forecaster, windows, outputs, errors)
     found = Intervals(
         spread=spread,
         residuals=residuals,
@@ -203,58 +124,86 @@ def calibrate(
     return replace(found, far=_far_sizes(forecaster, found, split))
 
 
+def _distance_of_windows(forecaster: StepForecaster) -> int:
+    """Return the distance of windows, a run of which meets all phases of a season.
+
+    These are all hours of the day; those of the week are met by several runs.
+    """
+    seasons = _seasons(forecaster.history)
+    shorter = seasons[:-1] or seasons
+    return run_distance(forecaster.sizes.pred_len, max(shorter, default=1))
+
+
 def _fit_sizes(
     forecaster: StepForecaster,
-    windows: _Windows,
+    windows: CalibrationWindows,
     outputs: Float64Array,
     errors: Float64Array,
-    seasons: tuple[int, ...],
 ) -> tuple[Spread, Residuals, Float64Array]:
-    """Fit the sizes of errors, (n, pred_len, n_targets), and keep a sample of these in sizes.
+    """Fit the sizes of errors, and keep a sample of these in sizes.
 
     Beside them stands the volatility that is added to that of windows.
     """
     timeline = forecaster.history
-    series = timeline.series_of(windows.origins)
-    targets = timeline.values[:, : errors.shape[2]]
+    origins = windows.origins
+    series = timeline.series_of(origins)
     # 1. What is known at the origins.
-    changes = volatility(targets, timeline.first_row[series], windows.origins)
+    changes = _volatility_before(origins, timeline, series, errors.shape[2])
     quiet = least_volatility(changes)
     features = features_of(forecaster, outputs, changes, series, quiet)
-    # 2. Windows in which series stood still that have moved since are left out.
-    latest = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:])
-    left_out = unmoved(errors, changes) & (latest[series] >= STILL)
-    errors = np.where(left_out[:, None], np.nan, errors)
-    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
-    # 3. Sizes, and errors in these.
-    steps = window_rows(timeline.steps_of(windows.origins), errors.shape[1])
+    # 2. Sizes, and errors in these.
+    errors = _without_standstill(errors, changes, timeline, series)
+    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
     spread = fit_spread(
-        errors, features, steps, seasons=seasons, n_windows=windows.n_apart
+        errors, features, steps, seasons=_seasons(timeline), n_windows=windows.n_apart
     )
-    relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
+    log_size = spread.log_size(features, steps)
+    relative = spread.relative(errors, log_size)
     residuals = _sample(relative, windows, timeline)
-    # 4. Targets of which too few errors are known.
-    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
+    # 3. Targets of which too few errors are known.
+    n_known = np.isfinite(errors).sum(axis=(0, 1))
+    few = n_known < FEWEST
     if few.any():
-        spread, residuals = with_random_walk(spread, residuals, timeline, few)
+        spread = with_walk_sizes(spread, timeline, few)
+        residuals = with_walk_errors(residuals, few)
     return spread, residuals, quiet
 
 
-def _sample(relative: Float64Array, windows: _Windows, timeline: Timeline) -> Residuals:
+def _volatility_before(
+    rows: IntArray, timeline: Timeline, series: IntArray, n_targets: int
+) -> Float64Array:
+    """Compute the volatility before some rows of these series: (n, n_targets)."""
+    begin = timeline.first_row[series]
+    return volatility(timeline.values[:, :n_targets], begin, rows)
+
+
+def _without_standstill(
+    errors: Float64Array, changes: Float64Array, timeline: Timeline, series: IntArray
+) -> Float64Array:
+    """Leave out windows in which series stood still that have moved since; round to zero.
+
+    changes: (n, n_targets), the volatility before each window.
+    """
+    end = timeline.first_row[series + 1]
+    latest = _volatility_before(end, timeline, series, errors.shape[2])
+    is_left_out = unmoved(errors, changes) & (latest >= STILL)
+    errors = np.where(is_left_out[:, None], np.nan, errors)
+    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
+    return errors
+
+
+def _sample(
+    relative: Float64Array, windows: CalibrationWindows, timeline: Timeline
+) -> Residuals:
     """Keep a sample of errors, divided by the sizes of those of the windows before them."""
     most_values = 2_000_000
-    # 1. The windows before each, of its run.
-    earlier = np.arange(len(relative))[:, None] - np.arange(1, runs.N_TRAILING + 1)
-    place = np.maximum(earlier, 0)
-    is_same_run = (earlier >= 0) & (windows.run[place] == windows.run[:, None])
-    mean_sizes = mean_of_known(np.abs(relative), axis=1)
-    recent = np.where(is_same_run[..., None], mean_sizes[place], np.nan)
-    relative = relative / runs.trailing_sizes(recent)[:, None]
-    # 2. How many independent forecasts they amount to.
+    relative = relative / _sizes_before(relative, windows.run)[:, None]
+    # How many independent forecasts they amount to.
     n_independent: float = windows.n_moments
     if timeline.n_series == 1:
         n_independent = independent_errors(relative, windows.n_apart)
-    kept = spread_places(len(relative), max(1, most_values // relative[0].size))
+    n_kept = max(1, most_values // relative[0].size)
+    kept = spread_places(len(relative), n_kept)
     origins = windows.origins[kept]
     return Residuals(
         relative[kept].astype(np.float32),
@@ -264,16 +213,27 @@ def _sample(relative: Float64Array, windows: _Windows, timeline: Timeline) -> Re
     )
 
 
+def _sizes_before(relative: Float64Array, run: IntArray) -> Float64Array:
+    """Average the sizes of the errors before each window, of its run: (n, n_targets)."""
+    age = np.arange(1, N_TRAILING + 1)
+    earlier = np.arange(len(run))[:, None] - age
+    first_of_run = np.searchsorted(run, run)[:, None]
+    sizes = mean_size(relative, axis=1)
+    recent = sizes[np.maximum(earlier, first_of_run)]
+    recent[earlier < first_of_run] = np.nan
+    return trailing_sizes(recent)
+
+
 def _seasons(timeline: Timeline) -> tuple[int, ...]:
     """Return the seasons whose phases have sizes of errors of their own, the shortest first."""
-    longest = (
-        700  # rows: a week of quarters of an hour has a profile, and a year has none
-    )
-    found: tuple[int, ...] = ()
+    longest = 700  # a week of quarters of an hour has a profile, and a year has none
+    found: list[int] = []
     for season in likely_seasons(timeline.clock):
         if season <= longest and season % max(found, default=1) == 0:
-            found = (*found, season)
-    return found if timeline.clock.dated else found[:1]  # which is a guess
+            found.append(season)
+    if not timeline.clock.dated:
+        found = found[:1]  # which is a guess
+    return tuple(found)
 
 
 def _far_sizes(
@@ -282,147 +242,39 @@ def _far_sizes(
     """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
     pred_len = forecaster.sizes.pred_len
     typical = found.spread.typical
-    n_most = 96 // forecaster.ensemble.cost
-    distance = found.distance
-    for n_blocks in (4, 3, 2):  # as long as there are some windows of this length
-        horizon = n_blocks * pred_len
-        low, end = _extent(forecaster, horizon, distance, split)
-        origins, _, n_apart = runs.choose_runs(
-            low, end - horizon, distance=distance, n_most=n_most
-        )
-        if n_apart >= runs.FEWEST:
-            break
-    else:
+    origins, horizon = choose_far_windows(forecaster, found.distance, split)
+    if not len(origins):
         return np.empty((0, typical.shape[1]))
-    errors = _forecast_errors(forecaster, origins, horizon)[1]
-    mean = mean_of_known(np.abs(errors), axis=0)
-    logs = np.log(np.maximum(np.nan_to_num(mean), 1e-12))
+    errors = forecast_windows(forecaster, origins, horizon).errors
+    mean = np.nan_to_num(mean_size(errors, axis=0))
+    logs = np.log(np.maximum(mean, 1e-12))
     # These windows are few: their last near steps are made as large as those of all windows.
     near = slice(pred_len * 3 // 4, pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
     far = pd.DataFrame(logs[pred_len:])
     width = 2 * (pred_len // 2) + 1
     smooth = far.rolling(width, center=True, min_periods=1).mean().to_numpy()
-    return np.asarray(np.maximum(smooth, typical.mean(axis=0)))
+    return np.maximum(smooth, typical.mean(axis=0))
 
 
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Correct the level of sizes by windows that were held out, as far as these are many."""
     prior = 30.0  # windows that stand for no correction
-    forecaster, _, own_origins = held_out
-    timeline = forecaster.history
+    timeline = held_out.forecaster.history
+    origins = held_out.own_origins
+    # 1. Errors in the sizes that would have been predicted.
     fitted_until = timeline.end_step.copy()
-    series = timeline.series_of(own_origins)
-    np.minimum.at(fitted_until, series, timeline.steps_of(own_origins))
+    series = timeline.series_of(origins)
+    np.minimum.at(fitted_until, series, timeline.steps_of(origins))
     before = replace(found, fitted_until=fitted_until)
-    outputs, errors = _forecast_errors(
-        IntervalForecaster.of(forecaster, before), own_origins
-    )
-    relative = errors * np.exp(-outputs[..., 1] - found.spread.typical)
-    ratio = _ratio(relative, found.residuals.errors.astype(np.float64))
-    share = shrinkage(_count_apart(own_origins, found.distance), prior)
+    forecaster = IntervalForecaster.of(held_out.forecaster, before)
+    outputs, errors = forecast_windows(forecaster, origins)
+    relative = found.spread.relative(errors, outputs[..., 1])
+    # 2. Their level.
+    ratio = size_ratio(relative, found.residuals.errors.astype(np.float64))
+    share = shrinkage(count_apart(origins, found.distance), prior)
     typical = found.spread.typical + share * np.log(ratio)
     return replace(found, spread=replace(found.spread, typical=typical))
-
-
-def _count_apart(origins: IntArray, distance: int) -> int:
-    """Count windows that share no row, at most."""
-    count = 0
-    last = -distance
-    for origin in np.sort(origins):
-        if origin >= last + distance:
-            count += 1
-            last = origin
-    return count
-
-
-def _choose(
-    forecaster: StepForecaster, distance: int, split: IntArray | None
-) -> _Windows:
-    """Choose windows in runs, whole ones if there are any, else those that the history cuts off."""
-    # Half as many where members are costly: from a quarter, steps ahead cover 5 points more or less
-    # than asked.
-    n_most = 1024 if forecaster.ensemble.cost == 1 else 512
-    overlap = 4  # windows that share a row, at most, where they are few
-    pred_len = forecaster.sizes.pred_len
-    low, end = _extent(forecaster, pred_len, distance, split)
-    for last in (end - pred_len, end - 1):
-        last = _at_same_steps(forecaster.history, low, last, distance)
-        n_each = runs.count_windows(low, last, distance)
-        n_wanted = min(n_most, overlap * int(n_each.sum()))
-        origins, run, n_apart = runs.choose_runs(
-            low, last, distance=distance, n_most=n_wanted
-        )
-        if n_apart:
-            break
-    n_moments = max(int(n_each.max()), runs.FEWEST)
-    return _Windows(origins, run, n_apart, min(n_apart, n_moments))
-
-
-def _at_same_steps(
-    timeline: Timeline, low: IntArray, last: IntArray, distance: int
-) -> IntArray:
-    """Return last origins such that windows of all series begin at the same steps of the clock.
-
-    What happens to all series at one time is seen by windows of one time. A series that ends
-    earlier than others loses rows for it, but never its only window.
-    """
-    step = timeline.first_step + last - timeline.first_row[:-1]
-    earlier = last - (step - step.max()) % distance
-    return np.where(earlier >= low, earlier, last)
-
-
-def _extent(
-    forecaster: StepForecaster, horizon: int, distance: int, split: IntArray | None
-) -> tuple[IntArray, IntArray]:
-    """Return the first representative origin of each series, and the row after its last one."""
-    begin = forecaster.history.first_row[:-1]
-    end = forecaster.history.first_row[1:]
-    low = runs.earliest_origins(
-        begin,
-        end,
-        seq_len=forecaster.sizes.seq_len,
-        pred_len=horizon,
-        fewest=forecaster.ensemble.fewest_rows,
-        spare=runs.spare_rows(len(begin), distance),
-    )
-    if split is not None:
-        low = np.maximum(low, split)
-    return low, end
-
-
-def _forecast_errors(
-    forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
-) -> tuple[Float64Array, Float64Array]:
-    """Forecast windows of the history: outputs, and their errors, of which NaN is unknown."""
-    timeline = forecaster.history
-    horizon = horizon or forecaster.sizes.pred_len
-    horizons = np.full(len(origins), horizon)
-    outputs = forecast_origins(forecaster, origins, horizons)[0]
-    outputs = outputs.reshape(len(origins), horizon, *outputs.shape[1:])
-    steps = window_rows(timeline.steps_of(origins), horizon)
-    rows = timeline.find(timeline.series_of(origins)[:, None], steps)
-    y = timeline.values[rows, : forecaster.sizes.n_targets].astype(np.float64)
-    y[rows < 0] = np.nan
-    if timeline.weight is not None:
-        y[timeline.weight[rows] == 0] = np.nan
-    return outputs, y - forecaster.point(outputs)
-
-
-def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:
-    """Divide errors of windows before they were fitted to by those after it."""
-    most = 4.0
-    before = _forecast_errors(held_out.forecaster, held_out.own_origins)[1]
-    after = _forecast_errors(forecaster, held_out.origins)[1]
-    return np.clip(_ratio(before, after), 1.0, most)
-
-
-def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
-    """Divide mean sizes of errors of targets by those of others; 1 where there are none."""
-    size = mean_of_known(np.abs(errors), axis=(0, 1))
-    other = mean_of_known(np.abs(others), axis=(0, 1))
-    is_known = (size > 0) & (other > 0)
-    return np.divide(size, other, out=np.ones_like(size), where=is_known)
 
 
 def _growth(typical: Float64Array) -> Float64Array:
@@ -433,5 +285,5 @@ def _growth(typical: Float64Array) -> Float64Array:
     if pred_len - first < 3:
         return np.full(n_targets, most / 2)
     log_step = np.log(np.arange(first + 1.0, pred_len + 1))
-    slope: Float64Array = np.polyfit(log_step, typical[first:], 1)[0]
+    slope, _ = np.polyfit(log_step, typical[first:], 1)
     return np.clip(slope, 0.0, most)

@@ -22,33 +22,36 @@ from skinformer.timeline.timeline import Timeline
 _MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
-def with_random_walk(
-    spread: Spread, residuals: Residuals, timeline: Timeline, few: BoolArray
-) -> tuple[Spread, Residuals]:
-    """Replace sizes and errors of targets of which too few errors are known by a random walk's.
+def with_walk_sizes(spread: Spread, timeline: Timeline, few: BoolArray) -> Spread:
+    """Replace sizes of targets of which too few errors are known by a random walk's.
 
     timeline: the rows of the fit.
     few: (n_targets,), which targets these are.
     """
-    walking = Spread(
-        typical=np.where(
-            few, _walk_sizes(timeline, *spread.typical.shape), spread.typical
-        ),
-        centre=spread.centre,
+    pred_len, n_targets = spread.typical.shape
+    walk_sizes = _walk_sizes(timeline, pred_len, n_targets)
+    return replace(
+        spread,
+        typical=np.where(few, walk_sizes, spread.typical),
         slope=np.where(few[:, None], 0.0, spread.slope),
         profile=np.where(few, 0.0, spread.profile),
     )
-    # Errors of a normal law, each the same at all steps: a random walk that is off stays off.
+
+
+def with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
+    """Replace errors of such targets by those of a normal law, each the same at all steps.
+
+    A random walk that is off stays off. No two of them happened at one time.
+    """
     n_paths = 99
-    walk = ndtri(np.arange(1, n_paths + 1) / (n_paths + 1)) / _MEAN_SIZE
+    level = np.arange(1, n_paths + 1) / (n_paths + 1)
+    walk = ndtri(level) / _MEAN_SIZE
+    _, *shape = residuals.errors.shape
     n = max(n_paths, len(residuals.errors))
-    errors = np.resize(residuals.errors, (n, *residuals.errors.shape[1:]))
-    errors = np.where(few, np.resize(walk, n)[:, None, None], errors).astype(np.float32)
-    # None of these happened at the time of another.
+    errors = np.resize(residuals.errors, (n, *shape))
+    errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
-    return walking, replace(
-        residuals, errors=errors, series=series, origins=np.arange(n)
-    )
+    return replace(residuals, errors=errors, series=series, origins=np.arange(n))
 
 
 def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Array:
@@ -57,12 +60,14 @@ def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Arr
     if timeline.weight is not None:
         values[timeline.weight == 0] = np.nan
     changes = np.diff(values, axis=0)
-    changes[timeline.first_row[1:-1] - 1] = np.nan
+    last_of_series = timeline.first_row[1:-1] - 1
+    changes[last_of_series] = np.nan
     # Squares: what moved once in many rows will move by as much as it did.
-    deviation = np.sqrt(np.nan_to_num(mean_of_known(changes**2, axis=0)))
+    mean_square = mean_of_known(changes**2, axis=0)
+    deviation = np.sqrt(np.nan_to_num(mean_square))
     step = np.arange(1.0, pred_len + 1)[:, None]
     mean_error = _MEAN_SIZE * deviation * np.sqrt(step)
-    return np.asarray(np.log(np.maximum(mean_error, 1e-12)))
+    return np.log(np.maximum(mean_error, 1e-12))
 
 
 def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Array:
@@ -81,5 +86,7 @@ def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Ar
     # Of series of which logarithms are taken, and of the others.
     of_logs = levels.where(seen & is_log).std().to_numpy()
     of_others = levels.where(seen & ~is_log).std().to_numpy()
-    deviation = np.where(is_log, of_logs, of_others) / scaler.scale[:, :n_targets]
-    return np.where(seen, np.nan, np.log(_MEAN_SIZE * np.hypot(deviation, 1.0)))
+    scale = scaler.scale[:, :n_targets]
+    deviation = np.where(is_log, of_logs, of_others) / scale
+    mean_error = _MEAN_SIZE * np.hypot(deviation, 1.0)
+    return np.where(seen, np.nan, np.log(mean_error))

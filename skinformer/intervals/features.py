@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skinformer.intervals.spread import mean_of_known
+from skinformer.intervals.spread import mean_of_known, mean_size
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
@@ -33,19 +33,20 @@ def features_of(
     Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
     there is none.
     """
-    least_apart = (
-        1e-6  # below this distance of quantiles the network has learnt nothing
-    )
+    # Below this distance of quantiles the network has learnt nothing.
+    least_apart = 1e-6
     head = forecaster.head
     points = head.point(outputs)
-    log_volatility = np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)
+    scaler = forecaster.scaler.with_unseen()
+    log_volatility = np.log(changes + quiet)[:, None]
     features = [
-        log_volatility,
-        _log_levels(points, forecaster.scaler.with_unseen(), series),
+        np.broadcast_to(log_volatility, points.shape),
+        _log_levels(points, scaler, series),
     ]
     if head.median_index is not None:
         apart = np.abs(outputs - points[..., None]).mean(axis=-1)
-        features.append(np.log(np.where(apart > least_apart, apart, np.nan)))
+        apart[apart <= least_apart] = np.nan
+        features.append(np.log(apart))
     return np.stack(features, axis=-1)
 
 
@@ -62,13 +63,14 @@ def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64
     places = window_rows(end - WIDTH, WIDTH)
     past = targets[np.maximum(places, 0)].astype(np.float64)
     past[places < begin[:, None]] = np.nan
-    return mean_of_known(np.abs(np.diff(past, axis=1)), axis=1)
+    return mean_size(np.diff(past, axis=1), axis=1)
 
 
 def least_volatility(changes: Float64Array) -> Float64Array:
     """Return what is added to the volatility of windows, (n_targets,), since 0 has no logarithm."""
     share = 0.1  # of the usual one
-    return share * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
+    usual = np.nan_to_num(mean_of_known(changes, axis=0))
+    return share * usual + 1e-9
 
 
 def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
@@ -79,7 +81,7 @@ def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
     errors: (n, pred_len, n_targets), of which NaN is unknown; changes: (n, n_targets), before them.
     """
     largest = np.nan_to_num(np.abs(errors)).max(axis=1)
-    return np.asarray((largest < STILL) & (changes < STILL))
+    return (largest < STILL) & (changes < STILL)
 
 
 def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
@@ -89,8 +91,8 @@ def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float
     n_targets = points.shape[2]
     mean = scaler.mean[series, :n_targets]
     scale = scaler.scale[series, :n_targets]
-    is_amount = units.floor[series, :n_targets] == 0
-    is_amount &= ~units.is_transformed[series, :n_targets] & (mean > 0)
+    is_transformed = units.is_transformed[series]
+    is_amount = (units.floor[series] == 0) & ~is_transformed & (mean > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         level = points * (scale / mean)[:, None] + 1.0
     logs = np.log(np.maximum(level, 0.0) + low_level)

@@ -7,7 +7,7 @@ Which members forecast does not matter here.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
 from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
+from skinformer.intervals.known import find_known, first_rows, known_until
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
     N_TRAILING,
@@ -23,16 +24,13 @@ from skinformer.intervals.runs import (
     trailing_origins,
     trailing_sizes,
 )
-from skinformer.intervals.spread import Spread, mean_of_known
+from skinformer.intervals.sized_rows import SizedRows, interpolate
+from skinformer.intervals.spread import Spread, mean_size
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
-
-#: Levels of the quantiles that paths are made of: the middles of equal shares.
-_PATH_LEVELS = (np.arange(99) + 0.5) / 99
 
 
 @dataclass(frozen=True)
@@ -76,13 +74,10 @@ class Intervals:
         targets: Any = scaler.targets  # a regressor's always has it
         table = self.residuals.quantiles(levels)
         if targets.is_decreasing.any():
-            table = np.where(
-                targets.is_decreasing, self.residuals.quantiles(1 - levels), table
-            )
-        point, size, ahead = self._parts(outputs)
-        errors = table[:, ahead, np.arange(point.shape[1])]
-        restored = [scaler.restored(point + size * error, series) for error in errors]
-        return np.stack(restored, axis=2)
+            mirrored = self.residuals.quantiles(1 - levels)
+            table = np.where(targets.is_decreasing, mirrored, table)
+        rows = self._sized_rows(outputs, scaler, series)
+        return rows.around(rows.size * rows.residuals(table))
 
     def paths(
         self,
@@ -101,34 +96,32 @@ class Intervals:
         # In usual sizes: larger errors are of products that began to be sold, a hundred times what
         # was usual for them, and not to be expected of other series.
         most_error = 10.0
-        point, size, ahead = self._parts(outputs)
-        limit = _error_limits(scaler, series, point.shape[1])
-
-        def restore(errors: Float64Array) -> Float64Array:
-            limited = np.clip(size * errors, -limit, limit)
-            return np.stack(
-                [scaler.restored(point + error, series) for error in limited], axis=2
-            )
-
-        table = np.clip(self.residuals.quantiles(_PATH_LEVELS), -most_error, most_error)
-        paths = restore(_interpolate(table, levels, ahead))
+        # The middles of equal shares.
+        n_shares = 99
+        shares = (np.arange(n_shares) + 0.5) / n_shares
+        table = self.residuals.quantiles(shares)
+        table = np.clip(table, -most_error, most_error)
+        rows = self._sized_rows(outputs, scaler, series)
+        drawn = interpolate(table, shares, levels, rows.ahead)
+        paths = rows.around_within_limits(drawn)
         if not head.of_mean:
             return paths
-        mean = restore(table[:, ahead, np.arange(point.shape[1])]).mean(axis=2)
-        wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
-        return _with_mean(paths, mean, wanted, scaler, series)
+        of_shares = rows.around_within_limits(rows.residuals(table))
+        return rows.with_mean(paths, of_shares.mean(axis=2))
 
-    def _parts(
-        self, outputs: Float64Array
-    ) -> tuple[Float64Array, Float64Array, IntArray]:
+    def _sized_rows(
+        self, outputs: Float64Array, scaler: Scaler, series: IntArray
+    ) -> SizedRows:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
         typical = np.concatenate([self.spread.typical, self.far])
         n_steps, n_targets = typical.shape
         step = np.minimum(ahead, n_steps - 1).astype(np.int64)
-        growth = self.growth * np.log(np.maximum((ahead + 1) / n_steps, 1.0))
+        times_farther = np.maximum((ahead + 1) / n_steps, 1.0)
+        growth = self.growth * np.log(times_farther)
         size = np.exp(log_size + growth + typical[step, np.arange(n_targets)])
-        return point, size, np.minimum(step, len(self.spread.typical) - 1)
+        last_residual = len(self.spread.typical) - 1
+        return SizedRows(point, size, np.minimum(step, last_residual), scaler, series)
 
 
 @dataclass(frozen=True)
@@ -194,6 +187,31 @@ class IntervalForecaster(StepForecaster):
         return _SizedWindows(self, super()._window_forecaster(requested), requested)
 
 
+class _Windows(NamedTuple):
+    """Windows that are forecast.
+
+    origins: (n,), their first forecast rows.
+    known_until: (n,), the row after the last known one before each.
+    anchor: (n,), the row from which earlier windows count back.
+    """
+
+    origins: IntArray
+    known_until: IntArray
+    anchor: IntArray
+
+
+class _Prediction(NamedTuple):
+    """Forecasts of windows, and the sizes of their errors by what is known at the origins.
+
+    point, log_size: (n, pred_len, n_targets).
+    changes: (n, n_targets), the volatility before them.
+    """
+
+    point: Float64Array
+    log_size: Float64Array
+    changes: Float64Array
+
+
 @dataclass
 class _SizedWindows:
     """Forecast windows with the sizes of their errors.
@@ -205,66 +223,64 @@ class _SizedWindows:
     forecaster: IntervalForecaster
     inner: Forecaster
     requested: RequestedSteps
-    known: BoolArray | None = None
+    known: BoolArray = field(default_factory=lambda: np.empty(0, dtype=bool))
     known_until: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
-        fit = self.forecaster
-        if self.known is None:
-            self.known, self.known_until = _known_rows(fit, rows, self.requested)
+        if not len(self.known):
+            self._find_known(rows)
         # 1. The windows, and those that ended before them.
-        known_until, anchor = self._anchors(rows, origins)
-        trailing = self._trailing(rows, origins, anchor)
+        windows = self._windows(rows, origins)
+        trailing = self._trailing(rows, windows)
         earlier = np.unique(trailing[trailing >= 0])
+        before = _Windows(earlier, self.known_until[earlier], earlier)
         # 2. Forecasts of both, and the sizes of their errors by what is known at the origins.
-        point, log_size, changes = self._predict(
-            rows,
-            np.append(origins, earlier),
-            np.append(known_until, self.known_until[earlier]),
-            np.append(anchor, earlier),
+        outputs, outputs_before = self._forecast(rows, origins, earlier)
+        predicted = self._predict(rows, windows, outputs)
+        predicted_before = self._predict(rows, before, outputs_before)
+        # 3. Sizes of the earlier errors.
+        has_moved = predicted.changes >= STILL
+        recent = self._recent_sizes(
+            rows, earlier, trailing, predicted_before, has_moved
         )
-        # 3. Compare the earlier errors with the sizes that were predicted in the same way.
-        n = len(origins)
-        errors = self._errors(point[n:], rows, earlier)
-        relative = np.abs(errors) * np.exp(-fit.intervals.spread.typical - log_size[n:])
-        sizes = mean_of_known(relative, axis=1)
-        was_still = unmoved(errors, changes[n:])
-        recent = _recent_sizes(
-            sizes, was_still, changes[:n] >= STILL, earlier, trailing
-        )
-        # 4. Join them.
-        sized = np.empty((*point[:n].shape, 3), dtype=np.float32)
-        sized[..., 0] = point[:n]
-        sized[..., 1] = log_size[:n] + np.log(trailing_sizes(recent))[:, None]
-        self._widen_unknown(sized, rows, origins)
-        sized[..., 2] = window_rows(origins - known_until, fit.sizes.pred_len)[
-            ..., None
-        ]
-        return sized
+        # 4. All together.
+        log_size = predicted.log_size + np.log(trailing_sizes(recent))[:, None]
+        self._widen_unknown(log_size, rows, origins)
+        n_since = origins - windows.known_until
+        return _join(predicted.point, log_size, n_since)
+
+    def _find_known(self, rows: Rows) -> None:
+        fit = self.forecaster
+        n_targets = fit.sizes.n_targets
+        self.known = find_known(rows, fit.history, self.requested, n_targets)
+        self.known_until = known_until(rows, self.known)
 
     def _series(self, rows: Rows, origins: IntArray) -> IntArray:
-        """Return the series of windows, those that the fit did not hold behind all others."""
-        return self.requested.place.series[rows.segment[origins]]
+        """Return the series of windows; the number behind all is of those that the fit lacked."""
+        series = self.requested.place.series[rows.segment[origins]]
+        return np.minimum(series, self.forecaster.history.n_series)
 
-    def _anchors(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
+    def _windows(self, rows: Rows, origins: IntArray) -> _Windows:
         """Find where what is known before windows ends, and from where earlier ones count back.
 
         Rows that are farther back than a forecast looks do not matter: whether they are there
         depends on the other steps of the request.
         """
         begin = self.requested.place.begin[rows.segment[origins]]
-        start = origins - np.maximum(rows.steps[origins] - begin, 0)
-        known_until = np.maximum(
-            self.known_until[origins], start - self.forecaster.look_back
-        )
-        return known_until, np.maximum(known_until, start)
+        n_since = np.maximum(rows.steps[origins] - begin, 0)
+        start = origins - n_since
+        farthest = start - self.forecaster.look_back
+        until = np.maximum(self.known_until[origins], farthest)
+        return _Windows(origins, until, np.maximum(until, start))
 
-    def _trailing(self, rows: Rows, origins: IntArray, anchor: IntArray) -> IntArray:
+    def _trailing(self, rows: Rows, windows: _Windows) -> IntArray:
         """Return the windows that ended before others: (n, N_TRAILING), -1 for none."""
         fit = self.forecaster
+        anchor = windows.anchor
         distance = fit.intervals.distance
+        begin = rows.begin[rows.segment[windows.origins]]
         earliest = earliest_origins(
-            np.maximum(rows.begin[rows.segment[origins]], anchor - fit.look_back),
+            np.maximum(begin, anchor - fit.look_back),
             anchor,
             seq_len=fit.sizes.seq_len,
             pred_len=fit.sizes.pred_len,
@@ -273,156 +289,103 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
+    def _forecast(
+        self, rows: Rows, origins: IntArray, earlier: IntArray
+    ) -> tuple[Float64Array, Float64Array]:
+        """Forecast windows and earlier ones, those that are both once."""
+        both = np.append(origins, earlier)
+        distinct, place = np.unique(both, return_inverse=True)
+        outputs = self.inner(rows, distinct).astype(np.float64)[place]
+        n = len(origins)
+        return outputs[:n], outputs[n:]
+
     def _predict(
-        self, rows: Rows, origins: IntArray, known_until: IntArray, anchor: IntArray
-    ) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """Forecast windows, and predict the sizes of their errors by the volatility before them."""
+        self, rows: Rows, windows: _Windows, outputs: Float64Array
+    ) -> _Prediction:
+        """Predict the sizes of errors of forecasts by what is known at the origins."""
         fit = self.forecaster
-        distinct, of_origin = np.unique(origins, return_inverse=True)
-        outputs = self.inner(rows, distinct).astype(np.float64)[of_origin]
-        begin = np.maximum(rows.begin[rows.segment[origins]], anchor - fit.near)
+        origins = windows.origins
+        first = rows.begin[rows.segment[origins]]
+        begin = np.maximum(first, windows.anchor - fit.near)
+        end = np.maximum(windows.known_until, begin)
         targets = rows.values[:, : fit.sizes.n_targets]
-        changes = volatility(targets, begin, np.maximum(known_until, begin))
-        series = np.minimum(self._series(rows, origins), len(fit.scaler.mean))
+        changes = volatility(targets, begin, end)
+        series = self._series(rows, origins)
         features = features_of(fit, outputs, changes, series, fit.intervals.quiet)
         steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
         log_size = fit.intervals.spread.log_size(features, steps)
-        return fit.head.point(outputs), log_size, changes
+        return _Prediction(fit.head.point(outputs), log_size, changes)
+
+    def _recent_sizes(
+        self,
+        rows: Rows,
+        earlier: IntArray,
+        trailing: IntArray,
+        predicted: _Prediction,
+        has_moved: BoolArray,
+    ) -> Float64Array:
+        """Compute the sizes of the errors before each window: (n, N_TRAILING, n_targets).
+
+        They are in sizes that were predicted in the same way. Those of a standstill are left out
+        where something has moved since.
+
+        earlier, trailing: origins of the earlier windows, ascending, and those of them that ended
+        before each window; -1 for none.
+        predicted: of the earlier windows.
+        has_moved: (n, n_targets), of each window.
+        """
+        errors = self._errors(predicted.point, rows, earlier)
+        spread = self.forecaster.intervals.spread
+        sizes = mean_size(spread.relative(errors, predicted.log_size), axis=1)
+        was_still = unmoved(errors, predicted.changes)
+        window, age = np.nonzero(trailing >= 0)
+        number = np.searchsorted(earlier, trailing[window, age])
+        found = sizes[number]
+        found[was_still[number] & has_moved[window]] = np.nan
+        recent = np.full((*trailing.shape, found.shape[1]), np.nan)
+        recent[window, age] = found
+        return recent
 
     def _errors(
         self, point: Float64Array, rows: Rows, origins: IntArray
     ) -> Float64Array:
         """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
-        known = np.asarray(self.known)
-        ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), len(known) - 1)
+        last = len(self.known) - 1
+        ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), last)
         y = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
-        errors = np.where(known[ahead][..., None], y - point, np.nan)
+        errors = y - point
+        errors[~self.known[ahead]] = np.nan
         if self.requested.clock == fit.history.clock:
-            until = fit.intervals.fitted_until
-            series = self._series(rows, origins)
-            fitted = series < len(until)
-            fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
-            errors[fitted] *= fit.intervals.optimism
+            # Before all times for series that the fit lacked.
+            until = np.append(fit.intervals.fitted_until, -np.inf)
+            was_fitted = rows.steps[origins] < until[self._series(rows, origins)]
+            errors[was_fitted] *= fit.intervals.optimism
         return errors
 
     def _widen_unknown(
-        self, sized: Float32Array, rows: Rows, origins: IntArray
+        self, log_size: Float64Array, rows: Rows, origins: IntArray
     ) -> None:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
-        segment = rows.segment[origins]
         series = self._series(rows, origins)
-        first_row = np.searchsorted(rows.segment, segment)
-        blank = (self.known_until[origins] == first_row) & (
-            series < fit.history.n_series
-        )
-        if blank.any():
-            by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
-            log_size = by_level[series[blank], None] - fit.intervals.spread.typical
-            sized[blank, ..., 1] = np.where(
-                np.isnan(log_size), sized[blank, ..., 1], log_size
-            )
+        is_unknown = self.known_until[origins] == first_rows(rows, origins)
+        is_unknown &= series < fit.history.n_series
+        if not is_unknown.any():
+            return
+        by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
+        wider = by_level[series[is_unknown], None] - fit.intervals.spread.typical
+        wider = np.where(np.isnan(wider), log_size[is_unknown], wider)
+        log_size[is_unknown] = wider
 
 
-def _known_rows(
-    fit: IntervalForecaster, rows: Rows, requested: RequestedSteps
-) -> tuple[BoolArray, IntArray]:
-    """Find rows that were observed, and for each the one after the last that is before it."""
-    history = fit.history
-    observed = requested.observed
-    place = requested.place
-    # 1. Rows of the history.
-    stored = history.find(place.series[rows.segment], rows.steps)
-    known = place.stored[rows.segment] & (stored >= 0)
-    if history.weight is not None:
-        known[known] = (history.weight[stored[known]] > 0).all(axis=1)
-    # 2. Rows of X.
-    seen = ~np.isnan(observed.values[:, : fit.sizes.n_targets]).any(axis=1)
-    if requested.observed.filled is not None:
-        seen &= ~requested.observed.filled
-    first_row = np.searchsorted(rows.segment, np.arange(len(place.series) + 1))
-    first_step = rows.steps[np.minimum(first_row[:-1], len(rows.steps) - 1)]
-    segments = Timeline(rows.values, None, first_row, first_step, requested.clock)
-    row = segments.find(observed.segment[seen], observed.steps[seen])
-    known[row[row >= 0]] = True
-    return known, _known_until(known, first_row[rows.segment])
+def _join(
+    point: Float64Array, log_size: Float64Array, n_since: IntArray
+) -> Float32Array:
+    """Join the three values of each step: (n, pred_len, n_targets, 3).
 
-
-def _known_until(known: BoolArray, first_row: IntArray) -> IntArray:
-    """Return for each row the one after the last known before it, from its segment's first on."""
-    after_known = np.where(known, np.arange(1, len(known) + 1), 0)
-    until = np.maximum.accumulate(np.append(0, after_known[:-1]))
-    return np.maximum(until, first_row)
-
-
-def _recent_sizes(
-    sizes: Float64Array,
-    was_still: BoolArray,
-    has_moved: BoolArray,
-    earlier: IntArray,
-    trailing: IntArray,
-) -> Float64Array:
-    """Return the sizes of the errors before each window: (n, N_TRAILING, n_targets).
-
-    Those of a standstill are left out where something has moved since.
-
-    sizes, was_still: (n_earlier, n_targets), of the earlier windows.
-    has_moved: (n, n_targets), of each window.
-    earlier, trailing: origins of the former, ascending, and those of the latter; -1 for none.
+    n_since: (n,), steps from the last known row to each origin.
     """
-    window, age = np.nonzero(trailing >= 0)
-    number = np.searchsorted(earlier, trailing[window, age])
-    recent = np.full((*trailing.shape, sizes.shape[1]), np.nan)
-    recent[window, age] = np.where(
-        was_still[number] & has_moved[window], np.nan, sizes[number]
-    )
-    return recent
-
-
-def _interpolate(
-    table: Float64Array, levels: Float32Array, ahead: IntArray
-) -> Float64Array:
-    """Interpolate the errors of levels, (n_paths, n, n_targets), in those of equal shares.
-
-    table: (n_shares, pred_len, n_targets).
-    levels: (n, n_paths, pred_len, n_targets).
-    ahead: (n, n_targets), the step of each row.
-    """
-    errors = np.empty((levels.shape[1], *ahead.shape))
-    for step in range(table.shape[1]):
-        for j in range(table.shape[2]):
-            rows = np.flatnonzero(ahead[:, j] == step)
-            of_rows = levels[rows, :, step, j].T
-            errors[:, rows, j] = np.interp(of_rows, _PATH_LEVELS, table[:, step, j])
-    return errors
-
-
-def _error_limits(scaler: Scaler, series: IntArray, n_targets: int) -> Float64Array:
-    """Return the largest error of a path, (n, n_targets): a factor of 20, of logarithms."""
-    most_log = 3.0
-    targets: Any = scaler.targets
-    scale = scaler.scale[series, :n_targets]
-    return np.where(targets.logs[series], most_log / scale, np.inf)
-
-
-def _with_mean(
-    paths: Float64Array,
-    mean: Float64Array,
-    wanted: Float64Array,
-    scaler: Scaler,
-    series: IntArray,
-) -> Float64Array:
-    """Move the mean of the distribution of paths to the forecast: by a factor, of amounts.
-
-    mean, wanted: (n, n_targets), what it is and what it is to be.
-
-    Amounts that are moved so stay amounts.
-    """
-    most_ratio = 2.0
-    targets: Any = scaler.targets
-    is_amount = (targets.floor[series] == 0) & (mean > 0)
-    ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
-    ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
-    shifted = paths + (wanted - mean)[..., None]
-    return np.where(is_amount[..., None], paths * ratio[..., None], shifted)
+    ahead = window_rows(n_since, point.shape[1])[..., None]
+    parts = np.broadcast_arrays(point, log_size, ahead)
+    return np.stack(parts, axis=-1).astype(np.float32)

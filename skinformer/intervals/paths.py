@@ -33,24 +33,35 @@ def draw_levels(
     scores = normal_scores(residuals)
     times, time = np.unique(residuals.origins, return_inverse=True)
     common = common_scores(scores, time)
-    shared = random.normal(size=(n_paths, len(times)))
+    weight_of_time = random.normal(size=(n_paths, len(times)))
     levels = np.empty((len(series), n_paths, *scores.shape[1:]), dtype=np.float32)
-    for place, (windows, is_own) in enumerate(
-        _windows(residuals.series, series, random)
-    ):
-        weights = shared[:, time[windows]]
-        in_common = scores[windows] if is_own else common[time[windows]]
-        total = np.tensordot(weights, in_common, axes=1)
-        variance = (in_common**2).sum(axis=0)
+    chosen = _choose_windows(residuals.series, series, random)
+    for place, (windows, is_own) in enumerate(chosen):
+        at = time[windows]
+        weights = weight_of_time[:, at]
+        parts = scores[windows]
         if not is_own:
-            apart = scores[windows] - in_common
-            total += np.tensordot(random.normal(size=weights.shape), apart, axes=1)
-            variance += (apart**2).sum(axis=0)
-        # Where all errors are the usual one, nothing is known of what goes together.
-        independent = random.normal(size=(n_paths, 1, 1))
-        deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
-        levels[place] = ndtr(np.where(variance > 0, total / deviation, independent))
+            own_weights = random.normal(size=weights.shape)
+            parts = np.concatenate([common[at], parts - common[at]])
+            weights = np.hstack([weights, own_weights])
+        levels[place] = ndtr(_standard_sum(parts, weights, random))
     return levels
+
+
+def _standard_sum(
+    parts: Float64Array, weights: Float64Array, random: Any
+) -> Float64Array:
+    """Add up parts, (n_parts, pred_len, n_targets), by normal weights, (n_paths, n_parts).
+
+    The sums have variance 1. Where all errors are the usual one, nothing is known of what goes
+    together: independent ones stand there.
+    """
+    total = np.tensordot(weights, parts, axes=1)
+    deviation = np.sqrt((parts**2).sum(axis=0))
+    independent = random.normal(size=(len(weights), 1, 1))
+    is_known = deviation > 0
+    total /= np.where(is_known, deviation, 1.0)
+    return np.where(is_known, total, independent)
 
 
 def normal_scores(residuals: Residuals) -> Float64Array:
@@ -62,18 +73,19 @@ def normal_scores(residuals: Residuals) -> Float64Array:
     array([ 0.  , -0.97,  0.97])
     """
     errors = residuals.filled
-    scores = np.empty(errors.shape)
+    shares = np.empty(errors.shape)
     for step in range(errors.shape[1]):
-        near = residuals.near(errors, step)
-        for target in range(errors.shape[2]):
-            pooled = np.sort(near[:, target])
-            own = errors[:, step, target]
-            n_less = pooled.searchsorted(own)
-            n_less_or_equal = pooled.searchsorted(own, side="right")
-            scores[:, step, target] = ndtri(
-                (n_less + n_less_or_equal) / (2 * len(pooled))
-            )
-    return scores
+        pooled = np.sort(residuals.near(errors, step), axis=0)
+        for target, sample in enumerate(pooled.T):
+            shares[:, step, target] = _share_below(errors[:, step, target], sample)
+    return ndtri(shares)
+
+
+def _share_below(values: Float32Array, sample: Float32Array) -> Float64Array:
+    """Return the share of an ascending sample below each value; of equal ones half."""
+    n_less = sample.searchsorted(values)
+    n_less_or_equal = sample.searchsorted(values, side="right")
+    return (n_less + n_less_or_equal) / (2 * len(sample))
 
 
 def common_scores(scores: Float64Array, time: IntArray) -> Float64Array:
@@ -86,27 +98,29 @@ def common_scores(scores: Float64Array, time: IntArray) -> Float64Array:
     """
     count = np.bincount(time)[:, None, None]
     total = np.zeros((len(count), *scores.shape[1:]))
-    squares = np.zeros_like(total)
     np.add.at(total, time, scores)
-    np.add.at(squares, time, scores**2)
+    # The mean product of two series, from (a + b)² = a² + b² + 2ab.
     n_pairs = (count * (count - 1)).sum() * scores[0].size
-    product = (total**2 - squares).sum() / max(n_pairs, 1)
+    products = (total**2).sum() - (scores**2).sum()
+    mean_product = products / max(n_pairs, 1)
     mean = total / count
-    square = (mean**2 * count).sum() / scores.size
-    share = max(product, 0.0) / square if square > 0 else 0.0
-    return np.asarray(mean * np.sqrt(share))
+    mean_square = (mean**2 * count).sum() / scores.size
+    if mean_product <= 0 or mean_square <= 0:
+        return np.zeros_like(mean)
+    return mean * np.sqrt(mean_product / mean_square)
 
 
-def _windows(
+def _choose_windows(
     owner: IntArray, series: IntArray, random: Any
 ) -> Iterator[tuple[IntArray, bool]]:
     """Iterate over series: the windows whose errors each one has, and whether they are its own."""
     order = np.argsort(owner, kind="stable")
     known, first = np.unique(owner[order], return_index=True)
-    parts = np.split(order, first[1:])
-    place = np.minimum(np.searchsorted(known, series), len(known) - 1)
-    own = known[place] == series
-    n_new = int((~own).sum())
-    place[~own] = random.randint(len(known), size=n_new)
-    for number, is_own in zip(place, own, strict=True):
-        yield parts[number], bool(is_own)
+    windows_of = np.split(order, first[1:])
+    place = np.searchsorted(known, series)
+    place = np.minimum(place, len(known) - 1)
+    is_own = known[place] == series
+    n_new = int((~is_own).sum())
+    place[~is_own] = random.randint(len(known), size=n_new)
+    for i, number in enumerate(place):
+        yield windows_of[number], bool(is_own[i])

@@ -1,5 +1,6 @@
 """Quantiles from a sample of errors, each a whole forecast's."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,14 +42,16 @@ class Residuals:
         prior = 30.0  # independent forecasts that stand for a median of 0
         _, pred_len, n_targets = self.errors.shape
         requested = np.append(levels, 0.5)
-        out = np.empty((len(requested), pred_len, n_targets))
+        found = np.empty((len(requested), pred_len, n_targets))
         for step in range(pred_len):
             pooled = self.near(self.errors, step).astype(np.float64)
-            pooled[:, np.isnan(pooled).all(axis=0)] = 0.0
-            out[:, step] = np.nanquantile(pooled, requested, axis=0, method="weibull")
-        median = out[-1:]
-        spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
-        return float(shrinkage(self.n_windows, prior)) * median + spread
+            is_unknown = np.isnan(pooled).all(axis=0)
+            pooled[:, is_unknown] = 0.0
+            found[:, step] = np.nanquantile(pooled, requested, axis=0, method="weibull")
+        median = found[-1]
+        widening = self._widening(levels)[:, None, None]
+        spread = (found[:-1] - median) * widening
+        return shrinkage(self.n_windows, prior) * median + spread
 
     def near(self, errors: Float32Array, step: int) -> Float32Array:
         """Return the errors that quantiles of a step are taken from, (n_pooled, n_targets).
@@ -56,11 +59,11 @@ class Residuals:
         They are of the steps beside it, too, where windows are few.
         """
         enough = 400  # errors
-        n, pred_len, n_targets = errors.shape
-        n_steps = -(-enough // max(n, 1))
-        reach = min(n_steps // 2, pred_len - 1)
-        near = errors[:, max(step - reach, 0) : step + reach + 1]
-        return near.reshape(-1, n_targets)
+        n_steps = math.ceil(enough / len(errors))
+        reach = n_steps // 2
+        first = max(step - reach, 0)
+        near = errors[:, first : step + reach + 1]
+        return near.reshape(-1, errors.shape[2])
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Return the ratio of Student's quantiles to normal ones; at least 1, greater outside."""
@@ -68,8 +71,9 @@ class Residuals:
         z2 = ndtri(levels) ** 2
         # The first terms of Cornish's and Fisher's expansion.
         first = (z2 + 1) / (4 * freedom)
-        second = (5 * z2**2 + 16 * z2 + 3) / (96 * freedom**2)
-        return np.asarray(1 + first + second)
+        polynomial = 5 * z2**2 + 16 * z2 + 3
+        second = polynomial / (96 * freedom**2)
+        return 1 + first + second
 
 
 def independent_errors(errors: Float64Array, n_windows: float) -> float:
@@ -88,10 +92,11 @@ def independent_errors(errors: Float64Array, n_windows: float) -> float:
     total = signs.sum(axis=1)
     count = np.abs(signs).sum(axis=1)
     n_pairs = (count**2 - count).sum(axis=0)
-    alike = (total**2 - count).sum(axis=0) / np.maximum(n_pairs, 1)
+    products = (total**2 - count).sum(axis=0)
+    # Where there are no pairs, all are taken to be alike.
+    alike = np.where(n_pairs > 0, products / np.maximum(n_pairs, 1), 1.0)
     # The correlation of normal errors with such signs.
     correlation = np.sin(np.clip(alike, 0.0, 1.0) * np.pi / 2)
-    correlation = np.where(n_pairs > 0, correlation, 1.0)
     n_errors = np.maximum(count.mean(axis=0), 1.0)
     design_effect = 1 + (n_errors - 1) * correlation
     return float((n_windows * n_errors / design_effect).min())

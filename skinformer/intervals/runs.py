@@ -54,7 +54,7 @@ def earliest_origins(
     half = np.maximum(last // 2, fewest_rows)
     context = np.minimum(seq_len, half)
     wanted = np.minimum(fewest, last - spare)
-    return np.asarray(begin + np.maximum(context, wanted))
+    return begin + np.maximum(context, wanted)
 
 
 def spare_rows(n_series: int, distance: int) -> int:
@@ -87,23 +87,32 @@ def choose_runs(
     first = np.repeat(low, n_shifts)
     last = (high[:, None] - shift).ravel()
     # 2. Parts of these, of which as many are kept as windows are wanted.
-    part_last, part_length = _cut_runs(
-        last, count_windows(first, last, distance), distance
-    )
-    mean_length = float(part_length.mean()) if len(part_length) else 1.0
-    kept = spread_places(len(part_length), max(1, int(n_most / mean_length)))
+    last, length = _cut_runs(last, count_windows(first, last, distance), distance)
+    if not len(last):
+        return last, last, 0
+    n_kept = max(1, int(n_most / length.mean()))
+    kept = spread_places(len(last), n_kept)
     # 3. The windows of each.
-    length = part_length[kept]
-    first = part_last[kept] - distance * (length - 1)
-    run = np.repeat(np.arange(len(kept)), length)
-    place = origins_between(np.zeros_like(length), length - 1)
-    origins = first[run] + distance * place
+    origins, run = _list_windows(last[kept], length[kept], distance)
     return origins, run, min(n_apart, len(origins))
+
+
+def _list_windows(
+    last: IntArray, length: IntArray, distance: int
+) -> tuple[IntArray, IntArray]:
+    """List the windows of runs, ascending, and the run of each.
+
+    last, length: last origin of each run, and its windows.
+    """
+    first = last - distance * (length - 1)
+    run = np.repeat(np.arange(len(last)), length)
+    place = origins_between(np.zeros_like(length), length - 1)
+    return first[run] + distance * place, run
 
 
 def count_windows(low: IntArray, high: IntArray, distance: int) -> IntArray:
     """Count windows so many rows apart from low to high, both included."""
-    return np.asarray(np.maximum((high - low) // distance + 1, 0))
+    return np.maximum((high - low) // distance + 1, 0)
 
 
 def _cut_runs(
@@ -142,25 +151,20 @@ def trailing_sizes(sizes: Float64Array) -> Float64Array:
     least = 0.1
     # Times the median: one level shift is no lasting storm.
     most = 2.5
-    known = ~np.isnan(sizes)
     age = np.arange(sizes.shape[1])[:, None]
+    known = ~np.isnan(sizes)
     weight = np.where(known, decay**age, 0.0)
     logs = np.log(np.maximum(np.where(known, sizes, 1.0), least))
-    median = _weighted_median(logs, weight)[:, None]
+    median = _weighted_median(logs, weight)
     near = np.clip(logs, median - np.log(most), median + np.log(most))
     total_weight = weight.sum(axis=1) + _PRIOR
-    return np.asarray(np.exp((weight * near).sum(axis=1) / total_weight))
+    return np.exp((weight * near).sum(axis=1) / total_weight)
 
 
 def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:
-    """Compute the median of the forecasts of each window, and of usual ones beside them."""
-    n, _, n_targets = logs.shape
-    usual = np.zeros((n, 1, n_targets))
-    logs = np.concatenate([logs, usual], axis=1)
-    weight = np.concatenate([weight, usual + _PRIOR], axis=1)
-    order = np.argsort(logs, axis=1)
-    ascending = np.take_along_axis(logs, order, axis=1)
-    cumulative = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
-    middle = np.argmax(cumulative >= cumulative[:, -1:] / 2, axis=1)[:, None]
-    median: Float64Array = np.take_along_axis(ascending, middle, axis=1)
-    return median[:, 0]
+    """Compute the median of the forecasts of each window, and of usual ones: (n, 1, n_targets)."""
+    logs = np.insert(logs, 0, 0.0, axis=1)
+    weight = np.insert(weight, 0, _PRIOR, axis=1)
+    return np.quantile(
+        logs, 0.5, axis=1, weights=weight, method="inverted_cdf", keepdims=True
+    )

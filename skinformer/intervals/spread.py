@@ -39,8 +39,12 @@ class Spread:
         """
         centred = np.nan_to_num(features - self.centre)
         by_features = np.einsum("nhkf,kf->nhk", centred, self.slope)
-        by_phase = self.profile[steps % len(self.profile)]
-        return np.asarray(by_features + by_phase)
+        phase = steps % len(self.profile)
+        return by_features + self.profile[phase]
+
+    def relative(self, errors: Float64Array, log_size: Float64Array) -> Float64Array:
+        """Divide errors, (n, pred_len, n_targets), by their sizes; `log_size` is that of them."""
+        return errors * np.exp(-self.typical - log_size)
 
 
 def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
@@ -53,7 +57,12 @@ def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64A
     count = known.sum(axis=axis)
     total = np.where(known, values, 0.0).sum(axis=axis)
     unknown = np.full_like(total, np.nan)
-    return np.asarray(np.divide(total, count, out=unknown, where=count > 0))
+    return np.divide(total, count, out=unknown, where=count > 0)
+
+
+def mean_size(errors: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
+    """Average absolute errors along axes, as `mean_of_known` does."""
+    return mean_of_known(np.abs(errors), axis)
 
 
 def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
@@ -67,19 +76,15 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     >>> np.exp(typical_sizes(errors, 1e9))[[0, 2], 0].round(6)
     array([1., 4.])
     """
-    mean = np.nan_to_num(mean_of_known(np.abs(errors), axis=0))
+    mean = np.nan_to_num(mean_size(errors, axis=0))
     least = 1e-6 * mean.max(initial=0.0) or 1e-12
+    known = mean > least
     logs = np.log(np.maximum(mean, least))
-    share = shrinkage(n_windows, _PRIOR)
-    out = np.full_like(logs, np.log(least))
-    for j in range(logs.shape[1]):
-        known = mean[:, j] > least
-        if known.any():
-            weight = np.where(known, share, 0.0)
-            out[:, j] = weight * logs[:, j] + (1 - weight) * _smooth_curve(
-                logs[:, j], known
-            )
-    return out
+    smooth = logs.copy()
+    for j in np.flatnonzero(known.any(axis=0)):
+        smooth[:, j] = _smooth_curve(logs[:, j], known[:, j])
+    weight = np.where(known, shrinkage(n_windows, _PRIOR), 0.0)
+    return weight * logs + (1 - weight) * smooth
 
 
 def _smooth_curve(logs: Float64Array, known: BoolArray) -> Float64Array:
@@ -89,12 +94,13 @@ def _smooth_curve(logs: Float64Array, known: BoolArray) -> Float64Array:
     """
     log_step = np.log(np.arange(1, len(logs) + 1.0))
     powers = np.stack([np.ones_like(log_step), log_step, log_step**2], axis=1)
-    terms = powers[:, : min(3, known.sum())]
+    terms = powers[:, : known.sum()]
     observed = logs[known]
     coefficients = np.linalg.lstsq(terms[known], observed, rcond=None)[0]
     smooth = np.clip(terms @ coefficients, observed.min(), observed.max())
-    behind = np.maximum(log_step - log_step[known][-1], 0.0)
-    return np.asarray(smooth + behind / 2)
+    last_known = log_step[known].max()
+    behind = np.maximum(log_step - last_known, 0.0)
+    return smooth + behind / 2
 
 
 def fit_spread(
@@ -121,11 +127,13 @@ def fit_spread(
     centre = np.nan_to_num(mean_of_known(features, axis=(0, 1)))
     slope = np.zeros_like(centre)
     profile = np.zeros((max(seasons, default=1), n_targets))
+    centred = np.nan_to_num(features - centre)
     for j in range(n_targets):
-        x = np.nan_to_num(features[:, :, j] - centre[j])
-        slope[j], profile[:, j] = _fit_target(errors[:, :, j], x, steps, seasons, prior)
+        slope[j], profile[:, j] = _fit_target(
+            errors[:, :, j], centred[:, :, j], steps, seasons, prior
+        )
     spread = Spread(np.zeros((pred_len, n_targets)), centre, slope, profile)
-    relative = errors * np.exp(-spread.log_size(features, steps))
+    relative = spread.relative(errors, spread.log_size(features, steps))
     return replace(spread, typical=typical_sizes(relative, n_windows))
 
 
@@ -144,13 +152,14 @@ def _fit_target(
     """
     n_rounds = 6
     n_steps = 8  # slopes are fitted at so many: those of the steps between are alike
-    pred_len = errors.shape[1]
-    chosen = np.unique(np.linspace(0, pred_len - 1, n_steps).astype(int))
+    last = errors.shape[1] - 1
+    chosen = np.unique(np.linspace(0, last, n_steps).astype(int))
     known = ~np.isnan(errors)
     sizes = np.abs(np.nan_to_num(errors))
     slope = np.zeros(x.shape[2])
     for _ in range(n_rounds):
-        relative = _relative_to_step(sizes * np.exp(-(x @ slope)), known)
+        without_slopes = sizes * np.exp(-(x @ slope))
+        relative = _relative_to_step(without_slopes, known)
         profile, relative = _fit_profile(relative, known, steps, seasons, prior)
         slope = _update_slopes(
             relative[:, chosen], known[:, chosen], x[:, chosen], slope, prior
@@ -183,7 +192,8 @@ def _fit_profile(
         count = np.bincount(phase[known], minlength=season)
         effect = np.log((total + prior + 1) / (count + prior + 1))
         profile += np.resize(effect, len(profile))
-        relative = _relative_to_step(relative * np.exp(-effect[phase]), known)
+        without_effect = relative * np.exp(-effect[phase])
+        relative = _relative_to_step(without_effect, known)
     return profile, relative
 
 
@@ -203,6 +213,7 @@ def _update_slopes(
         gradient = ((relative - known) * feature).sum() - penalty * old
         curvature = (relative * feature**2).sum() + penalty
         change = np.clip(gradient / curvature, -0.5, 0.5)
-        updated[f] = np.clip(old + change, 0.0, 1.0)
-        relative = relative * np.exp(-feature * (updated[f] - old))
+        new = np.clip(old + change, 0.0, 1.0)
+        updated[f] = new
+        relative = relative * np.exp(-feature * (new - old))
     return updated

@@ -10,20 +10,6 @@ import pandas as pd
 from skinformer.display.axes import as_number
 from skinformer.display.report.facts import TargetFacts, as_percent
 
-#: Columns in their order, and their heads.
-_HEADS = {
-    "n": "forecasts",
-    "mae": "MAE",
-    "wape": "WAPE",
-    "rmse": "RMSE",
-    "bias": "bias",
-    "skill": "skill",
-    "dm": "Diebold–Mariano",
-    "p_value": "p-value",
-    "coverage": "coverage",
-    "width": "width",
-}
-
 
 def comparison_table(facts: TargetFacts) -> str:
     """Put all forecasters side by side."""
@@ -41,22 +27,28 @@ def series_table(facts: TargetFacts, errors: pd.DataFrame) -> str:
 
 def _write_errors(facts: TargetFacts, table: pd.DataFrame, corner: str) -> str:
     """Write errors as HTML, with a head for each; the corner names what the rows are."""
+    heads = {
+        "n": "forecasts",
+        "mae": "MAE",
+        "wape": "WAPE",
+        "rmse": "RMSE",
+        "bias": "bias",
+        "skill": "skill",
+        "dm": "Diebold–Mariano",
+        "p_value": "p-value",
+        "coverage": "coverage",
+        "width": "width",
+    }
+    formatters = {
+        "forecasts": "{:,}".format,
+        "WAPE": as_percent,
+        "skill": as_percent,
+        "coverage": as_percent,
+    }
     if not facts.levels:
         table = table.drop(columns=["coverage", "width"], errors="ignore")
-    html = (
-        table.filter(items=[*_HEADS])
-        .rename(columns=_HEADS)
-        .rename_axis(index=None, columns=corner)
-        .to_html(
-            border=0,
-            na_rep="–",
-            float_format=as_number,
-            formatters={
-                "forecasts": "{:,}".format,
-                "WAPE": as_percent,
-                "skill": as_percent,
-                "coverage": as_percent,
-            },
-        )
+    shown = table.filter(items=list(heads)).rename(columns=heads)
+    html = shown.rename_axis(index=None, columns=corner).to_html(
+        border=0, na_rep="–", float_format=as_number, formatters=formatters
     )
     return f'<div class="table">{html}</div>'

@@ -94,40 +94,43 @@ def write_report(
     True
     """
     load_pyplot("write_report")
-    tables = named_results(
-        results, "origin", "time", "ahead", "target", "actual", "forecast"
-    )
-    tables = {name or "The model": table for name, table in tables.items()}
-    first, *others = tables
-    estimators = {} if estimator is None else estimator
-    if not isinstance(estimators, Mapping):
-        estimators = {first: estimator}
-    if others and reference is None:
-        reference = others[-1]
-    tables = aligned(tables, first if reference is None else reference)
+    tables, reference = _read_tables(results, reference)
     targets = split_targets(tables, unit, reference)
     if not targets:
         raise ValueError(
             "results hold no row whose truth and whose forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
         )
+    first = targets[0].name
     parts = [_summary(targets, tables[first])]
-    parts += [_details(facts) for facts in targets[:_DETAILED]]
-    parts.append(_settings(estimators))
+    parts += map(_details, targets[:_DETAILED])
+    if estimator is not None and not isinstance(estimator, Mapping):
+        estimator = {first: estimator}
+    parts.append(_settings(estimator or {}))
     page = _page(title, "\n".join(parts))
     with replacing(path) as file:
         file.write(page.encode())
     return Path(path)
 
 
+def _read_tables(
+    results: Any, reference: str | None
+) -> tuple[dict[str, pd.DataFrame], str | None]:
+    """Return results by name, of the same rows, and which of them the others are measured by."""
+    columns = ("origin", "time", "ahead", "target", "actual", "forecast")
+    named = named_results(results, *columns)
+    tables = {name or "The model": table for name, table in named.items()}
+    first, *others = tables
+    if others and reference is None:
+        reference = others[-1]
+    return aligned(tables, first if reference is None else reference), reference
+
+
 def _page(title: str, body: str) -> str:
     """Write a page around a body."""
-    frame = (
-        files("skinformer.display.report")
-        .joinpath("page.html")
-        .read_text(encoding="utf-8")
-    )
-    return Template(frame).substitute(title=escape(title), body=body)
+    frame = files("skinformer.display.report") / "page.html"
+    template = Template(frame.read_text(encoding="utf-8"))
+    return template.substitute(title=escape(title), body=body)
 
 
 def _element(name: str, text: Any) -> str:

@@ -1,0 +1,55 @@
+"""Errors of forecasts from windows of the history."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.intervals.spread import mean_size
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.origins import forecast_origins
+from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.windows import window_rows
+
+
+class WindowForecasts(NamedTuple):
+    """Forecasts of windows, and how far they were off.
+
+    outputs: (n, horizon, n_targets, *shape), standardised.
+    errors: (n, horizon, n_targets), the truth less the forecast; NaN is unknown.
+    """
+
+    outputs: Float64Array
+    errors: Float64Array
+
+
+def forecast_windows(
+    forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
+) -> WindowForecasts:
+    """Forecast windows of the history, and compare them with it.
+
+    origins: (n,), their first forecast rows.
+    horizon: steps of each; None is `pred_len`.
+    """
+    timeline = forecaster.history
+    n = len(origins)
+    horizon = horizon or forecaster.sizes.pred_len
+    flat, _ = forecast_origins(forecaster, origins, np.full(n, horizon))
+    outputs = flat.reshape(n, horizon, *flat.shape[1:])
+    steps = window_rows(timeline.steps_of(origins), horizon)
+    series = timeline.series_of(origins)
+    rows = timeline.find(series[:, None], steps)
+    targets = timeline.values[:, : forecaster.sizes.n_targets]
+    y = targets[rows].astype(np.float64)
+    y[rows < 0] = np.nan
+    if timeline.weight is not None:
+        is_missing = timeline.weight[rows] == 0
+        y[is_missing] = np.nan
+    return WindowForecasts(outputs, y - forecaster.point(outputs))
+
+
+def size_ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
+    """Divide mean sizes of errors of targets by those of others; 1 where there are none."""
+    size = mean_size(errors, axis=(0, 1))
+    other = mean_size(others, axis=(0, 1))
+    is_known = (size > 0) & (other > 0)
+    return np.divide(size, other, out=np.ones_like(size), where=is_known)
