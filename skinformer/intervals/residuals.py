@@ -27,9 +27,14 @@ class Residuals:
 
     @property
     def filled(self) -> Float32Array:
-        """Errors with those of another window, the one before, in place of unknown ones."""
-        flat = pd.DataFrame(self.errors.reshape(len(self.errors), -1))
-        return flat.ffill().bfill().fillna(0.0).to_numpy().reshape(self.errors.shape)
+        """Errors with those of another window, or else another step, in place of unknown ones."""
+        filled = np.empty_like(self.errors)
+        for target in range(self.errors.shape[2]):
+            errors = pd.DataFrame(self.errors[:, :, target])
+            errors = errors.ffill().bfill()
+            errors = errors.ffill(axis=1).bfill(axis=1)
+            filled[:, :, target] = errors.fillna(0.0)
+        return filled
 
     def quantiles(self, levels: Float64Array) -> Float64Array:
         """Return quantiles by step ahead, (n_levels, pred_len, n_targets), ascending in levels.
@@ -43,11 +48,9 @@ class Residuals:
         _, pred_len, n_targets = self.errors.shape
         requested = np.append(levels, 0.5)
         found = np.empty((len(requested), pred_len, n_targets))
-        for step in range(pred_len):
-            pooled = self.near(self.errors, step).astype(np.float64)
-            is_unknown = np.isnan(pooled).all(axis=0)
-            pooled[:, is_unknown] = 0.0
-            found[:, step] = np.nanquantile(pooled, requested, axis=0, method="weibull")
+        for step, target in np.ndindex(pred_len, n_targets):
+            known = self.known_near(step, target)
+            found[:, step, target] = np.quantile(known, requested, method="weibull")
         median = found[-1]
         widening = self._widening(levels)[:, None, None]
         spread = (found[:-1] - median) * widening
@@ -64,6 +67,15 @@ class Residuals:
         first = max(step - reach, 0)
         near = errors[:, first : step + reach + 1]
         return near.reshape(-1, errors.shape[2])
+
+    def known_near(self, step: int, target: int) -> Float64Array:
+        """Return the known errors near a step, else of all steps, else 0: (n_known,)."""
+        errors = self.errors[:, :, [target]]
+        for pooled in (self.near(errors, step), errors):
+            known = pooled[~np.isnan(pooled)]
+            if len(known):
+                return known.astype(np.float64)
+        return np.zeros(1)
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Return the ratio of Student's quantiles to normal ones; at least 1, greater outside."""

@@ -96,3 +96,13 @@ def test_paths_are_known_where_errors_of_some_windows_are_not():
     assert model.sample(50, random_state=0).notna().all(axis=None)
     none = sample(np.full((3, 2, 1), np.nan, dtype=np.float32), 1.0)
     assert not none.filled.any()
+
+
+def test_a_step_without_known_errors_varies_as_the_others_do():
+    random = np.random.default_rng(0)
+    errors = random.normal(size=(500, 4, 1)).astype(np.float32)
+    errors[:, 2] = np.nan
+    residuals = sample(errors, 500.0)
+    low, high = residuals.quantiles(np.array([0.1, 0.9]))[:, 2, 0]
+    assert (low, high) == pytest.approx((-1.28, 1.28), abs=0.15)
+    assert residuals.filled[:, 2].std() == pytest.approx(1.0, abs=0.15)
