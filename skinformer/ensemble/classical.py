@@ -45,8 +45,7 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
     """
     if settings.classical and not settings.linear_path:
         return settings  # the user wants no others, however long series are
-    seq_len = settings.seq_len
-    window_len = seq_len + settings.pred_len
+    window_len = settings.seq_len + settings.pred_len
     lengths = np.diff(table.first_row)
     n_rows = int(np.median(lengths))
     is_panel = len(lengths) > 1
@@ -56,18 +55,23 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
     settings = replace(settings, own_ridges=settings.own_ridges and is_panel)
     # Ridges have learnt all that there is from 8 windows' lengths on, in panels from 20.
     is_long = n_rows >= (20 if is_panel else 8) * window_len
-    if not settings.classical or (is_long and not _sees_more(table, seq_len, n_rows)):
-        return replace(settings, classical=False)
-    if is_panel:
-        fits_windows = seq_len <= int(n_rows / _SHORT) - settings.pred_len
-    else:
-        fits_windows = seq_len <= n_rows - _FORECASTS * settings.pred_len
-    if fits_windows:
+    if is_long and not _sees_more(table, settings.seq_len, n_rows):
+        settings = replace(settings, classical=False)
+    if not settings.classical or _fits_windows(settings, n_rows, is_panel=is_panel):
         return settings
     with_ridges = n_rows >= window_len and not is_panel
     return replace(
         settings, linear_path=with_ridges, own_ridges=False, train_network=False
     )
+
+
+def _fits_windows(settings: FitSettings, n_rows: int, *, is_panel: bool) -> bool:
+    """Return whether a series of so many rows holds windows enough to learn from."""
+    if is_panel:
+        most_rows = int(n_rows / _SHORT) - settings.pred_len
+    else:
+        most_rows = n_rows - _FORECASTS * settings.pred_len
+    return settings.seq_len <= most_rows
 
 
 def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:

@@ -20,6 +20,8 @@ from skinformer.timeline.windows import Origins, window_rows
 
 #: How far a series' own errors count: windows overlap, and are hardly more than two forecasts.
 _OWN = 0.2
+#: A difference of so much in the log error makes a factor e in the weight.
+_TEMPERATURE = 0.1
 #: Other series at which weights of the joint forecast count for half.
 _JOINT_PRIOR = 20
 
@@ -68,18 +70,14 @@ def weigh_series(
     forecast errs little: a member that errs elsewhere than the others has more than by its own
     errors.
     """
-    temperature = (
-        0.1  # a difference of so much in the log error makes a factor e in the weight
-    )
     errors = [
         selection.mean_errors(y_pred, y, weight, series, n_series)
         for y_pred in forecasts
     ]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
-    own = np.where(known[:, :, None], logs - panel, 0.0)
-    own = np.pad(own, ((0, 1), (0, 0), (0, 0)))  # the panel's row
-    weights = selection.softmax(-panel / temperature)
+    # 1. Weights of the panel.
+    weights = selection.softmax(-panel / _TEMPERATURE)
     if joint:
         # Errors far above the best are in the way of the others: few steps start from even.
         near = panel <= panel.min() + np.log(1.5)
@@ -90,7 +88,11 @@ def weigh_series(
     log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
     if prior is not None:
         log_weights = log_weights + prior
-    return selection.softmax(log_weights - _OWN * own / temperature)
+    # 2. What each series' own errors add to them.
+    own = np.where(known[:, :, None], logs - panel, 0.0)
+    no_own = np.zeros((1, *own.shape[1:]))
+    own = np.concatenate([own, no_own])
+    return selection.softmax(log_weights - _OWN * own / _TEMPERATURE)
 
 
 def _joint_weights(
@@ -103,18 +105,12 @@ def _joint_weights(
     """
     n_iter = 30
     step_size = 4.0
-    residuals = np.where(known[series][:, None, :, None], residuals, 0.0).astype(
-        np.float64
-    )
-    size = np.zeros(known.shape)
-    np.add.at(size, series, (np.abs(residuals).mean(axis=3) * weight).sum(axis=1))
-    some = known & (size > 0)
-    rate = np.divide(
-        step_size / max(known.sum(), 1), size, out=np.zeros_like(size), where=some
-    )
-    n_members = residuals.shape[3]
-    flat = residuals.reshape(-1, n_members)
+    counts = known[series][:, None, :, None]
+    counted = np.where(counts, residuals, 0.0).astype(np.float64)
+    rate = step_size * _rates(counted, weight, series, known)
     rates = (weight * rate[series, None]).ravel()
+    n_members = counted.shape[3]
+    flat = counted.reshape(-1, n_members)
     scores = np.zeros(n_members)
     iterates = []
     for _ in range(n_iter):
@@ -123,6 +119,18 @@ def _joint_weights(
         gradient = (np.sign(flat @ weights) * rates) @ flat
         scores = scores - gradient
     return np.asarray(np.mean(iterates, axis=0))
+
+
+def _rates(
+    residuals: Float64Array, weight: Float32Array, series: IntArray, known: BoolArray
+) -> Float64Array:
+    """Return how much an error of each target counts, (n_series, n_targets): equal parts of all."""
+    size = np.zeros(known.shape)
+    mean_errors = np.abs(residuals).mean(axis=3)
+    np.add.at(size, series, (mean_errors * weight).sum(axis=1))
+    n_known = max(known.sum(), 1)
+    has_errors = known & (size > 0)
+    return np.divide(1 / n_known, size, out=np.zeros_like(size), where=has_errors)
 
 
 def prior_of_windows(n_windows: int, seq_len: int) -> float:
