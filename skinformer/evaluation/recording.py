@@ -83,13 +83,13 @@ class RequestedForecasts:
 
     def record(self, observe: Observer) -> tuple[list[Any], IntArray]:
         """Forecast, and return what is observed of each window, and the window of each forecast."""
-        keys = pd.MultiIndex.from_arrays([self.steps.segment, self.origins])
+        keys = pd.Index(zip(self.steps.segment, self.origins, strict=True))
         windows = keys.unique().sort_values()
         found: list[Any] = [None] * len(windows)
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
             places = [rows.segment[origins], rows.steps[origins]]
-            place = windows.get_indexer(pd.MultiIndex.from_arrays(places))
+            place = windows.get_indexer(pd.Index(zip(*places, strict=True)))
             is_requested = place >= 0
             if is_requested.any():
                 observed = observe(ensemble, rows, origins[is_requested])

@@ -155,7 +155,7 @@ class LabelReader(NumberReader):
         values = np.column_stack(codes)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
-        return values if np.ndim(y) == 2 else values[:, 0]
+        return values if np.asarray(y).ndim == 2 else values[:, 0]
 
     def one_hot(self, table: Table) -> Table:
         """Encode each class as a column: 1 where it came, NaN where its target is missing.

@@ -181,7 +181,7 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
             )
         labelled = X if isinstance(X, pd.DataFrame | pd.Series) else y
         index = getattr(labelled, "index", None)
-        if not isinstance(index, pd.MultiIndex):
+        if getattr(index, "nlevels", 1) == 1:  # a list has a method of that name
             yield from super().split(X, y, groups)
             return
         times, moments = pd.factorize(index.get_level_values(-1), sort=True)

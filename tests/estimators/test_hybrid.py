@@ -16,7 +16,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.ridges import linear_fit
 from skinformer.ensemble.weighing import network_share
-from skinformer.estimators import base
+from skinformer.estimators import fitting as fitting_of_model
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import fit as fitting
@@ -329,7 +329,7 @@ def test_the_path_at_the_end_is_the_one_fitted_to_all_rows(options, frame, monke
         fits.append(linear_fit(*args, **kwargs))
         return fits[-1]
 
-    monkeypatch.setattr(base, "linear_fit", spy)
+    monkeypatch.setattr(fitting_of_model, "linear_fit", spy)
     for early_stopping in ("auto", True):
         estimator = options(early_stopping=early_stopping).fit(frame(120))
         before, after, _ = fits[-1]
@@ -353,7 +353,7 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         seen.append(module.path.own.numpy().copy())
         return 0.25
 
-    monkeypatch.setattr(base, "linear_fit", spy)
+    monkeypatch.setattr(fitting_of_model, "linear_fit", spy)
     monkeypatch.setattr(weighing, "network_share", trust)
     estimator = options(warm_start=warm_start)
     for seed in range(

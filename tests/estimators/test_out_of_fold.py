@@ -8,7 +8,7 @@ import torch
 
 from skinformer import InformerRegressor
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
-from skinformer.estimators import base
+from skinformer.estimators import fitting
 from skinformer.ridge.calendar import CalendarEffect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.linear_path import LinearPath
@@ -72,13 +72,13 @@ def test_each_path_reads_the_calendar_of_its_windows():
 def shown(monkeypatch):
     """Record what training and validation are shown."""
     seen = {}
-    train = base.train
+    train = fitting.train
 
     def spy(module, *, training, validation, **kwargs):
         seen["training"], seen["validation"] = training, validation
         return train(module, training=training, validation=validation, **kwargs)
 
-    monkeypatch.setattr(base, "train", spy)
+    monkeypatch.setattr(fitting, "train", spy)
     return seen
 
 

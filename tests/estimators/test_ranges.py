@@ -330,7 +330,7 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(
         seen.append(np.diff(timeline.first_row))
         return fit(timeline, *args, **kwargs)
 
-    monkeypatch.setattr(Classical, "from_timeline", spy)
+    monkeypatch.setattr(Classical, "from_timeline", staticmethod(spy))
     _, held_out = asked(model, monkeypatch)
     origins = held_out.own_origins - held_out.forecaster.history.first_row[[0, 1, 2]]
     np.testing.assert_array_equal(seen[0], origins)
