@@ -195,7 +195,7 @@ def _scaled(
 
 def _series_of(rows: Any, n: int) -> Any:
     """Return each row's series; one for rows without names."""
-    index = getattr(rows, "index", None)
+    index: Any = getattr(rows, "index", None)
     if getattr(index, "nlevels", 1) > 1:  # a list has a method of that name
         return index.get_level_values(0)
     return np.zeros(n, dtype=np.int64)

@@ -180,7 +180,7 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
                 f"gap={self.gap!r} must be 0 or more: below it test rows would be trained on."
             )
         labelled = X if isinstance(X, pd.DataFrame | pd.Series) else y
-        index = getattr(labelled, "index", None)
+        index: Any = getattr(labelled, "index", None)
         if getattr(index, "nlevels", 1) == 1:  # a list has a method of that name
             yield from super().split(X, y, groups)
             return
