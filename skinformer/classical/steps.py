@@ -48,7 +48,7 @@ def without_step(past: Past, season: int) -> Past:
     >>> without_step(Past(values, np.arange(16)[None]), 3).values[0]
     array([11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12.])
     """
-    n_rows = min(past.n_rows, season + max(_MOST_ROWS, _MOST_SEASONS * season))
+    n_rows = past.n_rows
     n_differences = n_rows - season
     if n_differences < season + 2 * _FEWEST:
         return past
