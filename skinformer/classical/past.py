@@ -49,11 +49,14 @@ class Past(NamedTuple):
         """Return the same windows with other values."""
         return self._replace(values=values)
 
+    def recent_values(self, n_rows: int) -> Float64Array:
+        """Return the last known rows of each window, of so many, and NaN before, (n, n_rows)."""
+        n_behind = np.cumsum(self.known[:, ::-1], axis=1)[:, ::-1]
+        return np.where(n_behind <= n_rows, self.values, np.nan)
+
     def recent_level(self, n_rows: int) -> Float64Array:
         """Return the mean of the last known rows of each window, of so many, (n,)."""
-        known = self.known
-        late = np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= n_rows
-        return np.asarray(np.nanmean(np.where(late, self.values, np.nan), axis=1))
+        return np.asarray(np.nanmean(self.recent_values(n_rows), axis=1))
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""

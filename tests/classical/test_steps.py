@@ -41,7 +41,7 @@ def test_a_step_need_not_tower_over_noise():
 def test_a_step_long_ago_is_moved_as_well():
     plain = weeks(200)
     stepped = plain + 40 * (np.arange(200) >= 50)
-    np.testing.assert_allclose(moved(stepped), plain + 40, atol=3)
+    np.testing.assert_allclose(moved(stepped), plain + 40, atol=1)
 
 
 def test_without_a_season_a_step_shows_as_well():
