@@ -13,7 +13,14 @@ from skinformer.classical.candidates import candidate_names, forecast_candidates
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
-from skinformer.classical.windows import UnitWindows, bounded, futures, padded, pasts
+from skinformer.classical.windows import (
+    UnitWindows,
+    bounded,
+    futures,
+    padded,
+    pasts,
+    real_rows,
+)
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: The step from which a series without a row is alive.
@@ -210,7 +217,7 @@ class ClassicalFit:
         steps = windows.steps[:, None] + np.arange(-n_rows, self.pred_len)
         begin = np.where(windows.series >= 0, self.begun[windows.series], _ALWAYS)
         alive = steps[:, :n_rows] >= begin[:, None]
-        real = np.arange(n_rows) >= n_rows - windows.length[:, None]
+        real = real_rows(windows.length, n_rows)
         known = windows.known & real & alive
         nothing = ~known.any(axis=1)
         known[nothing] = real[nothing]  # what is filled is better
@@ -302,8 +309,13 @@ class _JudgedRows:
         begin = first_row[:-1].copy()
         for i, (start, stop) in enumerate(pairwise(first_row.tolist())):
             begin[i] += begun(rows.values[start:stop], rows.known[start:stop])
-        columns = [np.append(column, column.dtype.type(0)) for column in rows[:4]]
-        extended = SeriesRows(*columns, first_row)
+        extended = SeriesRows(
+            np.append(rows.values, 0.0),
+            np.append(rows.known, False),
+            np.append(rows.steps, 0),
+            np.append(rows.wall, 0),
+            first_row,
+        )
         observed = np.where(extended.known, extended.values, np.nan)
         lowest = np.minimum.reduceat(extended.values, first_row[:-1])
         return cls(extended, observed, begin, lowest >= 0, sizes, of_mean)
@@ -358,8 +370,7 @@ class _JudgedRows:
         row = origin[:, None] + np.arange(-seq_len, self.sizes.pred_len)
         held = np.clip(row, begin[:, None], len(rows.wall) - 2)
         wall = rows.wall[held] + row - held
-        is_real = np.arange(seq_len) >= seq_len - length[:, None]
-        known = rows.known[held[:, :seq_len]] & is_real
+        known = rows.known[held[:, :seq_len]] & real_rows(length, seq_len)
         return Past(np.where(known, filled, np.nan), wall), filled, length
 
 

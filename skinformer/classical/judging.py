@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skinformer.classical.windows import mean_of_known
 from skinformer.selection import shrinkage, softmax
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
@@ -112,32 +113,30 @@ class ErrorAccumulator:
         Where most candidates are right to the last digit, as of what stands still, the origin says
         nothing of them.
         """
-        # 1. Errors in units between the best and the median candidate's.
         error = _mean_absolute_errors(forecast, truth)
+        asked = ~np.isnan(error)
         median_error = np.nanmedian(error, axis=1)
         is_telling = median_error > 0
         unit = (np.nanmin(error, axis=1) + median_error) / 2
         unit[~is_telling] = 1.0
-        asked = ~np.isnan(error)
         relative = np.where(asked, error / unit[:, None], 0.0)
-
-        # 2. An origin weighs as the root of the steps that are known.
-        known = ~np.isnan(truth)
-        weight = np.sqrt(known.mean(axis=1)) * is_telling
+        # An origin weighs as the root of the steps that are known.
+        share_known = (~np.isnan(truth)).mean(axis=1)
+        weight = np.sqrt(share_known) * is_telling
         self.errors[series] += weight[:, None] * relative
         self.counts[series] += weight[:, None] * asked
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
-
         self._add_moves(series, weight, np.abs(truth - level[:, None]))
 
     def _add_moves(
         self, series: IntArray, weight: Float64Array, distance: Float64Array
     ) -> None:
         """Add how far series went from their level before, (n, horizon), NaN where not known."""
-        move = np.nanmean(distance, axis=1)
-        leap = _mean_of_known(_first_steps(distance), move)
+        move = mean_of_known(distance)
+        leap = mean_of_known(_first_steps(distance))
+        leap = np.where(np.isnan(leap), move, leap)
         self.moves[series] += weight * move
         self.leaps[series] += weight * leap
 
@@ -193,7 +192,7 @@ class ErrorAccumulator:
         """
         logs = self.log_errors()
         asked = ~np.isnan(logs)
-        panel = _mean_of_known(logs.T, np.full(logs.shape[1], np.nan))
+        panel = mean_of_known(logs.T)
         panel_scores = self._panel_scores(panel)
 
         n_origins = self.n_origins[:, None]
@@ -243,13 +242,6 @@ def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float6
     distance = np.abs(forecast - truth[:, None])
     total = np.where(known[:, None], distance, 0.0).sum(axis=2)
     return np.asarray(total / known.sum(axis=1)[:, None])
-
-
-def _mean_of_known(values: Float64Array, otherwise: Float64Array) -> Float64Array:
-    """Average rows, (n, k), of which some values are NaN; `otherwise`, (n,), where all are."""
-    count = (~np.isnan(values)).sum(axis=1)
-    mean = np.nansum(values, axis=1) / np.maximum(count, 1)
-    return np.asarray(np.where(count > 0, mean, otherwise))
 
 
 def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:

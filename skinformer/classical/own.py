@@ -16,7 +16,13 @@ import numpy as np
 
 from skinformer.algebra import eigenvectors, product, solution
 from skinformer.classical.means import series_log_shift
-from skinformer.classical.windows import UnitWindows, bounded, padded, row_products
+from skinformer.classical.windows import (
+    UnitWindows,
+    bounded,
+    mean_of_known,
+    padded,
+    row_products,
+)
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
@@ -392,8 +398,7 @@ def _weights(log_errors: Float64Array) -> Float64Array:
     relative = log_errors - log_errors[:, :1, -1:]
     relative = np.clip(relative, -largest, largest).reshape(n_series, -1)
     able = ~np.isnan(relative)
-    count = np.maximum(able.sum(axis=0), 1)
-    panel = np.where(able, relative, 0.0).sum(axis=0) / count
+    panel = mean_of_known(relative.T)
 
     # How far a series' own log errors are believed beside the panel's mean, and the difference
     # that makes a factor e in the weight.

@@ -70,8 +70,7 @@ def _gains(
     expected = others / (n_seasons - 1)[:, None, None]
     unexplained = np.abs(changes - expected).sum(axis=(1, 2), where=is_real)
     total = np.abs(changes).sum(axis=(1, 2))
-    gain = np.zeros(len(total))
-    np.divide(total - unexplained, total, out=gain, where=total > 0)
+    gain = (total - unexplained) / np.where(total > 0, total, np.inf)
     return np.maximum(gain, -1)
 
 

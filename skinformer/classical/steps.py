@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.past import Past
+from skinformer.classical.windows import sums_before
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Rows before and behind a step that have to differ by most of it.
@@ -90,7 +91,8 @@ class _Steps(NamedTuple):
 
 def _possible_steps(differences: Float64Array, begin: IntArray, season: int) -> _Steps:
     """Compare the season of differences that begins at each row with all others."""
-    sums = _sums_before(differences)
+    filled = np.nan_to_num(differences)
+    sums = sums_before(~np.isnan(differences), filled, filled**2)
     end = np.minimum(begin + season, differences.shape[1])
     raised = _between(sums, begin, end)
     others = sums[:, :, -1:] - raised
@@ -123,15 +125,6 @@ def _is_sudden(
     is_at_once = np.abs(height_at_once - height) <= tolerance
     is_in_first = np.abs(_mean(first) - _mean(raised)) <= tolerance
     return np.asarray(is_at_once & is_in_first & (before[0] > 0))
-
-
-def _sums_before(values: Float64Array) -> Float64Array:
-    """Count known rows before each one, and sum them and their squares: (3, n, n_rows + 1)."""
-    known = ~np.isnan(values)
-    filled = np.nan_to_num(values)
-    columns = np.stack([known, filled, filled**2])
-    sums = np.cumsum(columns, axis=2)
-    return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
 
 
 def _between(sums: Float64Array, begin: IntArray, end: IntArray) -> Float64Array:

@@ -54,6 +54,27 @@ def pasts(
     return values[np.maximum(rows, begin[:, None])], length
 
 
+def real_rows(length: IntArray, n_rows: int) -> BoolArray:
+    """Return which rows of windows are real, the last ones, (n, n_rows).
+
+    >>> real_rows(np.array([1]), 3)
+    array([[False, False,  True]])
+    """
+    return np.arange(n_rows) >= n_rows - length[:, None]
+
+
+def mean_of_known(values: Float64Array) -> Float64Array:
+    """Average rows, (n, k), of which some values are NaN, as it is where all of them are."""
+    count = (~np.isnan(values)).sum(axis=1)
+    return np.asarray(np.nansum(values, axis=1) / np.where(count > 0, count, np.nan))
+
+
+def sums_before(*columns: Float64Array) -> Float64Array:
+    """Add up the rows before each one, (n_columns, n, n_rows + 1), of columns, (n, n_rows)."""
+    sums = np.cumsum(np.stack(columns), axis=2)
+    return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
+
+
 def futures(
     values: Float64Array, origin: IntArray, end: IntArray, pred_len: int
 ) -> Float64Array:
@@ -73,11 +94,10 @@ def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
 
     values: (n, n_rows); NaN is unknown.
     """
-    low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+    low = np.nanmin(values, axis=1)[:, None, None]
+    high = np.nanmax(values, axis=1)[:, None, None]
     spread = high - low
-    return np.clip(
-        forecast, (low - spread)[:, None, None], (high + spread)[:, None, None]
-    )
+    return np.clip(forecast, low - spread, high + spread)
 
 
 def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
@@ -109,7 +129,8 @@ def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
     for step in np.unique(lag):
         rows = lag == step
         moved = np.abs(past[rows, step:] - past[rows, :-step])
-        real = np.arange(moved.shape[1]) >= moved.shape[1] - (length[rows, None] - step)
-        unit[rows] = (moved * real).sum(axis=1) / np.maximum(real.sum(axis=1), 1)
+        n_real = length[rows] - step
+        real = real_rows(n_real, moved.shape[1])
+        unit[rows] = (moved * real).sum(axis=1) / np.maximum(n_real, 1)
     least = 1e-12 * np.abs(past).max(axis=1)
     return np.where(least > 0, np.maximum(unit, least), 1.0)
