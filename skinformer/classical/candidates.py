@@ -21,7 +21,7 @@ from skinformer.classical.profiles import (
     nearest,
     place_means,
 )
-from skinformer.classical.smoothing import Grid, line, smooth
+from skinformer.classical.smoothing import Grid, Smoothed, line, smooth
 from skinformer.classical.steps import without_step
 from skinformer.classical.windows import bounded
 from skinformer.selection import shrinkage
@@ -176,23 +176,25 @@ def _levels(past: Past) -> Named:
     steps = np.arange(1.0, past.horizon + 1)
     states = smooth(past.values, _GRID)
     levels = states.some(slice(len(_LEVELS)))
-    trends = states.some(slice(len(_LEVELS), None))
     level = levels.likely(levels.level)[:, None]
-
-    phi = _GRID.phi[len(_LEVELS) :, None]
-    reach = np.cumsum(phi**steps, axis=1)
-    damped = trends.level[:, :, None] + trends.trend[:, :, None] * reach
-
     straight, ends = line(past.values), Ends.of(past)
     slope = straight.slope[:, None]
-    behind = past.n_rows - 1 - ends.last  # rows since the last known one
+    n_behind = past.n_rows - 1 - ends.last  # rows since the last known one
     return {
         "level": np.repeat(level, past.horizon, axis=1),
-        "damped": trends.likely(damped),
+        "damped": _damped(states.some(slice(len(_LEVELS), None)), steps),
         "theta": level + slope / 2 * steps,
-        "drift": level + ends.slope[:, None] * (steps + behind[:, None]),
+        "drift": level + ends.slope[:, None] * (steps + n_behind[:, None]),
         "line": straight.end[:, None] + slope * steps,
     }
+
+
+def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
+    """Go on by damped trends, as likely as their constants are."""
+    phi = _GRID.phi[len(_LEVELS) :, None]
+    reach = np.cumsum(phi**steps, axis=1)
+    ahead = trends.level[:, :, None] + trends.trend[:, :, None] * reach
+    return trends.likely(ahead)
 
 
 def _without(

@@ -118,13 +118,13 @@ class ErrorAccumulator:
         median_error = np.nanmedian(error, axis=1)
         is_telling = median_error > 0
         unit = (np.nanmin(error, axis=1) + median_error) / 2
-        unit[~is_telling] = 1.0
+        unit = np.where(is_telling, unit, 1.0)
         relative = np.where(asked, error / unit[:, None], 0.0)
         # An origin weighs as the root of the steps that are known.
-        share_known = (~np.isnan(truth)).mean(axis=1)
-        weight = np.sqrt(share_known) * is_telling
-        self.errors[series] += weight[:, None] * relative
-        self.counts[series] += weight[:, None] * asked
+        share_unknown = np.isnan(truth).mean(axis=1)
+        weight = np.sqrt(1 - share_unknown) * is_telling
+        self.errors[series] += (relative.T * weight).T
+        self.counts[series] += (asked.T * weight).T
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight

@@ -122,35 +122,22 @@ def fit_own(
     Cost: of each look-back on each scale 128 to 256 windows of a series, times as many products as
     the shared map has numbers.
     """
-    positive = np.minimum.reduceat(values, first_row[:-1]) > 0
-    logs = np.log(np.maximum(values, 1e-300))
-    scales = [
-        _Scale(values, np.ones_like(positive), logs=False),
-        _Scale(logs, positive, logs=True),
-    ]
-    parts = []
-    for scale in scales:
-        for rows in look_backs:
-            part = _windows_of(scale, first_row, rows, pred_len)
-            if len(part.series):
-                parts.append(part)
-    if not parts:
-        return OwnFit(max(look_backs), pred_len, [])
-
-    # Eight directions nearly suffice where series are alike, and where they are not, 32
-    # (docs/laboratory/panels.md); all own maps have so many numbers at most.
     n_series = len(first_row) - 1
-    most_numbers = 24_000_000
+    # Eight directions nearly suffice where series are alike, and where they are not, 32
+    # (docs/laboratory/panels.md); all own maps have 24 million numbers at most.
     n_maps = 2 * len(look_backs) * n_series
-    n_directions = min(max(most_numbers // (n_maps * pred_len), 8), 32)
-    each = [_OwnMaps(part, _fit_shared(part, n_directions)) for part in parts]
-    log_errors = np.full((n_series, len(each), len(_STRENGTHS) + 1), np.nan)
-    for i, maps in enumerate(each):
-        log_errors[maps.windows.series, i] = np.log(np.maximum(maps.errors(), 1e-300))
-    weights = _weights(log_errors)
+    n_directions = min(max(24_000_000 // (n_maps * pred_len), 8), 32)
+    parts = []
+    for scale in _scales(values, first_row):
+        for rows in look_backs:
+            windows = _windows_of(scale, first_row, rows, pred_len)
+            if len(windows.series):
+                shared = _fit_shared(windows, n_directions)
+                parts.append(_OwnMaps(windows, shared))
     ridges = []
-    for i, maps in enumerate(each):
-        ridges.append(maps.fitted(weights[:, i], of_mean=of_mean))
+    weights = _weights(parts, n_series)
+    for part, weight in zip(parts, weights, strict=True):
+        ridges.append(part.fitted(weight, of_mean=of_mean))
     return OwnFit(max(look_backs), pred_len, ridges)
 
 
@@ -160,6 +147,14 @@ class _Scale(NamedTuple):
     values: Float64Array
     able: BoolArray
     logs: bool
+
+
+def _scales(values: Float64Array, first_row: IntArray) -> list[_Scale]:
+    """Take values and their logarithms, which series of positive values have."""
+    is_positive = np.minimum.reduceat(values, first_row[:-1]) > 0
+    logs = np.log(np.maximum(values, 1e-300))
+    every = np.ones_like(is_positive)
+    return [_Scale(values, every, logs=False), _Scale(logs, is_positive, logs=True)]
 
 
 class _Windows(NamedTuple):
@@ -251,17 +246,18 @@ def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
     past = windows.past.reshape(-1, part.rows)
     future = windows.future.reshape(-1, part.pred_len)
     block = np.tile(block_of_place, len(windows.past))
-    errors = 0.0
+    errors = []
     tried = []
     for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):
-        tried.append(_shared_maps(past[kept], future[kept]))
+        maps = _shared_maps(past[kept], future[kept])
         inside = block == b
-        left = future[inside] - product(past[inside], tried[b])
-        errors = errors + (left**2).sum(axis=(1, 2))
-    best = int(np.argmin(errors))
+        left = future[inside] - product(past[inside], maps)
+        errors.append((left**2).sum(axis=(1, 2)))
+        tried.append(maps)
+    best = np.sum(errors, axis=0).argmin()
     _, vectors = eigenvectors(product(past.T, past))
-    directions = vectors[:, ::-1][:, :n_directions]
-    return _Shared(np.ascontiguousarray(directions), np.stack(tried)[:, best])
+    directions = np.ascontiguousarray(vectors[:, ::-1][:, :n_directions])
+    return _Shared(directions, np.stack(tried)[:, best])
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
@@ -384,27 +380,28 @@ def _deviation(values: Float64Array) -> float:
     return size if is_constant else size * deviation
 
 
-def _weights(log_errors: Float64Array) -> Float64Array:
-    """Weigh strengths of parts by their errors: (n_series + 1, n_parts, n_strengths).
+def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+    """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
-    log_errors: (n_series, n_parts, n_strengths), NaN where a series has no such part; the last
-    series of the weights is a new one.
-
-    A series' own log errors count beside the panel's mean; both are less those of the first part's
-    shared map.
+    The last series is a new one. A series' own log errors count beside the panel's mean; both are
+    less those of the first part's shared map.
     """
-    n_series = len(log_errors)
-    largest = 2.0  # difference of logs of errors that counts
+    n_strengths = len(_STRENGTHS) + 1
+    if not parts:
+        return np.empty((0, n_series + 1, n_strengths))
+    log_errors = np.full((n_series, len(parts), n_strengths), np.nan)
+    for i, part in enumerate(parts):
+        errors = np.maximum(part.errors(), 1e-300)
+        log_errors[part.windows.series, i] = np.log(errors)
     relative = log_errors - log_errors[:, :1, -1:]
-    relative = np.clip(relative, -largest, largest).reshape(n_series, -1)
-    able = ~np.isnan(relative)
+    relative = np.clip(relative, -2.0, 2.0).reshape(n_series, -1)
     panel = mean_of_known(relative.T)
 
     # How far a series' own log errors are believed beside the panel's mean, and the difference
     # that makes a factor e in the weight.
     trust, temperature = 0.7, 0.05
     own = panel + trust * (relative - panel)
-    own = np.where(able, own, np.inf)
-    own[~able.any(axis=1)] = panel
+    own = np.where(np.isnan(own), np.inf, own)
+    own[np.isnan(relative).all(axis=1)] = panel
     weights = softmax(-np.append(own, [panel], axis=0) / temperature)
-    return weights.reshape(n_series + 1, *log_errors.shape[1:])
+    return weights.reshape(n_series + 1, len(parts), n_strengths).swapaxes(0, 1)

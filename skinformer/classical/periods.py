@@ -35,21 +35,21 @@ def _find(
 ) -> int:
     """Find the period by changes of single rows, or of the means of so many parts of a season."""
     least_gain = 0.02  # share of the error, on the mean of the series
-    length = np.diff(first_row)
+    n_series = len(first_row) - 1
     scores = {1: -np.inf}
     for period in candidates:
-        able = np.flatnonzero(length > 2 * period)
+        able = np.flatnonzero(np.diff(first_row) > 2 * period)
         n_joined = period // n_parts if n_parts > 1 else 1
         n_in_memory = max(1, 4_000_000 // (_MOST_SEASONS * period))
-        gain = np.zeros(len(length))
+        gain = np.zeros(n_series)
         for start in range(0, len(able), n_in_memory):
             some = able[start : start + n_in_memory]
-            begin, end = first_row[some], first_row[some + 1]
-            gain[some] = _gains(values, begin, end, period, n_joined)
-        if np.maximum(gain, 0).sum() > least_gain * len(length):
+            rows = first_row[some], first_row[some + 1]
+            gain[some] = _gains(values, *rows, period, n_joined)
+        if np.maximum(gain, 0).sum() > least_gain * n_series:
             # Losses count, too: what chance gives to a period of few seasons it takes elsewhere.
             # So do series that are too short.
-            scores[period] = gain.sum() - (len(length) - len(able))
+            scores[period] = gain.sum() - (n_series - len(able))
     return max(sorted(scores), key=lambda period: scores[period])
 
 
@@ -68,10 +68,14 @@ def _gains(
     changes = np.where(is_real, changes - trend, 0.0)
     others = changes.sum(axis=1, keepdims=True) - changes
     expected = others / (n_seasons - 1)[:, None, None]
-    unexplained = np.abs(changes - expected).sum(axis=(1, 2), where=is_real)
-    total = np.abs(changes).sum(axis=(1, 2))
-    gain = (total - unexplained) / np.where(total > 0, total, np.inf)
-    return np.maximum(gain, -1)
+    unexplained = np.where(is_real, changes - expected, 0.0)
+    total = _sum_of_absolutes(changes)
+    saved = total - _sum_of_absolutes(unexplained)
+    return np.maximum(saved / np.where(total > 0, total, np.inf), -1)
+
+
+def _sum_of_absolutes(changes: Float64Array) -> Float64Array:
+    return np.asarray(np.abs(changes).sum(axis=(1, 2)))
 
 
 def _changes(window: Float64Array, period: int, n_joined: int) -> Float64Array:

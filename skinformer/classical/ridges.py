@@ -160,12 +160,11 @@ def fit_ridges(
         origin = Origins(begin + rows, end - pred_len).thinned(8192)
         if len(origin) < _FEWEST_WINDOWS:
             break
-        series = np.searchsorted(begin, origin, side="right") - 1
-        past, length = pasts(values, begin[series], origin, shared.seq_len)
+        first_row = begin[np.searchsorted(begin, origin, side="right") - 1]
+        past, length = pasts(values, first_row, origin, shared.seq_len)
         future = futures(values, origin, origin + pred_len, pred_len)
         _learn(shared, "", rows, past, length, future)
-        least = np.minimum(past.min(axis=1), future.min(axis=1))
-        used = least > 0
+        used = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
         if used.sum() >= _FEWEST_WINDOWS:
             log_past, log_future = np.log(past[used]), np.log(future[used])
             _learn(shared, "log ", rows, log_past, length[used], log_future)

@@ -85,19 +85,20 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     """
     values = values[:, -400:]  # what lies before is forgotten
     known = ~np.isnan(values)
-    level = np.repeat(_start(values, known)[:, None], len(grid.alpha), axis=1)
-    trend = np.zeros_like(level)
-    missed = np.zeros_like(level)
+    n_grid = len(grid.alpha)
+    level = np.repeat(_start(values, known)[:, None], n_grid, axis=1)
+    trend, missed = np.zeros((2, *level.shape))
     beta = grid.alpha * grid.beta
-    for row in range(int(known.any(axis=0).argmax()), values.shape[1]):
+    first = int(known.any(axis=0).argmax())
+    for row in range(first, values.shape[1]):
         expected = level + grid.phi * trend
         error = values[:, row, None] - expected
         error = np.where(known[:, row, None], error, 0.0)
         missed += np.abs(error)
         level = expected + grid.alpha * error
         trend = grid.phi * trend + beta * error
-    count = np.maximum(known.sum(axis=1), 1).astype(np.float64)
-    return Smoothed(level, trend, missed / count[:, None], count)
+    n_known = np.maximum(known.sum(axis=1), 1.0)
+    return Smoothed(level, trend, missed / n_known[:, None], n_known)
 
 
 def _start(values: Float64Array, known: BoolArray) -> Float64Array:

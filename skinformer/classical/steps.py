@@ -97,15 +97,12 @@ def _possible_steps(differences: Float64Array, begin: IntArray, season: int) -> 
     raised = _between(sums, begin, end)
     others = sums[:, :, -1:] - raised
     height = _mean(raised) - _mean(others)
-
     squares = _squares_around_mean(raised) + _squares_around_mean(others)
-    n_known = np.maximum(sums[0, :, -1:], 1)
-    spread = np.sqrt(squares / n_known)
-    relative = np.abs(height) / np.maximum(spread, _TINY)
-
-    is_known = raised[0] >= min(_FEWEST, season)
-    is_known &= others[0] >= max(season, 2 * _FEWEST)
-    is_step = is_known & _is_sudden(sums, begin, season, raised, height)
+    variance = squares / np.maximum(sums[0, :, -1:], 1)
+    relative = np.abs(height) / np.maximum(np.sqrt(variance), _TINY)
+    is_step = raised[0] >= min(_FEWEST, season)
+    is_step &= others[0] >= max(season, 2 * _FEWEST)
+    is_step &= _is_sudden(sums, begin, season, raised, height)
     return _Steps(height, np.where(is_step, relative, 0.0))
 
 
