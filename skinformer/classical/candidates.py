@@ -218,4 +218,4 @@ def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
     """Return which windows hold so many seasons, and rows enough for a profile, (n,)."""
     n_rows = past.n_rows - Ends.of(past).first
     n_known = past.known.sum(axis=1)
-    return np.asarray((n_rows >= n_seasons * season) & (n_known >= 3))
+    return (n_rows >= n_seasons * season) & (n_known >= 3)

@@ -395,4 +395,4 @@ def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
     share = weights[:, :, None].astype(np.float64) * able
     share[:, 0] += 1e-9  # the last value, which every window has
     total = (share * np.where(able, forecast, 0.0)).sum(axis=1)
-    return np.asarray(total / share.sum(axis=1))
+    return total / share.sum(axis=1)

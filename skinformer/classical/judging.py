@@ -114,17 +114,15 @@ class ErrorAccumulator:
         nothing of them.
         """
         error = _mean_absolute_errors(forecast, truth)
-        asked = ~np.isnan(error)
         median_error = np.nanmedian(error, axis=1)
-        is_telling = median_error > 0
         unit = (np.nanmin(error, axis=1) + median_error) / 2
-        unit = np.where(is_telling, unit, 1.0)
-        relative = np.where(asked, error / unit[:, None], 0.0)
+        unit = np.maximum(unit, 1e-300)
         # An origin weighs as the root of the steps that are known.
         share_unknown = np.isnan(truth).mean(axis=1)
-        weight = np.sqrt(1 - share_unknown) * is_telling
-        self.errors[series] += (relative.T * weight).T
-        self.counts[series] += (asked.T * weight).T
+        weight = np.sqrt(1 - share_unknown) * (median_error > 0)
+        relative = weight[:, None] * error / unit[:, None]
+        self.errors[series] += np.nan_to_num(relative)
+        self.counts[series] += weight[:, None] * ~np.isnan(error)
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
@@ -168,7 +166,7 @@ class ErrorAccumulator:
     @property
     def n_origins(self) -> Float64Array:
         """How many origins of one weight the origins of each series amount to, (n_series,)."""
-        return np.asarray(self.total**2 / np.maximum(self.squares, _TINY))
+        return self.total**2 / np.maximum(self.squares, _TINY)
 
     def log_errors(self) -> Float64Array:
         """Return logs of mean relative errors, (n_series, n_candidates); NaN if never asked."""
@@ -219,15 +217,13 @@ class ErrorAccumulator:
         expected = np.where(self.seasonal, good, median)
         panel = np.where(never_asked, expected, panel)
         power = _power(self.n_origins[judged].mean())
-        return np.asarray(_PRIOR * (self.seasonal & never_asked) - power * panel)
+        return _PRIOR * (self.seasonal & never_asked) - power * panel
 
 
 def _power(n_origins: Float64Array) -> Float64Array:
     """Compute the power of errors: that of one origin, times the root of their number."""
-    power_of_one_origin, most_origins = 4.0, 6.0
-    return np.asarray(
-        power_of_one_origin * np.sqrt(np.minimum(n_origins, most_origins))
-    )
+    most_origins = 6.0
+    return 4.0 * np.sqrt(np.minimum(n_origins, most_origins))
 
 
 def _first_steps(distance: Float64Array) -> Float64Array:
@@ -241,7 +237,7 @@ def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float6
     known = ~np.isnan(truth)
     distance = np.abs(forecast - truth[:, None])
     total = np.where(known[:, None], distance, 0.0).sum(axis=2)
-    return np.asarray(total / known.sum(axis=1)[:, None])
+    return total / known.sum(axis=1)[:, None]
 
 
 def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
@@ -253,4 +249,4 @@ def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
     mean = np.maximum(distance.mean(axis=2), _TINY)
     farther = np.log(mean / allowed[:, None])
     farther[usual == 0] = 0.0
-    return np.asarray(np.maximum(np.nan_to_num(farther), 0.0))
+    return np.maximum(np.nan_to_num(farther), 0.0)

@@ -41,7 +41,7 @@ def mean_log_shift(logs: Past, seasons: tuple[int, ...]) -> Float64Array:
     deviations = np.nan_to_num(changes - mean_of_known(changes)[:, None])
     squares = (deviations**2).sum(axis=1)
     freedom = np.maximum(n_changes - 1 - n_effects, 1)
-    return np.asarray(np.minimum(squares / freedom / 4, _MOST))
+    return np.minimum(squares / freedom / 4, _MOST)
 
 
 def _without_place_means(logs: Past, season: int) -> tuple[Float64Array, Float64Array]:

@@ -101,7 +101,7 @@ class OwnFit:
             weight[able] = ridge.weight[windows.series[able]]
         # Before the first row is what stands there.
         weights[0, weights.sum(axis=0) == 0] = 1.0
-        return np.asarray(weights / weights.sum(axis=0))
+        return weights / weights.sum(axis=0)
 
 
 def fit_own(
@@ -242,10 +242,9 @@ class _Shared(NamedTuple):
 
 def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
     """Find the strength by which what is fitted without a block forecasts it best."""
-    windows, block_of_place = _sample(part)
+    windows, block = _sample(part)
     past = windows.past.reshape(-1, part.rows)
     future = windows.future.reshape(-1, part.pred_len)
-    block = np.tile(block_of_place, len(windows.past))
     errors = []
     tried = []
     for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):
@@ -261,14 +260,14 @@ def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
-    """Cut some windows of some series, 20,000 in all, and find the blocks that they lie in."""
+    """Cut some windows of some series, 20,000 in all, and find the block of each."""
     most_windows = 20_000
     n_windows = len(part.series) * part.n_taken
     step = min(max(1, n_windows // most_windows), part.n_taken // _BLOCKS)
     every = math.ceil(n_windows / (step * most_windows))
     windows = part.cut(slice(None, None, every), step)
-    place = np.arange(0, part.n_taken, step)
-    return windows, place * _BLOCKS // part.n_taken
+    block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
+    return windows, np.tile(block, len(windows.past))
 
 
 def _shared_maps(past: Float64Array, future: Float64Array) -> Float64Array:
@@ -383,25 +382,31 @@ def _deviation(values: Float64Array) -> float:
 def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
-    The last series is a new one. A series' own log errors count beside the panel's mean; both are
-    less those of the first part's shared map.
+    The last series is a new one. A series' own log errors count beside the panel's mean.
     """
-    n_strengths = len(_STRENGTHS) + 1
     if not parts:
-        return np.empty((0, n_series + 1, n_strengths))
-    log_errors = np.full((n_series, len(parts), n_strengths), np.nan)
-    for i, part in enumerate(parts):
-        errors = np.maximum(part.errors(), 1e-300)
-        log_errors[part.windows.series, i] = np.log(errors)
-    relative = log_errors - log_errors[:, :1, -1:]
-    relative = np.clip(relative, -2.0, 2.0).reshape(n_series, -1)
+        return np.empty(0)
+    log_errors = _log_errors(parts, n_series)
+    relative = log_errors.reshape(n_series, -1)
     panel = mean_of_known(relative.T)
-
     # How far a series' own log errors are believed beside the panel's mean, and the difference
     # that makes a factor e in the weight.
     trust, temperature = 0.7, 0.05
     own = panel + trust * (relative - panel)
-    own = np.where(np.isnan(own), np.inf, own)
     own[np.isnan(relative).all(axis=1)] = panel
-    weights = softmax(-np.append(own, [panel], axis=0) / temperature)
-    return weights.reshape(n_series + 1, len(parts), n_strengths).swapaxes(0, 1)
+    scores = -np.vstack([own, panel]) / temperature
+    weights = softmax(np.where(np.isnan(scores), -np.inf, scores))
+    return weights.reshape(-1, *log_errors.shape[1:]).swapaxes(0, 1)
+
+
+def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+    """Return logs of errors, (n_series, n_parts, n_strengths), less the first shared map's.
+
+    They are NaN where a series has too few windows for a part.
+    """
+    errors = np.full((n_series, len(parts), len(_STRENGTHS) + 1), np.nan)
+    for i, part in enumerate(parts):
+        errors[part.windows.series, i] = part.errors()
+    logs = np.log(np.maximum(errors, 1e-300))
+    most = 2.0
+    return np.clip(logs - logs[:, :1, -1:], -most, most)

@@ -56,7 +56,7 @@ class Past(NamedTuple):
 
     def recent_level(self, n_rows: int) -> Float64Array:
         """Return the mean of the last known rows of each window, of so many, (n,)."""
-        return np.asarray(np.nanmean(self.recent_values(n_rows), axis=1))
+        return np.nanmean(self.recent_values(n_rows), axis=1)
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""
@@ -97,7 +97,7 @@ class Ends(NamedTuple):
     def slope(self) -> Float64Array:
         """Mean change in a row, from the first to the last."""
         rows = np.maximum(self.last - self.first, 1)
-        return np.asarray((self.last_value - self.first_value) / rows)
+        return (self.last_value - self.first_value) / rows
 
 
 def begun(values: Float64Array, known: BoolArray) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from skinformer.classical.windows import pasts
+from skinformer.classical.windows import pasts, real_rows
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 _MOST_SEASONS = 8  # that a series is tested on, the newest ones
@@ -57,32 +57,32 @@ def _gains(
     values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
 ) -> Float64Array:
     """Return the share of series' absolute changes that their other seasons explain, (n,)."""
-    n_seasons = np.minimum((end - begin - 1) // period, _MOST_SEASONS)
-    n_rows = int(n_seasons.max()) * period + 1
-    window, _ = pasts(values, begin, end, n_rows)
-    changes = _changes(window, period, n_joined)
-
-    age = np.arange(changes.shape[1])[::-1]
-    is_real = (age < n_seasons[:, None])[:, :, None]
-    trend = changes.mean(axis=(1, 2), keepdims=True, where=is_real)
-    changes = np.where(is_real, changes - trend, 0.0)
+    changes = _changes(values, begin, end, period, n_joined)
+    is_real = ~np.isnan(changes)
+    trend = np.nanmean(changes, axis=(1, 2), keepdims=True)
+    changes = np.nan_to_num(changes - trend)
     others = changes.sum(axis=1, keepdims=True) - changes
-    expected = others / (n_seasons - 1)[:, None, None]
-    unexplained = np.where(is_real, changes - expected, 0.0)
-    total = _sum_of_absolutes(changes)
-    saved = total - _sum_of_absolutes(unexplained)
-    return np.maximum(saved / np.where(total > 0, total, np.inf), -1)
+    n_others = is_real.sum(axis=1, keepdims=True) - 1
+    unexplained = np.abs(changes - others / n_others).mean(axis=(1, 2), where=is_real)
+    total = np.abs(changes).mean(axis=(1, 2), where=is_real)
+    gain = (total - unexplained) / np.where(total > 0, total, np.inf)
+    return np.maximum(gain, -1)
 
 
-def _sum_of_absolutes(changes: Float64Array) -> Float64Array:
-    return np.asarray(np.abs(changes).sum(axis=(1, 2)))
+def _changes(
+    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
+) -> Float64Array:
+    """Return changes between means of so many rows, (n, n_seasons, n_changes).
 
-
-def _changes(window: Float64Array, period: int, n_joined: int) -> Float64Array:
-    """Return changes between means of so many rows in each season, (n, n_seasons, n_changes)."""
-    n = len(window)
+    They are NaN in seasons that are not whole.
+    """
+    n = len(begin)
+    n_seasons = np.minimum((end - begin - 1) // period, _MOST_SEASONS)
+    window, _ = pasts(values, begin, end, n_seasons.max() * period + 1)
     seasons = window[:, 1:].reshape(n, -1, period)
     whole_parts = seasons[:, :, period % n_joined :]
     parts = whole_parts.reshape(n, -1, n_joined).mean(axis=2)
     changes = np.diff(parts, axis=1, prepend=window[:, :1])
-    return changes.reshape(*seasons.shape[:2], -1)
+    changes = changes.reshape(*seasons.shape[:2], -1)
+    changes[~real_rows(n_seasons, seasons.shape[1])] = np.nan
+    return changes

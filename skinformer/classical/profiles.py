@@ -29,7 +29,7 @@ def place_means(past: Past, season: int, decay: float = 1.0) -> Float64Array:
     total = np.bincount(cell, weighed.ravel(), n * season)
     count = np.bincount(cell, weight.ravel(), n * season)
     means = total / np.where(count > 0, count, np.nan)
-    return np.asarray(means.reshape(n, season))
+    return means.reshape(n, season)
 
 
 def last_values(past: Past, season: int) -> Float64Array:
@@ -70,7 +70,7 @@ def around_level(past: Past, season: int, decay: float) -> Float64Array:
     """Average each place's distance from the moving mean of a season: (n, season), of mean 0."""
     distance = past.values - _moving_mean(past.values, season)
     profile = np.nan_to_num(place_means(past.replaced(distance), season, decay))
-    return np.asarray(profile - profile.mean(axis=1, keepdims=True))
+    return profile - profile.mean(axis=1, keepdims=True)
 
 
 def at(profile: Float64Array, place: IntArray) -> Float64Array:
@@ -101,7 +101,7 @@ def _around(cumulated: Float64Array, first: int, last: int) -> Float64Array:
     rows = np.arange(n_rows)
     low = np.clip(rows + first, 0, n_rows)
     high = np.clip(rows + last + 1, 0, n_rows)
-    return np.asarray(cumulated[:, :, high] - cumulated[:, :, low])
+    return cumulated[:, :, high] - cumulated[:, :, low]
 
 
 def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:

@@ -232,7 +232,7 @@ def _robust_weights(left: Float64Array) -> Float64Array:
     """Weigh windows so that squares count as absolute values where they are large."""
     size = np.abs(left).mean(axis=1)
     weight = 1 / np.maximum(size, 0.5 * np.median(size) + 1e-9)
-    return np.asarray(weight / weight.sum())
+    return weight / weight.sum()
 
 
 def _ridge(

@@ -14,7 +14,7 @@ import numpy as np
 
 from skinformer.classical.windows import mean_of_known
 from skinformer.selection import softmax
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import Float64Array
 
 
 class Grid(NamedTuple):
@@ -64,7 +64,7 @@ class Smoothed(NamedTuple):
         # By sixty rows at most constants are told from each other.
         n_rows = np.minimum(self.n_known, 60)[:, None]
         likelihood = softmax(-n_rows * np.log(self.missed + least))
-        return np.asarray(np.einsum("ng...,ng->n...", values, likelihood))
+        return np.einsum("ng...,ng->n...", values, likelihood)
 
 
 def smooth(values: Float64Array, grid: Grid) -> Smoothed:
@@ -85,15 +85,14 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     """
     values = values[:, -400:]  # what lies before is forgotten
     known = ~np.isnan(values)
-    n_grid = len(grid.alpha)
-    level = np.repeat(_start(values, known)[:, None], n_grid, axis=1)
+    level = np.repeat(_start(values)[:, None], len(grid.alpha), axis=1)
     trend, missed = np.zeros((2, *level.shape))
     beta = grid.alpha * grid.beta
-    first = int(known.any(axis=0).argmax())
-    for row in range(first, values.shape[1]):
+    first = known.any(axis=0).argmax()
+    for row in values.T[first:]:
         expected = level + grid.phi * trend
-        error = values[:, row, None] - expected
-        error = np.where(known[:, row, None], error, 0.0)
+        error = row[:, None] - expected
+        error[np.isnan(row)] = 0.0
         missed += np.abs(error)
         level = expected + grid.alpha * error
         trend = grid.phi * trend + beta * error
@@ -101,8 +100,9 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     return Smoothed(level, trend, missed / n_known[:, None], n_known)
 
 
-def _start(values: Float64Array, known: BoolArray) -> Float64Array:
+def _start(values: Float64Array) -> Float64Array:
     """Average the first three known rows, of few rows at most half: (n,)."""
+    known = ~np.isnan(values)
     n_first = np.clip(known.sum(axis=1) // 2, 1, 3)
     is_first = known & (np.cumsum(known, axis=1) <= n_first[:, None])
     first = mean_of_known(np.where(is_first, values, np.nan))

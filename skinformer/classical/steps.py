@@ -70,7 +70,7 @@ def _seasonal_differences(past: Past, season: int) -> Float64Array:
     changed = offset[:, season:] - offset[:, :-season]
     before = np.clip(row[:-season] + changed, 0, past.n_rows - 1)
     earlier = np.take_along_axis(past.values, before, axis=1)
-    return np.asarray(past.values[:, season:] - earlier)
+    return past.values[:, season:] - earlier
 
 
 class _Steps(NamedTuple):
@@ -121,17 +121,17 @@ def _is_sudden(
     tolerance = 0.4 * np.abs(height)
     is_at_once = np.abs(height_at_once - height) <= tolerance
     is_in_first = np.abs(_mean(first) - _mean(raised)) <= tolerance
-    return np.asarray(is_at_once & is_in_first & (before[0] > 0))
+    return is_at_once & is_in_first & (before[0] > 0)
 
 
 def _between(sums: Float64Array, begin: IntArray, end: IntArray) -> Float64Array:
     """Count and sum the rows from some on to others, (3, n, n_begins)."""
-    return np.asarray(sums[:, :, end] - sums[:, :, begin])
+    return sums[:, :, end] - sums[:, :, begin]
 
 
 def _mean(sums: Float64Array) -> Float64Array:
     """Average rows by their sums, 0 where none is known."""
-    return np.asarray(sums[1] / np.maximum(sums[0], 1))
+    return sums[1] / np.maximum(sums[0], 1)
 
 
 def _squares_around_mean(sums: Float64Array) -> Float64Array:

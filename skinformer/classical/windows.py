@@ -66,7 +66,7 @@ def real_rows(length: IntArray, n_rows: int) -> BoolArray:
 def mean_of_known(values: Float64Array) -> Float64Array:
     """Average rows, (n, k), of which some values are NaN, as it is where all of them are."""
     count = (~np.isnan(values)).sum(axis=1)
-    return np.asarray(np.nansum(values, axis=1) / np.where(count > 0, count, np.nan))
+    return np.nansum(values, axis=1) / np.where(count > 0, count, np.nan)
 
 
 def sums_before(*columns: Float64Array) -> Float64Array:
@@ -108,7 +108,7 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     >>> row_products(np.array([[1.0, 2.0]]), np.eye(2))
     array([[1., 2.]])
     """
-    return np.asarray(np.einsum("...p,ph->...h", rows, maps))
+    return np.einsum("...p,ph->...h", rows, maps)
 
 
 def padded(past: Float64Array, length: IntArray) -> Float64Array:
