@@ -84,7 +84,8 @@ def forecast_candidates(
         forecast lies farther outside of what the window holds than this is wide.
     """
     names = candidate_names(seasons, of_mean=of_mean)
-    found = np.full((len(past.values), len(names), past.horizon), np.nan)
+    shape = len(past.values), len(names), past.horizon
+    found = np.full(shape, np.nan)
     moved = without_step(past, seasons[0] if seasons else 1)
     plain = _on_values(moved, seasons, of_mean=of_mean)
     found[:, : len(plain)] = _stacked(plain)
@@ -136,7 +137,9 @@ def _repeated(past: Past, profile: Float64Array) -> Float64Array:
     able = _holds(past, season)
     profile[able] = nearest(profile[able])
     _, ahead = past.places(season)
-    return np.where(able[:, None], at(profile, ahead), np.nan)
+    forecast = at(profile, ahead)
+    forecast[~able] = np.nan
+    return forecast
 
 
 def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
@@ -145,12 +148,15 @@ def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
     each = _without_seasons(past, seasons)
     # PERF: one run of smoothing for all of them.
     values = np.concatenate([one.past.values for one in each])
-    levels = _levels(Past(values, np.tile(past.wall, (len(each), 1))))
+    wall = np.tile(past.wall, (len(each), 1))
+    levels = _levels(Past(values, wall))
     found = {}
     for i, one in enumerate(each):
+        windows = slice(i * n, (i + 1) * n)
         for name, forecast in levels.items():
-            whole = forecast[i * n : (i + 1) * n] + one.wave
-            found[name + one.name] = np.where(one.able[:, None], whole, np.nan)
+            whole = forecast[windows] + one.wave
+            whole[~one.able] = np.nan
+            found[name + one.name] = whole
     return found
 
 
@@ -193,8 +199,8 @@ def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
     """Go on by damped trends, as likely as their constants are."""
     phi = _GRID.phi[len(_LEVELS) :, None]
     reach = np.cumsum(phi**steps, axis=1)
-    ahead = trends.level[:, :, None] + trends.trend[:, :, None] * reach
-    return trends.likely(ahead)
+    change = trends.trend[:, :, None] * reach
+    return trends.likely(trends.level[:, :, None] + change)
 
 
 def _without(
@@ -202,7 +208,8 @@ def _without(
 ) -> tuple[Past, Float64Array]:
     """Take a profile off windows, and tell what it adds to the steps ahead."""
     now, ahead = past.places(season)
-    return past.replaced(past.values - at(profile, now)), at(profile, ahead)
+    rest = past.values - at(profile, now)
+    return past.replaced(rest), at(profile, ahead)
 
 
 def _shrunk_means(rest: Past, season: int) -> Float64Array:

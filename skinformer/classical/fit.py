@@ -308,7 +308,8 @@ class _JudgedRows:
         first_row = rows.first_row
         begin = first_row[:-1].copy()
         for i, (start, stop) in enumerate(pairwise(first_row.tolist())):
-            begin[i] += begun(rows.values[start:stop], rows.known[start:stop])
+            values = rows.values[start:stop]
+            begin[i] += begun(values, rows.known[start:stop])
         extended = SeriesRows(
             np.append(rows.values, 0.0),
             np.append(rows.known, False),
@@ -370,7 +371,8 @@ class _JudgedRows:
         row = origin[:, None] + np.arange(-seq_len, self.sizes.pred_len)
         held = np.clip(row, begin[:, None], len(rows.wall) - 2)
         wall = rows.wall[held] + row - held
-        known = rows.known[held[:, :seq_len]] & real_rows(length, seq_len)
+        known = rows.known[held[:, :seq_len]]
+        known &= real_rows(length, seq_len)
         return Past(np.where(known, filled, np.nan), wall), filled, length
 
 

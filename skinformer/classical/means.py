@@ -49,7 +49,8 @@ def _without_place_means(logs: Past, season: int) -> tuple[Float64Array, Float64
     able = logs.known.sum(axis=1) >= 2 * season
     means = np.nan_to_num(place_means(logs, season))
     now, _ = logs.places(season)
-    return logs.values - at(means, now) * able[:, None], (season - 1.0) * able
+    effects = at(means, now) * able[:, None]
+    return logs.values - effects, (season - 1.0) * able
 
 
 def series_log_shift(logs: Float64Array) -> float:

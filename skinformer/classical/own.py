@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import eigenvectors, product, solution
+from skinformer.algebra import eigenvectors, product
 from skinformer.classical.means import series_log_shift
 from skinformer.classical.windows import (
     UnitWindows,
     bounded,
     mean_of_known,
     padded,
+    ridge_maps,
     row_products,
 )
 from skinformer.selection import softmax
@@ -194,8 +195,10 @@ class _WindowsOfSeries(NamedTuple):
         length = self.rows + self.pred_len
         begin = self.begin[some, None]
         n_windows = self.end[some, None] - begin - length + 1
-        place = np.arange(0, self.n_taken, step) * n_windows // self.n_taken
-        row = (begin + place)[:, :, None] + np.arange(length)
+        taken = np.arange(0, self.n_taken, step)
+        place = taken * n_windows // self.n_taken
+        first = begin + place
+        row = first[:, :, None] + np.arange(length)
         both = self.scale.values[row] / self.unit[some, None, None]
         middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
         both -= middle
@@ -204,7 +207,8 @@ class _WindowsOfSeries(NamedTuple):
 
     def _kept(self, place: IntArray, n_windows: IntArray) -> BoolArray:
         """Return which windows share no truth with each block, and all."""
-        borders = np.arange(_BLOCKS + 1)[:, None, None] * n_windows // _BLOCKS
+        block = np.arange(_BLOCKS + 1)[:, None, None]
+        borders = block * n_windows // _BLOCKS
         is_before = place <= borders[:-1] - self.pred_len
         is_behind = place >= borders[1:] + self.pred_len - 1
         everything = np.ones((1, *place.shape), dtype=bool)
@@ -225,7 +229,8 @@ def _windows_of(
     series = np.flatnonzero(enough & scale.able)
     begin, end = first_row[series], first_row[series + 1]
     # Windows of each series, spread over it: 128 to 256, and so many of all.
-    n_taken = min(max(250_000 // len(n_windows), 128), 256) // _BLOCKS * _BLOCKS
+    n_taken = min(max(250_000 // len(n_windows), 128), 256)
+    n_taken -= n_taken % _BLOCKS
     unit = np.ones(len(series))
     part = _WindowsOfSeries(scale, series, begin, end, unit, rows, pred_len, n_taken)
     for i, values in enumerate(part.each_series()):
@@ -241,22 +246,31 @@ class _Shared(NamedTuple):
 
 
 def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
-    """Find the strength by which what is fitted without a block forecasts it best."""
+    """Fit the map of all series, and the directions in which windows vary most."""
     windows, block = _sample(part)
     past = windows.past.reshape(-1, part.rows)
     future = windows.future.reshape(-1, part.pred_len)
+    kept = windows.kept.reshape(_BLOCKS + 1, -1)
+    _, vectors = eigenvectors(product(past.T, past))
+    strongest_first = vectors[:, ::-1]
+    directions = np.ascontiguousarray(strongest_first[:, :n_directions])
+    return _Shared(directions, _best_maps(past, future, kept, block))
+
+
+def _best_maps(
+    past: Float64Array, future: Float64Array, all_kept: BoolArray, block: IntArray
+) -> Float64Array:
+    """Find the strength by which what is fitted without a block forecasts it best."""
     errors = []
     tried = []
-    for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):
+    for b, kept in enumerate(all_kept):
         maps = _shared_maps(past[kept], future[kept])
         inside = block == b
         left = future[inside] - product(past[inside], maps)
         errors.append((left**2).sum(axis=(1, 2)))
         tried.append(maps)
     best = np.sum(errors, axis=0).argmin()
-    _, vectors = eigenvectors(product(past.T, past))
-    directions = np.ascontiguousarray(vectors[:, ::-1][:, :n_directions])
-    return _Shared(directions, np.stack(tried)[:, best])
+    return np.stack(tried)[:, best]
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
@@ -272,11 +286,9 @@ def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
 
 def _shared_maps(past: Float64Array, future: Float64Array) -> Float64Array:
     """Fit ridges of all strengths, in mean squares of a row: (n_strengths, rows, pred_len)."""
-    gram, cross = product(past.T, past), product(past.T, future)
-    mean = np.trace(gram) / len(gram) or 1.0
-    unit = mean * np.eye(len(gram))
-    strengths = 10.0 ** np.arange(-4, 2)
-    return np.stack([solution(gram + s * unit, cross) for s in strengths])
+    gram = product(past.T, past)
+    cross = product(past.T, future)
+    return ridge_maps(gram, cross, 10.0 ** np.arange(-4, 2))
 
 
 @dataclass(frozen=True)
@@ -301,24 +313,29 @@ class _OwnMaps:
 
         The last strength is endless.
         """
-        kept = (read * windows.kept[b, :, :, None]).swapaxes(1, 2)
-        left = product(kept, windows.future)
-        left -= product(product(kept, windows.past), self.shared.maps[b])
+        is_kept = windows.kept[b, :, :, None]
+        kept = (read * is_kept).swapaxes(1, 2)
+        by_shared = product(product(kept, windows.past), self.shared.maps[b])
+        left = product(kept, windows.future) - by_shared
         values, vectors = eigenvectors(product(kept, read))
         values = np.maximum(values, 0.0)[:, :, None]
         mean = values.mean(axis=1, keepdims=True) + 1e-12
         turned = product(np.ascontiguousarray(vectors.swapaxes(1, 2)), left)
-        maps = [product(vectors, turned / (values + s * mean)) for s in _STRENGTHS]
-        return np.stack([*maps, np.zeros_like(left)], axis=1)
+        maps = []
+        for strength in _STRENGTHS:
+            shrunk = turned / (values + strength * mean)
+            maps.append(product(vectors, shrunk))
+        maps.append(np.zeros_like(left))
+        return np.stack(maps, axis=1)
 
     def errors(self) -> Float64Array:
         """Return the mean absolute error of each strength in units of values, (n_series, n)."""
-        out = np.zeros((len(self.windows.series), len(_STRENGTHS) + 1))
+        found = np.zeros((len(self.windows.series), len(_STRENGTHS) + 1))
         for some, windows, read in self._chunks():
             unit = self.windows.unit[some, None, None]
             for b in range(_BLOCKS):
-                out[some] += self._errors_on_block(windows, read, unit, b) / _BLOCKS
-        return out
+                found[some] += self._errors_on_block(windows, read, unit, b)
+        return found / _BLOCKS
 
     def _errors_on_block(
         self, windows: _Windows, read: Float64Array, unit: Float64Array, b: int
@@ -326,15 +343,18 @@ class _OwnMaps:
         """Forecast a block by maps of all others: mean absolute errors, (n_series, n_strengths)."""
         n_inside = windows.past.shape[1] // _BLOCKS
         inside = slice(b * n_inside, (b + 1) * n_inside)
-        read_inside, middle = read[:, inside], windows.middle[:, inside]
-        truth = self._on_values((middle + windows.future[:, inside]) * unit)
+        read_inside = read[:, inside]
+        middle = windows.middle[:, inside]
+        future = windows.future[:, inside]
+        truth = self._on_values((middle + future) * unit)
         by_shared = product(windows.past[:, inside], self.shared.maps[b])
         errors = []
         for maps in self._fit(windows, read, b).swapaxes(0, 1):
             by_own = product(read_inside, np.ascontiguousarray(maps))
             distance = np.clip(by_shared + by_own, -10.0, 10.0)
             y_pred = self._on_values((middle + distance) * unit)
-            errors.append(np.abs(y_pred - truth).mean(axis=(1, 2)))
+            error = np.abs(y_pred - truth)
+            errors.append(error.mean(axis=(1, 2)))
         return np.stack(errors, axis=1)
 
     def _on_values(self, scaled: Float64Array) -> Float64Array:
@@ -395,7 +415,8 @@ def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     own = panel + trust * (relative - panel)
     own[np.isnan(relative).all(axis=1)] = panel
     scores = -np.vstack([own, panel]) / temperature
-    weights = softmax(np.where(np.isnan(scores), -np.inf, scores))
+    scores[np.isnan(scores)] = -np.inf
+    weights = softmax(scores)
     return weights.reshape(-1, *log_errors.shape[1:]).swapaxes(0, 1)
 
 
@@ -404,9 +425,10 @@ def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
 
     They are NaN where a series has too few windows for a part.
     """
-    errors = np.full((n_series, len(parts), len(_STRENGTHS) + 1), np.nan)
+    shape = n_series, len(parts), len(_STRENGTHS) + 1
+    errors = np.full(shape, np.nan)
     for i, part in enumerate(parts):
         errors[part.windows.series, i] = part.errors()
     logs = np.log(np.maximum(errors, 1e-300))
-    most = 2.0
-    return np.clip(logs - logs[:, :1, -1:], -most, most)
+    by_first_shared = logs[:, :1, -1:]
+    return np.clip(logs - by_first_shared, -2.0, 2.0)

@@ -63,7 +63,8 @@ def _gains(
     changes = np.nan_to_num(changes - trend)
     others = changes.sum(axis=1, keepdims=True) - changes
     n_others = is_real.sum(axis=1, keepdims=True) - 1
-    unexplained = np.abs(changes - others / n_others).mean(axis=(1, 2), where=is_real)
+    unexplained = np.abs(changes - others / n_others)
+    unexplained = unexplained.mean(axis=(1, 2), where=is_real)
     total = np.abs(changes).mean(axis=(1, 2), where=is_real)
     gain = (total - unexplained) / np.where(total > 0, total, np.inf)
     return np.maximum(gain, -1)
@@ -78,7 +79,8 @@ def _changes(
     """
     n = len(begin)
     n_seasons = np.minimum((end - begin - 1) // period, _MOST_SEASONS)
-    window, _ = pasts(values, begin, end, n_seasons.max() * period + 1)
+    n_rows = n_seasons.max() * period + 1
+    window, _ = pasts(values, begin, end, n_rows)
     seasons = window[:, 1:].reshape(n, -1, period)
     whole_parts = seasons[:, :, period % n_joined :]
     parts = whole_parts.reshape(n, -1, n_joined).mean(axis=2)

@@ -37,7 +37,8 @@ def last_values(past: Past, season: int) -> Float64Array:
     place, _ = past.places(season)
     window, row = np.nonzero(past.known)
     out = np.full((len(past.values), season), np.nan)
-    out[window, place[window, row]] = past.values[window, row]  # the last one stays
+    known_place = place[window, row]
+    out[window, known_place] = past.values[window, row]  # the last one stays
     return out
 
 
@@ -108,5 +109,6 @@ def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
     """Go straight between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
     for i in np.flatnonzero(known.any(axis=1) & ~known.all(axis=1)):
-        values[i] = np.interp(rows, rows[known[i]], values[i, known[i]])
+        there = rows[known[i]]
+        values[i] = np.interp(rows, there, values[i, there])
     return values

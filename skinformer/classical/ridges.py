@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product, solution
+from skinformer.algebra import product
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.windows import (
     futures,
     pasts,
     real_rows,
+    ridge_maps,
     row_products,
     unit_of,
 )
@@ -57,7 +58,7 @@ class Scaled(NamedTuple):
     """Windows as ridges see them.
 
     distance: from the last value, in units, (n, seq_len - 1).
-    unit: (n,).
+    unit: (n, 1).
     anchors: forecasts, (n, pred_len) each.
     """
 
@@ -67,14 +68,16 @@ class Scaled(NamedTuple):
 
     def over(self, rows: int) -> Float64Array:
         """Return distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
-        return self.distance[:, self.distance.shape[1] - (rows - 1) :]
+        n_rows = self.distance.shape[1]
+        return self.distance[:, n_rows - (rows - 1) :]
 
     def forecast(self, anchor: str, rows: int, maps: Float64Array) -> Float64Array:
         """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
         distance = self.over(rows)
-        flat = row_products(distance, maps.transpose(1, 0, 2).reshape(rows - 1, -1))
-        moved = flat.reshape(len(distance), *maps.shape[::2])
-        return self.anchors[anchor][:, None] + moved * self.unit[:, None, None]
+        side_by_side = maps.transpose(1, 0, 2).reshape(rows - 1, -1)
+        moved = row_products(distance, side_by_side) * self.unit
+        moved = moved.reshape(len(distance), *maps.shape[::2])
+        return moved + self.anchors[anchor][:, None]
 
 
 @dataclass(frozen=True)
@@ -112,17 +115,20 @@ class SharedRidges:
         by_logs = np.full_like(found, np.nan)
         positive = past.min(axis=1) > 0
         if positive.any():
-            by_logs[positive] = self._by_logs(np.log(past[positive]), length[positive])
+            logs = np.log(past[positive])
+            by_logs[positive] = self._by_logs(logs, length[positive])
         return np.concatenate([found, by_logs], axis=1)
 
     def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
         middle = logs[:, -1, None, None]
+        found = self._on_scale("log ", logs, length)
         # Within what has an exponential.
-        found = np.clip(self._on_scale("log ", logs, length), middle - 30, middle + 30)
+        found = np.clip(found, middle - 30, middle + 30)
         if not self.of_mean:
             return np.exp(found)
-        known = np.where(real_rows(length, logs.shape[1]), logs, np.nan)
-        wall = np.broadcast_to(np.arange(logs.shape[1]), logs.shape)
+        n_rows = logs.shape[1]
+        known = np.where(real_rows(length, n_rows), logs, np.nan)
+        wall = np.broadcast_to(np.arange(n_rows), logs.shape)
         seasons = (self.period,) if self.period > 1 else ()
         shift = mean_log_shift(Past(known, wall), seasons)
         return np.exp(found + shift[:, None, None])
@@ -166,18 +172,20 @@ def fit_ridges(
         _learn(shared, "", rows, past, length, future)
         used = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
         if used.sum() >= _FEWEST_WINDOWS:
-            log_past, log_future = np.log(past[used]), np.log(future[used])
+            log_past = np.log(past[used])
+            log_future = np.log(future[used])
             _learn(shared, "log ", rows, log_past, length[used], log_future)
     return shared
 
 
 def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
     """Bring windows to the unit and the anchors of ridges."""
-    unit = unit_of(past, length, shared.period)
+    unit = unit_of(past, length, shared.period)[:, None]
     last = past[:, -1:]
-    distance = (past[:, :-1] - last) / unit[:, None]
+    distance = (past[:, :-1] - last) / unit
     distance = np.clip(distance, -50.0, 50.0)  # garbage and steps lie beyond
-    drift = (last - past[:, :1]) / np.maximum(length - 1, 1)[:, None]
+    n_changes = np.maximum(length - 1, 1)[:, None]
+    drift = (last - past[:, :1]) / n_changes
     anchors = {
         "drift": last + drift * np.arange(1, shared.pred_len + 1),
         "season": _last_season(past, length, shared.period, shared.pred_len),
@@ -191,7 +199,8 @@ def _last_season(
     """Repeat the last season, (n, pred_len); what a window does not hold has its last value."""
     back = period - np.arange(pred_len) % period
     seen = back <= length[:, None]
-    return np.where(seen, past[:, -np.minimum(back, past.shape[1])], past[:, -1:])
+    back = np.minimum(back, past.shape[1])
+    return np.where(seen, past[:, -back], past[:, -1:])
 
 
 def _learn(
@@ -205,10 +214,10 @@ def _learn(
     """Add the maps of both anchors."""
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
-    is_real = scaled.unit >= 1e-6 * np.ptp(past, axis=1)
-    distance = scaled.over(rows) * is_real[:, None]
+    is_real = scaled.unit >= 1e-6 * np.ptp(past, axis=1, keepdims=True)
+    distance = scaled.over(rows) * is_real
     for anchor, forecast in scaled.anchors.items():
-        left = (future - forecast) / scaled.unit[:, None] * is_real[:, None]
+        left = (future - forecast) / scaled.unit * is_real
         weight = np.full(len(left), 1 / len(left))
         if not shared.of_mean:
             weight = _weights_of_least_absolute(distance, left)
@@ -240,7 +249,6 @@ def _ridge(
 ) -> Float64Array:
     """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T
-    gram, cross = product(weighted, features), product(weighted, left)
-    mean = np.trace(gram) / len(gram) + 1e-12
-    unit = mean * np.eye(len(gram))
-    return np.stack([solution(gram + strength * unit, cross) for strength in strengths])
+    gram = product(weighted, features)
+    cross = product(weighted, left)
+    return ridge_maps(gram, cross, strengths)

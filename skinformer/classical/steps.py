@@ -68,7 +68,8 @@ def _seasonal_differences(past: Past, season: int) -> Float64Array:
     row = np.arange(past.n_rows)
     offset = past.wall[:, : past.n_rows] - row
     changed = offset[:, season:] - offset[:, :-season]
-    before = np.clip(row[:-season] + changed, 0, past.n_rows - 1)
+    before = row[:-season] + changed
+    before = np.clip(before, 0, past.n_rows - 1)
     earlier = np.take_along_axis(past.values, before, axis=1)
     return past.values[:, season:] - earlier
 
@@ -98,12 +99,13 @@ def _possible_steps(differences: Float64Array, begin: IntArray, season: int) -> 
     others = sums[:, :, -1:] - raised
     height = _mean(raised) - _mean(others)
     squares = _squares_around_mean(raised) + _squares_around_mean(others)
-    variance = squares / np.maximum(sums[0, :, -1:], 1)
-    relative = np.abs(height) / np.maximum(np.sqrt(variance), _TINY)
-    is_step = raised[0] >= min(_FEWEST, season)
-    is_step &= others[0] >= max(season, 2 * _FEWEST)
-    is_step &= _is_sudden(sums, begin, season, raised, height)
-    return _Steps(height, np.where(is_step, relative, 0.0))
+    n_known = sums[0, :, -1:]
+    deviation = np.sqrt(squares / np.maximum(n_known, 1))
+    relative = np.abs(height) / np.maximum(deviation, _TINY)
+    relative[raised[0] < min(_FEWEST, season)] = 0.0
+    relative[others[0] < max(season, 2 * _FEWEST)] = 0.0
+    relative[~_is_sudden(sums, begin, season, raised, height)] = 0.0
+    return _Steps(height, relative)
 
 
 def _is_sudden(

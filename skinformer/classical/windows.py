@@ -6,10 +6,12 @@ so that every function here meets numbers only; what the padding holds never rea
 ``values`` are the rows of all series, (n_rows,), series after series.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.algebra import solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 
@@ -66,7 +68,8 @@ def real_rows(length: IntArray, n_rows: int) -> BoolArray:
 def mean_of_known(values: Float64Array) -> Float64Array:
     """Average rows, (n, k), of which some values are NaN, as it is where all of them are."""
     count = (~np.isnan(values)).sum(axis=1)
-    return np.nansum(values, axis=1) / np.where(count > 0, count, np.nan)
+    count = np.where(count > 0, count, np.nan)
+    return np.nansum(values, axis=1) / count
 
 
 def sums_before(*columns: Float64Array) -> Float64Array:
@@ -111,10 +114,21 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     return np.einsum("...p,ph->...h", rows, maps)
 
 
+def ridge_maps(
+    gram: Float64Array, cross: Float64Array, strengths: Iterable[float]
+) -> Float64Array:
+    """Solve ridges of strengths in mean squares of a feature, (n_strengths, n_features, …)."""
+    mean = np.trace(gram) / len(gram) or 1.0
+    unit = mean * np.eye(len(gram))
+    maps = [solution(gram + strength * unit, cross) for strength in strengths]
+    return np.stack(maps)
+
+
 def padded(past: Float64Array, length: IntArray) -> Float64Array:
     """Copy windows, with each one's first real value over its padding, which may hold NaN."""
     seq_len = past.shape[1]
-    columns = np.maximum(np.arange(seq_len), seq_len - length[:, None])
+    first = seq_len - length[:, None]
+    columns = np.maximum(np.arange(seq_len), first)
     return np.take_along_axis(np.asarray(past, dtype=np.float64), columns, axis=1)
 
 
@@ -128,9 +142,10 @@ def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
     unit = np.zeros(len(past))
     for step in np.unique(lag):
         rows = lag == step
-        moved = np.abs(past[rows, step:] - past[rows, :-step])
+        some = past[rows]
+        moved = np.abs(some[:, step:] - some[:, :-step])
         n_real = length[rows] - step
-        real = real_rows(n_real, moved.shape[1])
-        unit[rows] = (moved * real).sum(axis=1) / np.maximum(n_real, 1)
+        moved *= real_rows(n_real, moved.shape[1])
+        unit[rows] = moved.sum(axis=1) / np.maximum(n_real, 1)
     least = 1e-12 * np.abs(past).max(axis=1)
     return np.where(least > 0, np.maximum(unit, least), 1.0)
