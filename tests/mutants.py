@@ -170,8 +170,8 @@ CAUSALITY = [
         "classical ridges have learnt what they forecast",
         "classical/fit.py",
         "fit_classical",
-        "candidates(origin)",
-        "candidates(end)",
+        "judged.candidates_before(origin)",
+        "judged.candidates_before(end)",
         (
             "classical/test_fit.py::test_what_learns_is_judged_on_rows_that_it_has_not_seen",
         ),

@@ -7,7 +7,6 @@ twice, of the values and of their logarithms. Rows before a step have been moved
 candidate that needs more rows than a window has answers NaN for it.
 """
 
-from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -22,9 +21,10 @@ from skinformer.classical.profiles import (
     nearest,
     place_means,
 )
-from skinformer.classical.smoothing import Grid, line, smooth
+from skinformer.classical.smoothing import Grid, Smoothed, line, smooth
 from skinformer.classical.steps import without_step
 from skinformer.classical.windows import bounded
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
 #: Forecasts by name, (n, horizon) each.
@@ -32,12 +32,12 @@ Named = dict[str, Float64Array]
 
 
 class _Rest(NamedTuple):
-    """Windows without a season: what it adds ahead, and which of them know it; None for all."""
+    """Windows without a season: what it adds ahead, and which of them know it."""
 
     name: str
     past: Past
     wave: Float64Array
-    able: BoolArray | None
+    able: BoolArray
 
 
 #: Constants of smoothing: level, trend, damping.
@@ -49,24 +49,17 @@ _TRENDS = [
     for b in (0.05, 0.2, 0.5)
 ]
 _GRID = Grid.of(*_LEVELS, *_TRENDS)
-_OF_LEVELS, _OF_TRENDS = slice(len(_LEVELS)), slice(len(_LEVELS), None)
-#: What a season counts for beside the next one: in profiles around a level, and in those of two
-#: seasons, which are harder to tell apart.
-_AROUND, _OF_TWO = 0.8, 0.9
-#: Rows of a recent mean, or two seasons.
-_RECENT = 6
-#: Known rows from which there is a profile; and seasons from which a second one lies over it.
-_FEWEST, _SEASONS_OF_TWO = 3, 1.5
-#: How far above the greatest logarithm exponentials are taken.
-_MOST_LOG = 1.0
+#: What a season counts for beside the next one in profiles of two seasons, which are harder to tell
+#: apart.
+_OF_TWO = 0.9
 
 
 @cache
 def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
     past = Past(np.ones((1, 2)), np.arange(3)[None])
-    plain = [name for name, _ in _on_values(past, seasons, of_mean=of_mean)]
-    return plain + [f"log {name}" for name, _ in _around_levels(past, seasons)]
+    plain = _on_values(past, seasons, of_mean=of_mean)
+    return [*plain, *(f"log {name}" for name in _around_levels(past, seasons))]
 
 
 def forecast_candidates(
@@ -90,94 +83,124 @@ def forecast_candidates(
         NaN where a window has too few rows for a candidate, or values that have no logarithms. No
         forecast lies farther outside of what the window holds than this is wide.
     """
-    seen = past.values
-    past = without_step(past, seasons[0] if seasons else 1)
-    plain = [forecast for _, forecast in _on_values(past, seasons, of_mean=of_mean)]
-    positive = np.nanmin(past.values, axis=1) > 0
-    n_logs = len(candidate_names(seasons, of_mean=of_mean)) - len(plain)
-    logs = np.full((n_logs, *plain[0].shape), np.nan)
+    names = candidate_names(seasons, of_mean=of_mean)
+    shape = len(past.values), len(names), past.horizon
+    found = np.full(shape, np.nan)
+    moved = without_step(past, seasons[0] if seasons else 1)
+    plain = _on_values(moved, seasons, of_mean=of_mean)
+    found[:, : len(plain)] = _stacked(plain)
+    positive = np.nanmin(moved.values, axis=1) > 0
     if positive.any():
-        there = past.take(positive)
-        there = there.replaced(np.log(there.values))
-        found = np.stack([forecast for _, forecast in _around_levels(there, seasons)])
-        most = np.nanmax(there.values, axis=1)[:, None] + _MOST_LOG
-        shift = mean_log_shift(there, seasons) if of_mean else np.zeros(len(most))
-        logs[:, positive] = np.exp(np.minimum(found, most) + shift[:, None])
-    return bounded(np.concatenate([np.stack(plain), logs]).swapaxes(0, 1), seen)
+        by_logs = _by_logs(moved.take(positive), seasons, of_mean=of_mean)
+        found[positive, len(plain) :] = by_logs
+    return bounded(found, past.values)
 
 
-def _on_values(
-    past: Past, seasons: tuple[int, ...], *, of_mean: bool
-) -> Iterator[tuple[str, Float64Array]]:
-    """Yield the names and forecasts of what repeats rows, then of levels and trends."""
-    recent = max(2 * seasons[0], _RECENT) if seasons else _RECENT
-    late = np.cumsum(past.known[:, ::-1], axis=1)[:, ::-1] <= recent
-    rows = {"": past.values, "recent ": np.where(late, past.values, np.nan)}
-    yield "last", _flat(Ends.of(past).last_value, past)
+def _stacked(found: Named) -> Float64Array:
+    return np.stack(list(found.values()), axis=1)
+
+
+def _by_logs(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Float64Array:
+    """Forecast positive windows by levels and trends of their logarithms."""
+    logs = past.replaced(np.log(past.values))
+    found = _stacked(_around_levels(logs, seasons))
+    # Not so far above the greatest logarithm that there is no exponential.
+    most = np.nanmax(logs.values, axis=1) + 1.0
+    found = np.minimum(found, most[:, None, None])
+    if of_mean:
+        found += mean_log_shift(logs, seasons)[:, None, None]
+    return np.exp(found)
+
+
+def _on_values(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Named:
+    """Forecast by what repeats rows, then by levels and trends."""
+    n_recent = max(2 * seasons[0], 6) if seasons else 6
+    levels = {"last": Ends.of(past).last_value}
+    rows = {"": past.values, "recent ": past.recent_values(n_recent)}
     for prefix, values in rows.items():
-        yield f"{prefix}mean", _flat(np.nanmean(values, axis=1), past)
+        levels[f"{prefix}mean"] = np.nanmean(values, axis=1)
         if not of_mean:
-            yield f"{prefix}median", _flat(np.nanmedian(values, axis=1), past)
+            levels[f"{prefix}median"] = np.nanmedian(values, axis=1)
+    found = {}
+    for name, level in levels.items():
+        found[name] = np.repeat(level[:, None], past.horizon, axis=1)
     for season in seasons:
-        able = _holds(past, season)
-        _, ahead = past.places(season)
-        profiles = {
-            "season": last_values(past, season),
-            "means of season": place_means(past, season),
-        }
-        for name, profile in profiles.items():
-            profile[able] = nearest(profile[able])
-            yield f"{name} {season}", _only(able, at(profile, ahead))
-    yield from _around_levels(past, seasons)
+        last, means = last_values(past, season), place_means(past, season)
+        found[f"season {season}"] = _repeated(past, last)
+        found[f"means of season {season}"] = _repeated(past, means)
+    return found | _around_levels(past, seasons)
 
 
-def _around_levels(
-    past: Past, seasons: tuple[int, ...]
-) -> Iterator[tuple[str, Float64Array]]:
-    """Yield levels and trends alone, below each season's profile, and below both."""
-    each = [_Rest("", past, np.zeros((len(past.values), past.horizon)), None)]
+def _repeated(past: Past, profile: Float64Array) -> Float64Array:
+    """Repeat the profiles of windows that hold a season, (n, season)."""
+    season = profile.shape[1]
+    able = _holds(past, season)
+    profile[able] = nearest(profile[able])
+    _, ahead = past.places(season)
+    forecast = at(profile, ahead)
+    forecast[~able] = np.nan
+    return forecast
+
+
+def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
+    """Forecast by levels and trends alone, below each season's profile, and below both."""
+    n = len(past.values)
+    each = _without_seasons(past, seasons)
+    # PERF: one run of smoothing for all of them.
+    values = np.concatenate([one.past.values for one in each])
+    wall = np.tile(past.wall, (len(each), 1))
+    levels = _levels(Past(values, wall))
+    found = {}
+    for i, one in enumerate(each):
+        windows = slice(i * n, (i + 1) * n)
+        for name, forecast in levels.items():
+            whole = forecast[windows] + one.wave
+            whole[~one.able] = np.nan
+            found[name + one.name] = whole
+    return found
+
+
+def _without_seasons(past: Past, seasons: tuple[int, ...]) -> list[_Rest]:
+    """Take nothing off windows, each season's profile, and both."""
+    n = len(past.values)
+    none = np.zeros((n, past.horizon))
+    each = [_Rest("", past, none, np.ones(n, dtype=bool))]
     for season in seasons:
-        rest, wave = _without(past, season, around_level(past, season, _AROUND))
+        rest, wave = _without(past, season, around_level(past, season, 0.8))
         each.append(_Rest(f" + season {season}", rest, wave, _holds(past, season)))
     if len(seasons) > 1:
         short, long = seasons
         rest, wave = _without(past, short, around_level(past, short, _OF_TWO))
         rest, slow = _without(rest, long, _shrunk_means(rest, long))
-        able = _holds(past, long, _SEASONS_OF_TWO)
+        able = _holds(past, long, n_seasons=1.5)
         each.append(_Rest(" + both seasons", rest, wave + slow, able))
-    # PERF: one run of smoothing for all of them.
-    values = np.concatenate([one.past.values for one in each])
-    levels = _levels(Past(values, np.tile(past.wall, (len(each), 1))))
-    for i, one in enumerate(each):
-        part = slice(i * len(past.values), (i + 1) * len(past.values))
-        for name, forecast in levels.items():
-            whole = forecast[part] + one.wave
-            yield (
-                f"{name}{one.name}",
-                whole if one.able is None else _only(one.able, whole),
-            )
+    return each
 
 
 def _levels(past: Past) -> Named:
     """Forecast windows without a season by their levels and trends."""
     steps = np.arange(1.0, past.horizon + 1)
-    states, straight, ends = (
-        smooth(past.values, _GRID),
-        line(past.values),
-        Ends.of(past),
-    )
-    levels, trends = states.some(_OF_LEVELS), states.some(_OF_TRENDS)
+    states = smooth(past.values, _GRID)
+    levels = states.some(slice(len(_LEVELS)))
     level = levels.likely(levels.level)[:, None]
-    reach = np.cumsum(_GRID.phi[_OF_TRENDS, None] ** steps, axis=1)
-    damped = trends.level[:, :, None] + trends.trend[:, :, None] * reach
-    behind = (past.n_rows - 1 - ends.last)[:, None]  # rows since the last known one
+    straight, ends = line(past.values), Ends.of(past)
+    slope = straight.slope[:, None]
+    n_behind = past.n_rows - 1 - ends.last  # rows since the last known one
     return {
-        "level": level + 0 * steps,
-        "damped": trends.likely(damped),
-        "theta": level + straight.slope[:, None] / 2 * steps,
-        "drift": level + ends.slope[:, None] * (steps + behind),
-        "line": straight.end[:, None] + straight.slope[:, None] * steps,
+        "level": np.repeat(level, past.horizon, axis=1),
+        "damped": _damped(states.some(slice(len(_LEVELS), None)), steps),
+        "theta": level + slope / 2 * steps,
+        "drift": level + ends.slope[:, None] * (steps + n_behind[:, None]),
+        "line": straight.end[:, None] + slope * steps,
     }
+
+
+def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
+    """Go on by damped trends, as likely as their constants are."""
+    phi = _GRID.phi[len(_LEVELS) :, None]
+    reach = np.cumsum(phi**steps, axis=1)
+    change = trends.trend[:, :, None] * reach
+    return trends.likely(trends.level[:, :, None] + change)
 
 
 def _without(
@@ -185,30 +208,21 @@ def _without(
 ) -> tuple[Past, Float64Array]:
     """Subtract a profile from windows, and return what it adds to the steps ahead."""
     now, ahead = past.places(season)
-    return past.replaced(past.values - at(profile, now)), at(profile, ahead)
+    rest = past.values - at(profile, now)
+    return past.replaced(rest), at(profile, ahead)
 
 
 def _shrunk_means(rest: Past, season: int) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
-    means = np.nan_to_num(
-        place_means(rest.replaced(rest.values - middle), season, _OF_TWO)
-    )
+    around = rest.replaced(rest.values - middle)
+    means = np.nan_to_num(place_means(around, season, _OF_TWO))
     n_seasons = (rest.n_rows - Ends.of(rest).first) / season
-    return means * (n_seasons / (1 + n_seasons))[:, None]
+    return means * shrinkage(n_seasons, 1.0)[:, None]
 
 
 def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
     """Return which windows hold so many seasons, and rows enough for a profile, (n,)."""
-    rows = past.n_rows - Ends.of(past).first
-    return np.asarray(
-        (rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST)
-    )
-
-
-def _only(able: BoolArray, forecast: Float64Array) -> Float64Array:
-    return np.where(able[:, None], forecast, np.nan)
-
-
-def _flat(value: Float64Array, past: Past) -> Float64Array:
-    return np.repeat(value[:, None], past.horizon, axis=1)
+    n_rows = past.n_rows - Ends.of(past).first
+    n_known = past.known.sum(axis=1)
+    return (n_rows >= n_seasons * season) & (n_known >= 3)

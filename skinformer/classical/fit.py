@@ -10,22 +10,23 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.candidates import candidate_names, forecast_candidates
-from skinformer.classical.judging import Ledger, origin_distances
+from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
-from skinformer.classical.windows import UnitWindows, bounded, futures, padded, pasts
+from skinformer.classical.windows import (
+    UnitWindows,
+    bounded,
+    futures,
+    padded,
+    pasts,
+    real_rows,
+)
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-_BATCH = 256  # windows at a time: what smoothing holds then stays in the cache …
-_BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
-#: Known rows of a series before an origin at which it is judged.
-_FEWEST = 3
-#: The recent level is the mean of the last third of a horizon.
-_RECENT = 3
-#: Weight of the last value, which counts where nobody else can forecast.
-_LEAST = 1e-9
 #: The step from which a series without a row is alive.
 _ALWAYS = -(1 << 62)
+#: Known rows of a series before an origin at which it is judged.
+_FEWEST = 3
 
 
 class SeriesRows(NamedTuple):
@@ -123,21 +124,33 @@ class Candidates:
         forecast : ndarray of shape (n_some, n_candidates, pred_len)
             NaN where a candidate cannot forecast a window.
         """
+        # PERF: windows of as many rows lie in one batch, which is cut to these.
         order = np.argsort(past.known.argmax(axis=1), kind="stable")
-        size = min(
-            _BATCH, max(1, _BATCH_VALUES // (len(self.names) * self.sizes.pred_len))
-        )
+        size = self._batch_size()
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
-            each = [forecast_candidates(some, self.sizes.seasons, of_mean=self.of_mean)]
+            found = forecast_candidates(some, self.sizes.seasons, of_mean=self.of_mean)
             if self.ridges is not None:
-                seen = filled[rows, -self.ridges.seq_len :]
-                n_real = np.minimum(length[rows], self.ridges.seq_len)
-                each.append(bounded(self.ridges.forecast(seen, n_real), seen))
-            found = np.concatenate(each, axis=1)
-            lowest = np.where(floor[rows], 0, -np.inf)[:, None, None]
-            yield rows, np.maximum(found, lowest, out=found)
+                by_ridges = _forecast_ridges(self.ridges, filled[rows], length[rows])
+                found = np.concatenate([found, by_ridges], axis=1)
+            lowest = np.where(floor[rows], 0.0, -np.inf)
+            yield rows, np.maximum(found, lowest[:, None, None], out=found)
+
+    def _batch_size(self) -> int:
+        """Choose how many windows are forecast at a time; where forecasts are long, fewer."""
+        in_cache = 256  # what smoothing holds then stays there
+        n_values = len(self.names) * self.sizes.pred_len
+        return min(in_cache, max(1, 4_000_000 // n_values))
+
+
+def _forecast_ridges(
+    ridges: SharedRidges, filled: Float64Array, length: IntArray
+) -> Float64Array:
+    """Forecast windows by shared ridges, within bounds: (n, n_ridges, pred_len)."""
+    seen = filled[:, -ridges.seq_len :]
+    n_real = np.minimum(length, ridges.seq_len)
+    return bounded(ridges.forecast(seen, n_real), seen)
 
 
 @dataclass(frozen=True)
@@ -185,30 +198,31 @@ class ClassicalFit:
 
         Memory: that of 256 windows or fewer at a time.
         """
+        past = self._past(windows)
+        filled = padded(windows.past, windows.length)
         held = windows.series >= 0
         owner = np.where(held, windows.series, 0)
-        n_rows = windows.past.shape[1]
-        steps = windows.steps[:, None] + np.arange(-n_rows, self.pred_len)
-        real = np.arange(n_rows) >= n_rows - windows.length[:, None]
-        alive = (steps[:, :n_rows] >= self.begun[owner, None]) | ~held[:, None]
-        known = windows.known & real & alive
-        blind = ~known.any(axis=1)  # what is filled is better than nothing
-        known[blind] = real[blind]
-        past = Past(
-            np.where(known, windows.past, np.nan), windows.clock.wall_steps(steps)
-        )
-        filled = padded(windows.past, windows.length)
         never = np.where(held, self.never_negative[owner], self.never_negative.all())
         floor = never & (filled.min(axis=1) >= 0)  # later rows may be below zero
+        weights = np.where(held[:, None], self.weights[owner], self.panel_weights)
         out = np.empty((len(filled), self.pred_len))
-        for rows, forecast in self.candidates.forecast(
-            past, filled, windows.length, floor
-        ):
-            weights = np.where(
-                held[rows, None], self.weights[owner[rows]], self.panel_weights
-            )
-            out[rows] = _joint(forecast, weights)
+        batches = self.candidates.forecast(past, filled, windows.length, floor)
+        for rows, forecast in batches:
+            out[rows] = _joint(forecast, weights[rows])
         return out
+
+    def _past(self, windows: UnitWindows) -> Past:
+        """Leave out what was not observed, and rows from before a series was alive."""
+        n_rows = windows.past.shape[1]
+        steps = windows.steps[:, None] + np.arange(-n_rows, self.pred_len)
+        begin = np.where(windows.series >= 0, self.begun[windows.series], _ALWAYS)
+        alive = steps[:, :n_rows] >= begin[:, None]
+        real = real_rows(windows.length, n_rows)
+        known = windows.known & real & alive
+        nothing = ~known.any(axis=1)
+        known[nothing] = real[nothing]  # what is filled is better
+        values = np.where(known, windows.past, np.nan)
+        return Past(values, windows.clock.wall_steps(steps))
 
 
 def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> ClassicalFit:
@@ -231,97 +245,156 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
         Cost: a forecast of every series by every candidate at 8 to 24 origins, and as many fits of
         ridges on at most 8192 windows each. Memory: some numbers per series and candidate.
     """
-    first, end = rows.first_row[:-1], rows.first_row[1:]
-    begin = first + _rows_before_begin(rows)
-    seen = np.concatenate([[0], np.cumsum(rows.known)])
-    rows = _with_a_row_more(rows)
-    floor = np.minimum.reduceat(rows.values, first) >= 0
+    judged = _JudgedRows.of(rows, sizes, of_mean=of_mean)
+    final = judged.candidates_before(judged.end)
+    errors = ErrorAccumulator(len(judged.end), final.names)
 
-    def candidates(origin: IntArray) -> Candidates:
-        ridges = _shared_ridges(rows.values, begin, origin, sizes, of_mean=of_mean)
-        return Candidates(sizes, ridges, of_mean)
-
-    final = candidates(end)
-    ledger = Ledger.of(len(first), final.names)
-    truths = np.where(rows.known, rows.values, np.nan)
-    n_recent = max(_FEWEST, sizes.pred_len // _RECENT)
-    for distance in origin_distances(sizes.pred_len, len(first)):
-        origin = np.maximum(end - distance, begin)
-        ahead = np.minimum(origin + sizes.pred_len, end)
-        inside = np.maximum(begin, origin - sizes.seq_len)
-        told = (seen[origin] - seen[inside] >= _FEWEST) & (seen[ahead] > seen[origin])
-        some = np.flatnonzero(told)
+    # 1. Candidates that have learnt rows before an origin forecast what lies behind it.
+    for distance in origin_distances(sizes.pred_len, len(judged.end)):
+        origin = np.maximum(judged.end - distance, judged.begin)
+        some = judged.known_around(origin)
         if not len(some):
             continue
-        cut = _cut(rows, begin[some], origin[some], sizes)
-        for part, forecast in candidates(origin).forecast(*cut, floor[some]):
-            series = some[part]
-            truth = futures(truths, origin[series], end[series], sizes.pred_len)
-            level = cut[0].take(part).recent_level(n_recent)
-            ledger.enter(series, forecast, truth, level)
-    judged = np.flatnonzero(ledger.total > 0)
-    cut = _cut(rows, begin[judged], end[judged], sizes)
-    for part, forecast in final.forecast(*cut, floor[judged]):
-        level = cut[0].take(part).recent_level(n_recent)
-        ledger.compare_final(judged[part], forecast, level)
-    weights, panel_weights = ledger.weights()
+        candidates = judged.candidates_before(origin)
+        for series, forecast, level in judged.forecasts(candidates, some, origin):
+            errors.add(series, forecast, judged.truths(series, origin), level)
+
+    # 2. What they forecast in the end is compared with how far the series went.
+    some = np.flatnonzero(errors.total > 0)
+    for series, forecast, level in judged.forecasts(final, some, judged.end):
+        errors.compare_final(series, forecast, level)
+
+    weights, panel_weights = errors.weights()
     return ClassicalFit(
         candidates=final,
         weights=weights,
         panel_weights=panel_weights,
-        never_negative=floor,
-        begun=np.where(end > first, rows.steps[begin], _ALWAYS),
+        never_negative=judged.never_negative,
+        begun=judged.first_steps(),
     )
 
 
-def _rows_before_begin(rows: SeriesRows) -> IntArray:
-    """Count the rows of each series before it is alive."""
-    spans = pairwise(rows.first_row.tolist())
-    parts = (slice(start, stop) for start, stop in spans)
-    return np.array([begun(rows.values[part], rows.known[part]) for part in parts])
+@dataclass(frozen=True)
+class _JudgedRows:
+    """
+    Rows of series, at any of whose origins candidates are fitted and forecast.
+
+    Attributes
+    ----------
+    rows : SeriesRows
+        The rows, and one more, as the last series may hold none.
+    observed : ndarray of shape (n_rows + 1,)
+        Their values, NaN where they were not observed.
+    begin : ndarray of shape (n_series,)
+        The first row of each series that is alive.
+    never_negative : ndarray of shape (n_series,)
+        Whether none of its rows lies below zero.
+    sizes : Sizes
+        How far candidates look back and ahead.
+    of_mean : bool
+        Whether forecasts are to be means.
+    """
+
+    rows: SeriesRows
+    observed: Float64Array
+    begin: IntArray
+    never_negative: BoolArray
+    sizes: Sizes
+    of_mean: bool
+
+    @classmethod
+    def of(cls, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> _JudgedRows:
+        """Find where series begin, and which are never negative."""
+        first_row = rows.first_row
+        begin = first_row[:-1].copy()
+        for i, (start, stop) in enumerate(pairwise(first_row.tolist())):
+            values = rows.values[start:stop]
+            begin[i] += begun(values, rows.known[start:stop])
+        extended = SeriesRows(
+            np.append(rows.values, 0.0),
+            np.append(rows.known, False),
+            np.append(rows.steps, 0),
+            np.append(rows.wall, 0),
+            first_row,
+        )
+        observed = np.where(extended.known, extended.values, np.nan)
+        lowest = np.minimum.reduceat(extended.values, first_row[:-1])
+        return cls(extended, observed, begin, lowest >= 0, sizes, of_mean)
+
+    @property
+    def end(self) -> IntArray:
+        """The row behind each series."""
+        return self.rows.first_row[1:]
+
+    def first_steps(self) -> IntArray:
+        """Return the step from which on each series is alive."""
+        is_empty = self.end == self.rows.first_row[:-1]
+        return np.where(is_empty, _ALWAYS, self.rows.steps[self.begin])
+
+    def candidates_before(self, origin: IntArray) -> Candidates:
+        """Fit candidates to rows before the origin of each series."""
+        ridges = _shared_ridges(self, origin)
+        return Candidates(self.sizes, ridges, self.of_mean)
+
+    def known_around(self, origin: IntArray) -> IntArray:
+        """Find series of which enough rows before their origin are known, and one behind it."""
+        ahead = np.minimum(origin + self.sizes.pred_len, self.end)
+        inside = np.maximum(self.begin, origin - self.sizes.seq_len)
+        n_known_before = np.append(0, np.cumsum(self.rows.known))
+        n_before = n_known_before[origin] - n_known_before[inside]
+        n_behind = n_known_before[ahead] - n_known_before[origin]
+        return np.flatnonzero((n_before >= _FEWEST) & (n_behind > 0))
+
+    def truths(self, series: IntArray, origin: IntArray) -> Float64Array:
+        """Cut what came behind the origins of some series, NaN where it is not known."""
+        end = self.end[series]
+        return futures(self.observed, origin[series], end, self.sizes.pred_len)
+
+    def forecasts(
+        self, candidates: Candidates, some: IntArray, origin: IntArray
+    ) -> Iterator[tuple[IntArray, Float64Array, Float64Array]]:
+        """Forecast some series at their origins: numbers of a batch, forecasts, recent levels."""
+        past, filled, length = self._cut(some, origin)
+        floor = self.never_negative[some]
+        # The recent level is the mean of the last third of a horizon.
+        n_recent = max(_FEWEST, self.sizes.pred_len // 3)
+        for part, forecast in candidates.forecast(past, filled, length, floor):
+            yield some[part], forecast, past.take(part).recent_level(n_recent)
+
+    def _cut(
+        self, some: IntArray, origin: IntArray
+    ) -> tuple[Past, Float64Array, IntArray]:
+        """Cut windows before origins: what was observed, the same filled, and how much is real."""
+        rows, seq_len = self.rows, self.sizes.seq_len
+        begin, origin = self.begin[some], origin[some]
+        filled, length = pasts(rows.values, begin, origin, seq_len)
+        row = origin[:, None] + np.arange(-seq_len, self.sizes.pred_len)
+        held = np.clip(row, begin[:, None], len(rows.wall) - 2)
+        wall = rows.wall[held] + row - held
+        known = rows.known[held[:, :seq_len]]
+        known &= real_rows(length, seq_len)
+        return Past(np.where(known, filled, np.nan), wall), filled, length
 
 
-def _with_a_row_more(rows: SeriesRows) -> SeriesRows:
-    """Append a row, as the last series may hold none."""
-    columns = (
-        np.append(column, 0)
-        for column in (rows.values, rows.known, rows.steps, rows.wall)
-    )
-    values, known, steps, wall = columns
-    return SeriesRows(values, known.astype(bool), steps, wall, rows.first_row)
-
-
-def _shared_ridges(
-    values: Float64Array, begin: IntArray, end: IntArray, sizes: Sizes, *, of_mean: bool
-) -> SharedRidges | None:
-    """Fit the ridges of a panel; one series alone has nobody to share them with."""
-    if len(begin) == 1:
+def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
+    """Fit the ridges of a panel to rows before given ones; one series alone shares none."""
+    if len(end) == 1:
         return None
-    rows = {
-        "seq_len": sizes.ridge_rows,
-        "pred_len": sizes.pred_len,
-        "period": sizes.period,
-    }
-    return fit_ridges(values, begin, end, **rows, of_mean=of_mean)
-
-
-def _cut(
-    rows: SeriesRows, begin: IntArray, origin: IntArray, sizes: Sizes
-) -> tuple[Past, Float64Array, IntArray]:
-    """Cut windows before origins: what was observed, the same filled, and how much is real."""
-    filled, length = pasts(rows.values, begin, origin, sizes.seq_len)
-    real = np.arange(sizes.seq_len) >= sizes.seq_len - length[:, None]
-    place = origin[:, None] + np.arange(-sizes.seq_len, sizes.pred_len)
-    held = np.clip(place, begin[:, None], len(rows.wall) - 2)
-    wall = rows.wall[held] + place - held
-    known = rows.known[held[:, : sizes.seq_len]] & real
-    return Past(np.where(known, filled, np.nan), wall), filled, length
+    return fit_ridges(
+        judged.rows.values,
+        judged.begin,
+        end,
+        seq_len=judged.sizes.ridge_rows,
+        pred_len=judged.sizes.pred_len,
+        period=judged.sizes.period,
+        of_mean=judged.of_mean,
+    )
 
 
 def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
     """Average forecasts, (n, n_candidates, pred_len), by the weights of those that there are."""
     able = ~np.isnan(forecast)
     share = weights[:, :, None].astype(np.float64) * able
-    share[:, 0] += _LEAST  # the last value, which every window has
+    share[:, 0] += 1e-9  # the last value, which every window has
     total = (share * np.where(able, forecast, 0.0)).sum(axis=1)
-    return np.asarray(total / share.sum(axis=1))
+    return total / share.sum(axis=1)

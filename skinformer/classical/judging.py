@@ -10,34 +10,15 @@ year that a line drew, which begins with a leap back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from skinformer.classical.windows import mean_of_known
 from skinformer.selection import shrinkage, softmax
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
-#: Origins lie a third of the horizon apart. There are so many of a series, fewer in large panels,
-#: but never fewer than the second number, and so many of all series.
-_APART, _MOST_ORIGINS, _FEWEST_ORIGINS, _ALL_ORIGINS = 3, 24, 8, 10_000
-#: Weights are powers of errors: this one by one origin, and by the root of their number more, up to
-#: so many.
-_POWER, _MOST = 4.0, 6.0
-#: Origins that the error of the typical candidate counts for beside a candidate's own: one origin
-#: proves little.
-_TYPICAL = 0.25
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
-_PRIOR = 3.0
-#: Origins of others that count beside a series' own distance from them.
-_OTHERS = 12.0
-#: How many times as far as the series usually went a final forecast may go.
-_USUAL_MOVES = 2.0
-#: The first part of the horizon, over which a season that was never asked may leap no farther.
-_LEAP = 6
-#: Candidates that forecast where none was judged, beside what repeats a season.
-_PLAIN = "last", "recent mean", "recent median"
-_HOPELESS = 1e3
+_PRIOR = 2.0
 _TINY = 1e-12
 
 
@@ -50,17 +31,23 @@ def origin_distances(pred_len: int, n_series: int) -> list[int]:
     >>> origin_distances(12, 1)[:3], len(origin_distances(12, 1)), len(origin_distances(12, 5000))
     ([4, 8, 12], 24, 8)
     """
-    apart = max(1, pred_len // _APART)
-    number = int(
-        np.clip(_ALL_ORIGINS // max(n_series, 1), _FEWEST_ORIGINS, _MOST_ORIGINS)
-    )
-    return [apart * i for i in range(1, number + 1)]
+    apart = max(1, pred_len // 3)
+    fewest, most, most_of_all_series = 8, 24, 10_000
+    number = most_of_all_series // max(n_series, 1)
+    number = min(max(number, fewest), most)
+    return list(range(apart, apart * number + 1, apart))
 
 
-@dataclass
-class Ledger:
+class ErrorAccumulator:
     """
-    Relative errors of candidates at the origins of series.
+    Relative errors of candidates, added up over the origins of series.
+
+    Parameters
+    ----------
+    n_series : int
+        Number of series.
+    names : list of str
+        Names of the candidates.
 
     Attributes
     ----------
@@ -83,40 +70,24 @@ class Ledger:
         Which candidates know a season, but for ridges; and which forecast where none was judged.
     """
 
-    errors: Float64Array
-    counts: Float64Array
-    squares: Float64Array
-    typical: Float64Array
-    total: Float64Array
-    moves: Float64Array
-    leaps: Float64Array
-    excess: Float64Array
-    seasonal: BoolArray
-    safe: BoolArray
+    def __init__(self, n_series: int, names: list[str]) -> None:
+        shape = n_series, len(names)
+        self.errors = np.zeros(shape)
+        self.counts = np.zeros(shape)
+        self.excess = np.zeros(shape)
+        self.squares = np.zeros(n_series)
+        self.typical = np.zeros(n_series)
+        self.total = np.zeros(n_series)
+        self.moves = np.zeros(n_series)
+        self.leaps = np.zeros(n_series)
+        self.seasonal = np.zeros(len(names), dtype=bool)
+        self.safe = np.zeros(len(names), dtype=bool)
+        plain = "last", "recent mean", "recent median"
+        for i, name in enumerate(names):
+            self.seasonal[i] = "season" in name and "ridge" not in name
+            self.safe[i] = name in plain or name.startswith("season ")
 
-    @classmethod
-    def of(cls, n_series: int, names: list[str]) -> Ledger:
-        """Open one without an entry."""
-        seasonal = np.array(
-            ["season" in name and "ridge" not in name for name in names]
-        )
-        safe = np.array(
-            [name in _PLAIN or name.startswith("season ") for name in names]
-        )
-        return cls(
-            errors=np.zeros((n_series, len(names))),
-            counts=np.zeros((n_series, len(names))),
-            squares=np.zeros(n_series),
-            typical=np.zeros(n_series),
-            total=np.zeros(n_series),
-            moves=np.zeros(n_series),
-            leaps=np.zeros(n_series),
-            excess=np.zeros((n_series, len(names))),
-            seasonal=seasonal,
-            safe=safe,
-        )
-
-    def enter(
+    def add(
         self,
         series: IntArray,
         forecast: Float64Array,
@@ -142,30 +113,30 @@ class Ledger:
         Where most candidates are right to the last digit, as of what stands still, the origin says
         nothing of them.
         """
-        known = ~np.isnan(truth)
-        off = np.where(known[:, None], np.abs(forecast - truth[:, None]), 0.0)
-        error = off.sum(axis=2) / known.sum(axis=1)[:, None]
-        asked = ~np.isnan(error)
-        usual = np.nanmedian(error, axis=1)
-        telling = usual > 0
-        distance = np.abs(truth - level[:, None])
-        move = np.nanmean(distance, axis=1)
-        leap = _mean_of_known(distance[:, : _n_first(truth.shape[1])], move)
-        columns = series, error, asked, usual, move, leap
-        series, error, asked, usual, move, leap = (
-            column[telling] for column in columns
-        )
-        known = known[telling]
-        unit = (np.nanmin(error, axis=1) + usual) / 2
-        share = known.mean(axis=1) ** 0.5
-        relative = np.where(asked, error / unit[:, None], 0.0)
-        self.errors[series] += share[:, None] * relative
-        self.counts[series] += share[:, None] * asked
-        self.typical[series] += share * usual / unit
-        self.squares[series] += share**2
-        self.total[series] += share
-        self.moves[series] += share * move
-        self.leaps[series] += share * leap
+        error = _mean_absolute_errors(forecast, truth)
+        median_error = np.nanmedian(error, axis=1)
+        unit = (np.nanmin(error, axis=1) + median_error) / 2
+        unit = np.maximum(unit, 1e-300)
+        # An origin weighs as the root of the steps that are known.
+        share_unknown = np.isnan(truth).mean(axis=1)
+        weight = np.sqrt(1 - share_unknown) * (median_error > 0)
+        relative = weight[:, None] * error / unit[:, None]
+        self.errors[series] += np.nan_to_num(relative)
+        self.counts[series] += weight[:, None] * ~np.isnan(error)
+        self.typical[series] += weight * median_error / unit
+        self.squares[series] += weight**2
+        self.total[series] += weight
+        self._add_moves(series, weight, np.abs(truth - level[:, None]))
+
+    def _add_moves(
+        self, series: IntArray, weight: Float64Array, distance: Float64Array
+    ) -> None:
+        """Add how far series went from their level before, (n, horizon), NaN where not known."""
+        move = mean_of_known(distance)
+        leap = mean_of_known(_first_steps(distance))
+        leap = np.where(np.isnan(leap), move, leap)
+        self.moves[series] += weight * move
+        self.leaps[series] += weight * leap
 
     def compare_final(
         self, series: IntArray, forecast: Float64Array, level: Float64Array
@@ -176,7 +147,7 @@ class Ledger:
         Parameters
         ----------
         series : ndarray of shape (n,)
-            Their numbers; each was entered at an origin.
+            Their numbers; each was added at an origin.
         forecast : ndarray of shape (n, n_candidates, horizon)
             NaN where a candidate was not able to forecast.
         level : ndarray of shape (n,)
@@ -184,30 +155,26 @@ class Ledger:
         """
         distance = np.abs(forecast - level[:, None, None])
         total = self.total[series]
-        usual = self.moves[series] / np.maximum(total, _TINY)
-        farther = _log_excess(distance, usual)
-        first = distance[:, :, : _n_first(forecast.shape[2])]
+        usual_move = self.moves[series] / np.maximum(total, _TINY)
         # The usual move counts as a leap at one origin more.
-        leap = _log_excess(first, (self.leaps[series] + usual) / (total + 1))
+        usual_leap = (self.leaps[series] + usual_move) / (total + 1)
+        farther = _log_excess(distance, usual_move)
+        leap = _log_excess(_first_steps(distance), usual_leap)
         never_asked = self.counts[series] == 0
         self.excess[series] = np.where(never_asked, np.maximum(farther, leap), farther)
 
     @property
     def n_origins(self) -> Float64Array:
         """How many origins of one weight the origins of each series amount to, (n_series,)."""
-        return np.divide(
-            self.total**2,
-            self.squares,
-            out=np.zeros_like(self.total),
-            where=self.total > 0,
-        )
+        return self.total**2 / np.maximum(self.squares, _TINY)
 
     def log_errors(self) -> Float64Array:
         """Return logs of mean relative errors, (n_series, n_candidates); NaN if never asked."""
-        typical = np.divide(
-            self.typical, self.total, out=np.ones_like(self.total), where=self.total > 0
-        )
-        mean = (self.errors + _TYPICAL * typical[:, None]) / (self.counts + _TYPICAL)
+        typical = self.typical / np.maximum(self.total, _TINY)
+        # The typical candidate's error stands beside each one's own, as one origin proves little.
+        prior = 0.25
+        total = self.errors + prior * typical[:, None]
+        mean = total / (self.counts + prior)
         return np.where(self.counts > 0, np.log(mean + 1e-6), np.nan)
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
@@ -223,43 +190,54 @@ class Ledger:
         """
         logs = self.log_errors()
         asked = ~np.isnan(logs)
-        n_asked = asked.sum(axis=0)
-        total = np.where(asked, logs, 0.0).sum(axis=0)
-        panel = np.divide(
-            total, n_asked, out=np.full(len(total), np.nan), where=n_asked > 0
-        )
+        panel = mean_of_known(logs.T)
+        panel_scores = self._panel_scores(panel)
+
+        n_origins = self.n_origins[:, None]
+        power = _power(n_origins)
+        origins_of_panel = 12.0
+        own = np.where(asked, logs - panel, 0.0)
+        own *= shrinkage(n_origins, origins_of_panel)
+        # Where other origins speak for a candidate its final forecast is one origin more.
+        power_of_excess = power / np.where(asked, 1 + n_origins, 1)
+        scores = panel_scores - power * own - power_of_excess * self.excess
+        weights = softmax(scores).astype(np.float32)
+        return weights, softmax(panel_scores).astype(np.float32)
+
+    def _panel_scores(self, panel: Float64Array) -> Float64Array:
+        """Score candidates by their log errors on all series, NaN where never asked."""
         judged = self.total > 0
-        if judged.any():
-            power = _power(self.n_origins[judged].mean())
-            # Of a season that was seen once nobody could ask: between the best and the usual.
-            usual = np.nanmedian(panel)
-            unasked = np.where(self.seasonal, (np.nanmin(panel) + usual) / 2, usual)
-            panel = np.where(n_asked > 0, panel, unasked)
-            everyone = _PRIOR * (self.seasonal & (n_asked == 0)) - power * panel
-        else:
-            everyone = np.where(self.safe, _PRIOR * self.seasonal, -_HOPELESS)
-        origins = self.n_origins[:, None]
-        own = np.where(asked, logs - panel, 0.0) * shrinkage(origins, _OTHERS)
-        # Where others speak for a candidate its final forecast is one origin more.
-        power_of_excess = _power(origins) / np.where(asked, 1 + origins, 1)
-        scores = everyone - _power(origins) * own - power_of_excess * self.excess
-        return softmax(scores).astype(np.float32), softmax(everyone).astype(np.float32)
+        if not judged.any():
+            hopeless = -1e3
+            return np.where(self.safe, _PRIOR * self.seasonal, hopeless)
+        never_asked = np.isnan(panel)
+        median = np.nanmedian(panel)
+        # What is there for one season only cannot be asked: between the best and the median.
+        good = (np.nanmin(panel) + median) / 2
+        expected = np.where(self.seasonal, good, median)
+        panel = np.where(never_asked, expected, panel)
+        power = _power(self.n_origins[judged].mean())
+        return _PRIOR * (self.seasonal & never_asked) - power * panel
 
 
 def _power(n_origins: Float64Array) -> Float64Array:
-    """Compute the power of their errors by which forecasts are weighed."""
-    return np.asarray(_POWER * np.sqrt(np.minimum(n_origins, _MOST)))
+    """Compute the power of errors: that of one origin, times the root of their number."""
+    most_origins = 6.0
+    return 4.0 * np.sqrt(np.minimum(n_origins, most_origins))
 
 
-def _n_first(horizon: int) -> int:
-    return max(1, horizon // _LEAP)
+def _first_steps(distance: Float64Array) -> Float64Array:
+    """Choose the first sixth of a horizon, over which nothing never asked may leap farther."""
+    n_first = max(1, distance.shape[-1] // 6)
+    return distance[..., :n_first]
 
 
-def _mean_of_known(values: Float64Array, otherwise: Float64Array) -> Float64Array:
-    """Average rows, (n, k), of which some values are NaN; `otherwise`, (n,), where all are."""
-    count = (~np.isnan(values)).sum(axis=1)
-    mean = np.nansum(values, axis=1) / np.maximum(count, 1)
-    return np.asarray(np.where(count > 0, mean, otherwise))
+def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float64Array:
+    """Average errors over known steps, (n, n_candidates); NaN where there is no forecast."""
+    known = ~np.isnan(truth)
+    distance = np.abs(forecast - truth[:, None])
+    total = np.where(known[:, None], distance, 0.0).sum(axis=2)
+    return total / known.sum(axis=1)[:, None]
 
 
 def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
@@ -267,7 +245,8 @@ def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
 
     distance: (n, n_candidates, horizon), from the level; usual: (n,), where 0 nothing is unusual.
     """
-    allowed = _USUAL_MOVES * np.maximum(usual, _TINY)[:, None]
-    farther = np.log(np.maximum(distance.mean(axis=2), _TINY) / allowed)
+    allowed = 2.0 * np.maximum(usual, _TINY)
+    mean = np.maximum(distance.mean(axis=2), _TINY)
+    farther = np.log(mean / allowed[:, None])
     farther[usual == 0] = 0.0
-    return np.asarray(np.maximum(np.nan_to_num(farther), 0.0))
+    return np.maximum(np.nan_to_num(farther), 0.0)

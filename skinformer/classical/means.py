@@ -4,10 +4,11 @@ import numpy as np
 
 from skinformer.classical.past import Past
 from skinformer.classical.profiles import at, place_means
+from skinformer.classical.windows import mean_of_known
 from skinformer.timeline.arrays import Float64Array
 
-#: Factor that counts at most: beyond, logarithms are no scale for the series.
-_GREATEST = 2.0
+#: Log of the factor that counts at most: beyond, logarithms are no scale for the series.
+_MOST = np.log(2.0)
 
 
 def mean_log_shift(logs: Past, seasons: tuple[int, ...]) -> Float64Array:
@@ -34,20 +35,22 @@ def mean_log_shift(logs: Past, seasons: tuple[int, ...]) -> Float64Array:
     """
     values, n_effects = logs.values, np.zeros(len(logs.values))
     if seasons and logs.n_rows >= 2 * seasons[0]:
-        season = seasons[0]
-        able = logs.known.sum(axis=1) >= 2 * season
-        now, _ = logs.places(season)
-        means = at(np.nan_to_num(place_means(logs, season)), now)
-        values = np.where(able[:, None], values - means, values)
-        n_effects = np.where(able, season - 1, 0)
+        values, n_effects = _without_place_means(logs, seasons[0])
     changes = np.diff(values, axis=1)
-    known = ~np.isnan(changes)
-    count = known.sum(axis=1)
-    total = np.where(known, changes, 0.0).sum(axis=1)
-    mean = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
-    squares = (np.where(known, changes - mean[:, None], 0.0) ** 2).sum(axis=1)
-    freedom = np.maximum(count - 1 - n_effects, 1)
-    return np.asarray(np.minimum(squares / freedom / 4, np.log(_GREATEST)))
+    n_changes = (~np.isnan(changes)).sum(axis=1)
+    deviations = np.nan_to_num(changes - mean_of_known(changes)[:, None])
+    squares = (deviations**2).sum(axis=1)
+    freedom = np.maximum(n_changes - 1 - n_effects, 1)
+    return np.minimum(squares / freedom / 4, _MOST)
+
+
+def _without_place_means(logs: Past, season: int) -> tuple[Float64Array, Float64Array]:
+    """Subtract each place's mean where two seasons are known, and count what was fitted."""
+    able = logs.known.sum(axis=1) >= 2 * season
+    means = np.nan_to_num(place_means(logs, season))
+    now, _ = logs.places(season)
+    effects = at(means, now) * able[:, None]
+    return logs.values - effects, (season - 1.0) * able
 
 
 def series_log_shift(logs: Float64Array) -> float:
@@ -59,4 +62,4 @@ def series_log_shift(logs: Float64Array) -> float:
     changes = np.diff(logs)
     if len(changes) < 2:
         return 0.0
-    return float(min(changes.var(ddof=1) / 4, np.log(_GREATEST)))
+    return float(min(changes.var(ddof=1) / 4, _MOST))

@@ -7,36 +7,30 @@ and whether it sees logarithms, mean absolute errors tell: on four blocks of win
 by what was fitted to windows that share no truth with it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import eigenvectors, product, solution
+from skinformer.algebra import eigenvectors, product
 from skinformer.classical.means import series_log_shift
-from skinformer.classical.windows import UnitWindows, bounded, padded, row_products
+from skinformer.classical.windows import (
+    UnitWindows,
+    bounded,
+    mean_of_known,
+    padded,
+    ridge_maps,
+    row_products,
+)
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-#: Directions of own maps, fewest and most: eight nearly suffice where series are alike, and where
-#: they are not, 32 (docs/laboratory/panels.md). All own maps have so many numbers at most.
-_DIRECTIONS, _NUMBERS = (8, 32), 24_000_000
-#: Windows of each series, spread over it, that are read: fewest, most, and those of all series; and
-#: those of all by which the shared map is found.
-_WINDOWS, _ALL_WINDOWS, _SHARED_WINDOWS = (128, 256), 250_000, 20_000
+#: Parts of each series' windows that are left out in turn.
 _BLOCKS = 4
-#: Strengths of the shared map, in mean squares of a row, and of own ones, in those of a direction;
-#: behind these comes none of its own.
-_SHARED_STRENGTHS = 10.0 ** np.arange(-4, 2)
+#: Strengths of own maps, in mean squares of a direction; behind these comes none of its own.
 _STRENGTHS = 10.0 ** np.arange(-2, 4)
-#: How far a series' own log errors are believed beside the panel's mean, and the difference that
-#: makes a factor e in the weight.
-_OWN, _TEMPERATURE = 0.7, 0.05
-_CHUNK = 4_000_000  # values of windows at a time
-_FARTHEST = 10.0  # units from a window's mean
-_ROUNDING = 1e-12  # of a size: what deviates less is constant
-_LARGEST = 2.0  # difference of logs of errors that counts
 
 
 @dataclass(frozen=True)
@@ -64,16 +58,13 @@ class OwnRidge:
         seen = np.log(seen) if self.logs else seen
         middle = seen.mean(axis=1, keepdims=True)
         seen = seen - middle
+        read = row_products(seen, self.directions)
         found: Float64Array = middle + row_products(seen, self.shared)
-        found += np.einsum(
-            "nd,ndh->nh", row_products(seen, self.directions), self.own[series]
-        )
+        found += np.einsum("nd,ndh->nh", read, self.own[series])
         if not self.logs:
             return found
-        shifted = (
-            np.clip(found, middle - 30, middle + 30) + self.log_shift[series, None]
-        )
-        return np.exp(shifted)
+        found = np.clip(found, middle - 30, middle + 30)
+        return np.exp(found + self.log_shift[series, None])
 
 
 @dataclass(frozen=True)
@@ -89,24 +80,29 @@ class OwnFit:
 
     def forecast(self, windows: UnitWindows) -> Float64Array:
         """Forecast windows, (n, pred_len)."""
-        length, series = windows.length, windows.series
-        past = padded(windows.past, length)
-        positive = past.min(axis=1) > 0
-        weights = np.zeros((len(self.ridges), len(past)))
-        for ridge, weight in zip(self.ridges, weights, strict=True):
-            able = (length >= len(ridge.shared)) & (positive | (not ridge.logs))
-            weight[able] = ridge.weight[series[able]]
+        past = padded(windows.past, windows.length)
         if not self.ridges:
             return past[:, -1:].repeat(self.pred_len, axis=1)
-        weights[0, weights.sum(axis=0) == 0] = (
-            1.0  # before the first row is what stands there
-        )
-        weights /= weights.sum(axis=0)
+        weights = self._weights(past, windows)
         out = np.zeros((len(past), self.pred_len))
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
-            out[some] += weight[some, None] * ridge.forecast(past[some], series[some])
+            forecast = ridge.forecast(past[some], windows.series[some])
+            out[some] += weight[some, None] * forecast
         return bounded(out[:, None], past)[:, 0]
+
+    def _weights(self, past: Float64Array, windows: UnitWindows) -> Float64Array:
+        """Weigh ridges for each window, (n_ridges, n), by those that it is long enough for."""
+        positive = past.min(axis=1) > 0
+        weights = np.zeros((len(self.ridges), len(past)))
+        for ridge, weight in zip(self.ridges, weights, strict=True):
+            able = windows.length >= len(ridge.shared)
+            if ridge.logs:
+                able &= positive
+            weight[able] = ridge.weight[windows.series[able]]
+        # Before the first row is what stands there.
+        weights[0, weights.sum(axis=0) == 0] = 1.0
+        return weights / weights.sum(axis=0)
 
 
 def fit_own(
@@ -128,24 +124,38 @@ def fit_own(
     the shared map has numbers.
     """
     n_series = len(first_row) - 1
-    n_numbers = 2 * len(look_backs) * n_series * pred_len
-    n_directions = int(np.clip(_NUMBERS // n_numbers, *_DIRECTIONS))
-    n_taken = int(np.clip(_ALL_WINDOWS // n_series, *_WINDOWS)) // _BLOCKS * _BLOCKS
-    positive = np.minimum.reduceat(values, first_row[:-1]) > 0
+    # Eight directions nearly suffice where series are alike, and where they are not, 32
+    # (docs/laboratory/panels.md); all own maps have 24 million numbers at most.
+    n_maps = 2 * len(look_backs) * n_series
+    n_directions = min(max(24_000_000 // (n_maps * pred_len), 8), 32)
     parts = []
-    for logs in (False, True):
-        there = np.log(np.maximum(values, 1e-300)) if logs else values
+    for scale in _scales(values, first_row):
         for rows in look_backs:
-            n_windows = np.diff(first_row) - rows - pred_len + 1
-            some = (n_windows >= max(rows // 2, _BLOCKS)) & (positive | (not logs))
-            if some.any():
-                sizes = rows, pred_len, n_directions, n_taken, logs
-                parts.append(_Part(there, first_row, np.flatnonzero(some), *sizes))
-    errors = [(part.series, part.errors()) for part in parts]
-    weights = _weights(errors, n_series) if errors else np.empty(0)
-    each = zip(parts, weights, strict=True)
-    ridges = [part.fitted(weight, of_mean=of_mean) for part, weight in each]
+            windows = _windows_of(scale, first_row, rows, pred_len)
+            if len(windows.series):
+                shared = _fit_shared(windows, n_directions)
+                parts.append(_OwnMaps(windows, shared))
+    ridges = []
+    weights = _weights(parts, n_series)
+    for part, weight in zip(parts, weights, strict=True):
+        ridges.append(part.fitted(weight, of_mean=of_mean))
     return OwnFit(max(look_backs), pred_len, ridges)
+
+
+class _Scale(NamedTuple):
+    """Rows of all series, or their logarithms, and which series have these."""
+
+    values: Float64Array
+    able: BoolArray
+    logs: bool
+
+
+def _scales(values: Float64Array, first_row: IntArray) -> list[_Scale]:
+    """Take values and their logarithms, which series of positive values have."""
+    is_positive = np.minimum.reduceat(values, first_row[:-1]) > 0
+    logs = np.log(np.maximum(values, 1e-300))
+    every = np.ones_like(is_positive)
+    return [_Scale(values, every, logs=False), _Scale(logs, is_positive, logs=True)]
 
 
 class _Windows(NamedTuple):
@@ -162,6 +172,72 @@ class _Windows(NamedTuple):
     kept: BoolArray
 
 
+class _WindowsOfSeries(NamedTuple):
+    """Windows of one look-back on one scale, of those series that have enough of them.
+
+    series: numbers of those series; begin, end: their rows.
+    unit: the standard deviation of each of them.
+    rows, pred_len: numbers of rows seen and forecast.
+    n_taken: how many windows of each series are read.
+    """
+
+    scale: _Scale
+    series: IntArray
+    begin: IntArray
+    end: IntArray
+    unit: Float64Array
+    rows: int
+    pred_len: int
+    n_taken: int
+
+    def cut(self, some: slice, step: int = 1) -> _Windows:
+        """Cut every so many windows of some series."""
+        length = self.rows + self.pred_len
+        begin = self.begin[some, None]
+        n_windows = self.end[some, None] - begin - length + 1
+        taken = np.arange(0, self.n_taken, step)
+        place = taken * n_windows // self.n_taken
+        first = begin + place
+        row = first[:, :, None] + np.arange(length)
+        both = self.scale.values[row] / self.unit[some, None, None]
+        middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
+        both -= middle
+        past, future = np.split(both, [self.rows], axis=2)
+        return _Windows(past, future, middle, self._kept(place, n_windows))
+
+    def _kept(self, place: IntArray, n_windows: IntArray) -> BoolArray:
+        """Return which windows share no truth with each block, and all."""
+        block = np.arange(_BLOCKS + 1)[:, None, None]
+        borders = block * n_windows // _BLOCKS
+        is_before = place <= borders[:-1] - self.pred_len
+        is_behind = place >= borders[1:] + self.pred_len - 1
+        everything = np.ones((1, *place.shape), dtype=bool)
+        return np.concatenate([is_before | is_behind, everything])
+
+    def each_series(self) -> Iterator[Float64Array]:
+        """Cut the rows of each series."""
+        for begin, end in zip(self.begin, self.end, strict=True):
+            yield self.scale.values[begin:end]
+
+
+def _windows_of(
+    scale: _Scale, first_row: IntArray, rows: int, pred_len: int
+) -> _WindowsOfSeries:
+    """Find the series that have windows enough, and the unit of each."""
+    n_windows = np.diff(first_row) - rows - pred_len + 1
+    enough = n_windows >= max(rows // 2, _BLOCKS)
+    series = np.flatnonzero(enough & scale.able)
+    begin, end = first_row[series], first_row[series + 1]
+    # Windows of each series, spread over it: 128 to 256, and so many of all.
+    n_taken = min(max(250_000 // len(n_windows), 128), 256)
+    n_taken -= n_taken % _BLOCKS
+    unit = np.ones(len(series))
+    part = _WindowsOfSeries(scale, series, begin, end, unit, rows, pred_len, n_taken)
+    for i, values in enumerate(part.each_series()):
+        unit[i] = _deviation(values)
+    return part
+
+
 class _Shared(NamedTuple):
     """What all series share: directions, and maps of all but each block's windows, and of all."""
 
@@ -169,181 +245,190 @@ class _Shared(NamedTuple):
     maps: Float64Array
 
 
-@dataclass(eq=False, repr=False)
-class _Part:
-    """Ridges of one look-back on one scale, while they are fitted.
+def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
+    """Fit the map of all series, and the directions in which windows vary most."""
+    windows, block = _sample(part)
+    past = windows.past.reshape(-1, part.rows)
+    future = windows.future.reshape(-1, part.pred_len)
+    kept = windows.kept.reshape(_BLOCKS + 1, -1)
+    _, vectors = eigenvectors(product(past.T, past))
+    strongest_first = vectors[:, ::-1]
+    directions = np.ascontiguousarray(strongest_first[:, :n_directions])
+    return _Shared(directions, _best_maps(past, future, kept, block))
 
-    first_row: of each series, and the end; series: those that have windows enough.
-    begin, n_windows: of each of them.
-    rows, pred_len, n_directions, n_taken: numbers of rows seen and forecast, of directions, and of
-    windows of a series.
-    """
 
-    values: Float64Array
-    first_row: IntArray
-    series: IntArray
-    rows: int
-    pred_len: int
-    n_directions: int
-    n_taken: int
-    logs: bool
+def _best_maps(
+    past: Float64Array, future: Float64Array, all_kept: BoolArray, block: IntArray
+) -> Float64Array:
+    """Find the strength by which what is fitted without a block forecasts it best."""
+    errors = []
+    tried = []
+    for b, kept in enumerate(all_kept):
+        maps = _shared_maps(past[kept], future[kept])
+        inside = block == b
+        left = future[inside] - product(past[inside], maps)
+        errors.append((left**2).sum(axis=(1, 2)))
+        tried.append(maps)
+    best = np.sum(errors, axis=0).argmin()
+    return np.stack(tried)[:, best]
 
-    def __post_init__(self) -> None:
-        self.begin, end = self.first_row[self.series], self.first_row[self.series + 1]
-        self.n_windows = end - self.begin - self.rows - self.pred_len + 1
-        self.unit = np.array([_deviation(values) for values in self._each_series()])
-        self.shared = self._share()
 
-    def _windows(self, some: slice, step: int = 1) -> _Windows:
-        """Cut every so many windows of some series."""
-        numbers, n_windows = (
-            np.arange(0, self.n_taken, step),
-            self.n_windows[some, None],
-        )
-        place = numbers * n_windows // self.n_taken
-        borders = np.arange(_BLOCKS + 1)[:, None, None] * n_windows // _BLOCKS
-        after = borders[1:] + self.pred_len - 1
-        kept = (place <= borders[:-1] - self.pred_len) | (place >= after)
-        length = self.rows + self.pred_len
-        at = self.begin[some, None, None] + place[:, :, None] + np.arange(length)
-        both = self.values[at] / self.unit[some, None, None]
-        middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
-        both -= middle
-        everything = np.ones((1, *place.shape), dtype=bool)
-        kept = np.concatenate([kept, everything])
-        return _Windows(both[:, :, : self.rows], both[:, :, self.rows :], middle, kept)
+def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
+    """Cut some windows of some series, 20,000 in all, and find the block of each."""
+    most_windows = 20_000
+    n_windows = len(part.series) * part.n_taken
+    step = min(max(1, n_windows // most_windows), part.n_taken // _BLOCKS)
+    every = math.ceil(n_windows / (step * most_windows))
+    windows = part.cut(slice(None, None, every), step)
+    block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
+    return windows, np.tile(block, len(windows.past))
 
-    def _share(self) -> _Shared:
-        """Find the strength by which what is fitted without a block forecasts it best."""
-        n = len(self.series)
-        step = min(max(1, n * self.n_taken // _SHARED_WINDOWS), self.n_taken // _BLOCKS)
-        some = slice(None, None, -(-n * self.n_taken // step // _SHARED_WINDOWS))
-        windows = self._windows(some, step)
-        past, future = (np.concatenate(list(part)) for part in windows[:2])
-        taken = np.arange(0, self.n_taken, step)
-        block = np.tile(taken * _BLOCKS // self.n_taken, len(windows.past))
-        tried, errors = [], np.zeros(len(_SHARED_STRENGTHS))
-        gram = np.eye(self.rows)
-        for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):
-            seen = past[kept]
-            gram, cross = product(seen.T, seen), product(seen.T, future[kept])
-            mean = (np.trace(gram) / len(gram) or 1.0) * np.eye(len(gram))
-            tried.append([solution(gram + s * mean, cross) for s in _SHARED_STRENGTHS])
-            for i, maps in enumerate(tried[-1]):
-                left = future[block == b] - product(past[block == b], maps)
-                errors[i] += (left**2).sum()
-        best = int(errors.argmin())
-        directions = eigenvectors(gram)[1][:, ::-1][:, : self.n_directions]
-        return _Shared(
-            np.ascontiguousarray(directions), np.stack([maps[best] for maps in tried])
-        )
+
+def _shared_maps(past: Float64Array, future: Float64Array) -> Float64Array:
+    """Fit ridges of all strengths, in mean squares of a row: (n_strengths, rows, pred_len)."""
+    gram = product(past.T, past)
+    cross = product(past.T, future)
+    return ridge_maps(gram, cross, 10.0 ** np.arange(-4, 2))
+
+
+@dataclass(frozen=True)
+class _OwnMaps:
+    """Maps of what the shared map leaves of each series, while they are fitted."""
+
+    windows: _WindowsOfSeries
+    shared: _Shared
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
         """Return windows of some series after the other, and what is read of them."""
-        size = max(1, _CHUNK // (self.n_taken * (self.rows + self.pred_len)))
-        for start in range(0, len(self.series), size):
+        part = self.windows
+        n_values = part.n_taken * (part.rows + part.pred_len)
+        size = max(1, 4_000_000 // n_values)
+        for start in range(0, len(part.series), size):
             some = slice(start, start + size)
-            windows = self._windows(some)
+            windows = part.cut(some)
             yield some, windows, product(windows.past, self.shared.directions)
 
-    def _own(self, windows: _Windows, read: Float64Array, b: int) -> Float64Array:
+    def _fit(self, windows: _Windows, read: Float64Array, b: int) -> Float64Array:
         """Fit own maps without a block: (n_series, n_strengths, n_directions, pred_len).
 
         The last strength is endless.
         """
-        kept = (read * windows.kept[b, :, :, None]).swapaxes(1, 2)
-        gram = product(kept, read)
-        left = product(kept, windows.future)
-        left -= product(product(kept, windows.past), self.shared.maps[b])
-        values, vectors = eigenvectors(gram)
+        is_kept = windows.kept[b, :, :, None]
+        kept = (read * is_kept).swapaxes(1, 2)
+        by_shared = product(product(kept, windows.past), self.shared.maps[b])
+        left = product(kept, windows.future) - by_shared
+        values, vectors = eigenvectors(product(kept, read))
         values = np.maximum(values, 0.0)[:, :, None]
-        turned = product(np.ascontiguousarray(vectors.swapaxes(1, 2)), left)
         mean = values.mean(axis=1, keepdims=True) + 1e-12
-        maps = [product(vectors, turned / (values + s * mean)) for s in _STRENGTHS]
-        return np.stack([*maps, 0 * maps[0]], axis=1)
+        turned = product(np.ascontiguousarray(vectors.swapaxes(1, 2)), left)
+        maps = []
+        for strength in _STRENGTHS:
+            shrunk = turned / (values + strength * mean)
+            maps.append(product(vectors, shrunk))
+        maps.append(np.zeros_like(left))
+        return np.stack(maps, axis=1)
 
     def errors(self) -> Float64Array:
         """Return the mean absolute error of each strength in units of values, (n_series, n)."""
-        out = np.zeros((len(self.series), len(_STRENGTHS) + 1))
+        found = np.zeros((len(self.windows.series), len(_STRENGTHS) + 1))
         for some, windows, read in self._chunks():
-            unit = self.unit[some, None, None]
+            unit = self.windows.unit[some, None, None]
             for b in range(_BLOCKS):
-                inside = slice(
-                    b * self.n_taken // _BLOCKS, (b + 1) * self.n_taken // _BLOCKS
-                )
-                middle, own = windows.middle[:, inside], self._own(windows, read, b)
-                base = product(windows.past[:, inside], self.shared.maps[b])
-                truth = self._back(middle + windows.future[:, inside], unit)
-                for i in range(out.shape[1]):
-                    found = base + product(
-                        read[:, inside], np.ascontiguousarray(own[:, i])
-                    )
-                    found = middle + np.clip(found, -_FARTHEST, _FARTHEST)
-                    apart = np.abs(self._back(found, unit) - truth)
-                    out[some, i] += apart.mean(axis=(1, 2)) / _BLOCKS
-        return out
+                found[some] += self._errors_on_block(windows, read, unit, b)
+        return found / _BLOCKS
 
-    def _back(self, values: Float64Array, unit: Float64Array) -> Float64Array:
-        return np.exp(values * unit) if self.logs else values * unit
+    def _errors_on_block(
+        self, windows: _Windows, read: Float64Array, unit: Float64Array, b: int
+    ) -> Float64Array:
+        """Forecast a block by maps of all others: mean absolute errors, (n_series, n_strengths)."""
+        n_inside = windows.past.shape[1] // _BLOCKS
+        inside = slice(b * n_inside, (b + 1) * n_inside)
+        read_inside = read[:, inside]
+        middle = windows.middle[:, inside]
+        future = windows.future[:, inside]
+        truth = self._on_values((middle + future) * unit)
+        by_shared = product(windows.past[:, inside], self.shared.maps[b])
+        errors = []
+        for maps in self._fit(windows, read, b).swapaxes(0, 1):
+            by_own = product(read_inside, np.ascontiguousarray(maps))
+            distance = np.clip(by_shared + by_own, -10.0, 10.0)
+            y_pred = self._on_values((middle + distance) * unit)
+            error = np.abs(y_pred - truth)
+            errors.append(error.mean(axis=(1, 2)))
+        return np.stack(errors, axis=1)
+
+    def _on_values(self, scaled: Float64Array) -> Float64Array:
+        return np.exp(scaled) if self.windows.scale.logs else scaled
 
     def fitted(self, weights: Float64Array, *, of_mean: bool) -> OwnRidge:
         """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
         total = weights.sum(axis=1)
-        shape = len(weights), self.shared.directions.shape[1], self.pred_len
+        share = weights / np.maximum(total[:, None], 1e-300)
+        n_directions = self.shared.directions.shape[1]
+        shape = len(weights), n_directions, self.windows.pred_len
         own = np.zeros(shape, dtype=np.float32)
         for some, windows, read in self._chunks():
-            series = self.series[some]
-            share = weights[series] / np.maximum(total[series, None], 1e-300)
-            own[series] = np.einsum(
-                "nk,nkdh->ndh", share, self._own(windows, read, _BLOCKS)
-            )
-        shared, directions = self.shared.maps[-1], self.shared.directions
+            series = self.windows.series[some]
+            maps = self._fit(windows, read, _BLOCKS)
+            own[series] = np.einsum("nk,nkdh->ndh", share[series], maps)
         log_shift = np.zeros(len(weights))
-        if of_mean and self.logs:
-            log_shift[self.series] = [
-                series_log_shift(logs) for logs in self._each_series()
-            ]
-            log_shift[-1] = np.median(log_shift[self.series])
-        total = total.astype(np.float32)
-        return OwnRidge(self.logs, shared, directions, own, total, log_shift)
-
-    def _each_series(self) -> Iterator[Float64Array]:
-        ends = self.first_row[self.series + 1]
-        return (
-            self.values[first:stop]
-            for first, stop in zip(self.begin, ends, strict=True)
+        if of_mean and self.windows.scale.logs:
+            self._set_log_shift(log_shift)
+        return OwnRidge(
+            logs=self.windows.scale.logs,
+            shared=self.shared.maps[-1],
+            directions=self.shared.directions,
+            own=own,
+            weight=total.astype(np.float32),
+            log_shift=log_shift,
         )
+
+    def _set_log_shift(self, log_shift: Float64Array) -> None:
+        """Compute what makes means of each series' medians; a new one has the median."""
+        series = self.windows.series
+        for i, logs in zip(series, self.windows.each_series(), strict=True):
+            log_shift[i] = series_log_shift(logs)
+        log_shift[-1] = np.median(log_shift[series])
 
 
 def _deviation(values: Float64Array) -> float:
     """Return the standard deviation, whatever the size; that of a constant is its size, or 1."""
     size = float(np.abs(values).max()) or 1.0
     deviation = float((values / size).std())
-    return size * (deviation if deviation > _ROUNDING else 1.0)
+    is_constant = deviation <= 1e-12
+    return size if is_constant else size * deviation
 
 
-def _weights(
-    errors: list[tuple[IntArray, Float64Array]], n_series: int
-) -> Float64Array:
+def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
-    errors: of the series that each part has, by their numbers; the last series is a new one.
-
-    A series' own log errors count beside the panel's mean; both are less those of the first part's
-    shared map.
+    The last series is a new one. A series' own log errors count beside the panel's mean.
     """
-    n_strengths = errors[0][1].shape[1]
-    logs = np.full((n_series, len(errors), n_strengths), np.nan)
-    for i, (series, error) in enumerate(errors):
-        logs[series, i] = np.log(np.maximum(error, 1e-300))
-    logs -= logs[:, :1, -1:]
-    logs = np.clip(logs, -_LARGEST, _LARGEST).reshape(n_series, -1)
-    able = ~np.isnan(logs)
-    panel = np.where(able, logs, 0.0).sum(axis=0) / np.maximum(able.sum(axis=0), 1)
-    own = np.where(able, _OWN * (logs - panel), np.inf)
-    scores = -(np.append(own, [0 * panel], axis=0) + panel) / _TEMPERATURE
-    weights = softmax(
-        np.where(able.any(axis=1, keepdims=True), scores[:-1], scores[-1:])
-    )
-    weights = np.concatenate([weights, softmax(scores[-1:])])
-    return weights.reshape(n_series + 1, len(errors), n_strengths).swapaxes(0, 1)
+    if not parts:
+        return np.empty(0)
+    log_errors = _log_errors(parts, n_series)
+    relative = log_errors.reshape(n_series, -1)
+    panel = mean_of_known(relative.T)
+    # How far a series' own log errors are believed beside the panel's mean, and the difference
+    # that makes a factor e in the weight.
+    trust, temperature = 0.7, 0.05
+    own = panel + trust * (relative - panel)
+    own[np.isnan(relative).all(axis=1)] = panel
+    scores = -np.vstack([own, panel]) / temperature
+    scores[np.isnan(scores)] = -np.inf
+    weights = softmax(scores)
+    return weights.reshape(-1, *log_errors.shape[1:]).swapaxes(0, 1)
+
+
+def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+    """Return logs of errors, (n_series, n_parts, n_strengths), less the first shared map's.
+
+    They are NaN where a series has too few windows for a part.
+    """
+    shape = n_series, len(parts), len(_STRENGTHS) + 1
+    errors = np.full(shape, np.nan)
+    for i, part in enumerate(parts):
+        errors[part.windows.series, i] = part.errors()
+    logs = np.log(np.maximum(errors, 1e-300))
+    by_first_shared = logs[:, :1, -1:]
+    return np.clip(logs - by_first_shared, -2.0, 2.0)

@@ -49,11 +49,15 @@ class Past(NamedTuple):
         """Return the same windows with other values."""
         return self._replace(values=values)
 
+    def recent_values(self, n_rows: int) -> Float64Array:
+        """Return the last known rows of each window, of so many, and NaN before, (n, n_rows)."""
+        newest_first = self.known[:, ::-1]
+        number = np.cumsum(newest_first, axis=1)[:, ::-1]
+        return np.where(number <= n_rows, self.values, np.nan)
+
     def recent_level(self, n_rows: int) -> Float64Array:
         """Return the mean of the last known rows of each window, of so many, (n,)."""
-        known = self.known
-        late = np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= n_rows
-        return np.asarray(np.nanmean(np.where(late, self.values, np.nan), axis=1))
+        return np.nanmean(self.recent_values(n_rows), axis=1)
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""
@@ -85,16 +89,18 @@ class Ends(NamedTuple):
     @classmethod
     def of(cls, past: Past) -> Ends:
         """Find them."""
-        known, rows = past.known, np.arange(len(past.values))
-        first = known.argmax(axis=1)
-        last = past.n_rows - 1 - known[:, ::-1].argmax(axis=1)
-        return cls(first, last, past.values[rows, first], past.values[rows, last])
+        known = past.known
+        n_behind = known[:, ::-1].argmax(axis=1)
+        first, last = known.argmax(axis=1), past.n_rows - 1 - n_behind
+        window = np.arange(len(known))
+        first_value = past.values[window, first]
+        return cls(first, last, first_value, past.values[window, last])
 
     @property
     def slope(self) -> Float64Array:
         """Mean change in a row, from the first to the last."""
         rows = np.maximum(self.last - self.first, 1)
-        return np.asarray((self.last_value - self.first_value) / rows)
+        return (self.last_value - self.first_value) / rows
 
 
 def begun(values: Float64Array, known: BoolArray) -> int:
@@ -126,6 +132,8 @@ def begun(values: Float64Array, known: BoolArray) -> int:
         return 0
     if not len(changes):
         return int(seen[0])
-    still = int(changes[0]) + 1
-    later = int(np.diff(np.append(changes, len(seen) - 1)).max())
-    return int(seen[still]) if still >= 3 and still > 2 * later else int(seen[0])
+    n_still = int(changes[0]) + 1
+    ends = np.append(changes, len(seen) - 1)
+    longest_later = np.diff(ends).max()
+    had_not_begun = n_still >= 3 and n_still > 2 * longest_later
+    return int(seen[n_still if had_not_begun else 0])

@@ -4,15 +4,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from skinformer.classical.windows import padded
+from skinformer.classical.windows import pasts, real_rows
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 _MOST_SEASONS = 8  # that a series is tested on, the newest ones
-_LEAST_GAIN = (
-    0.02  # share of the error that seasons have to save, on the mean of the series
-)
 _PARTS = 13  # of a long season
-_VALUES_PER_BATCH = 4_000_000
 
 
 def find_period(
@@ -38,59 +34,57 @@ def _find(
     values: Float64Array, first_row: IntArray, candidates: Collection[int], n_parts: int
 ) -> int:
     """Find the period by changes of single rows, or of the means of so many parts of a season."""
-    length = np.diff(first_row)
+    least_gain = 0.02  # share of the error, on the mean of the series
+    n_series = len(first_row) - 1
     scores = {1: -np.inf}
     for period in candidates:
+        able = np.flatnonzero(np.diff(first_row) > 2 * period)
         n_joined = period // n_parts if n_parts > 1 else 1
-        able = np.flatnonzero(length > 2 * period)
-        size = max(
-            1, _VALUES_PER_BATCH // (_MOST_SEASONS * period)
-        )  # windows fit in memory
-        parts = [able[i : i + size] for i in range(0, len(able), size)]
-        if parts:
-            gain = np.concatenate(
-                [_gains(values, first_row, p, period, n_joined) for p in parts]
-            )
-            if np.maximum(gain, 0).sum() > _LEAST_GAIN * len(length):
-                # Losses count, too: what chance gives to a period of few seasons it takes
-                # elsewhere. So do series that are too short.
-                scores[period] = gain.sum() - (len(length) - len(able))
+        n_in_memory = max(1, 4_000_000 // (_MOST_SEASONS * period))
+        gain = np.zeros(n_series)
+        for start in range(0, len(able), n_in_memory):
+            some = able[start : start + n_in_memory]
+            rows = first_row[some], first_row[some + 1]
+            gain[some] = _gains(values, *rows, period, n_joined)
+        if np.maximum(gain, 0).sum() > least_gain * n_series:
+            # Losses count, too: what chance gives to a period of few seasons it takes elsewhere.
+            # So do series that are too short.
+            scores[period] = gain.sum() - (n_series - len(able))
     return max(sorted(scores), key=lambda period: scores[period])
 
 
 def _gains(
-    values: Float64Array,
-    first_row: IntArray,
-    series: IntArray,
-    period: int,
-    n_joined: int,
+    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
 ) -> Float64Array:
-    """Return the share of some series' absolute changes that their other seasons explain.
+    """Return the share of series' absolute changes that their other seasons explain, (n,)."""
+    changes = _changes(values, begin, end, period, n_joined)
+    is_real = ~np.isnan(changes)
+    trend = np.nanmean(changes, axis=(1, 2), keepdims=True)
+    changes = np.nan_to_num(changes - trend)
+    others = changes.sum(axis=1, keepdims=True) - changes
+    n_others = is_real.sum(axis=1, keepdims=True) - 1
+    unexplained = np.abs(changes - others / n_others)
+    unexplained = unexplained.mean(axis=(1, 2), where=is_real)
+    total = np.abs(changes).mean(axis=(1, 2), where=is_real)
+    gain = (total - unexplained) / np.where(total > 0, total, np.inf)
+    return np.maximum(gain, -1)
 
-    n_joined: rows whose mean changes to the next ones'.
+
+def _changes(
+    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
+) -> Float64Array:
+    """Return changes between means of so many rows, (n, n_seasons, n_changes).
+
+    They are NaN in seasons that are not whole.
     """
-    begin, end = first_row[series], first_row[series + 1]
-    n_seasons = int(np.minimum((end - begin - 1) // period, _MOST_SEASONS).max())
-    n_rows = n_seasons * period + 1
-    rows = end[:, None] + np.arange(-n_rows, 0)
-    window = padded(
-        values[np.maximum(rows, begin[:, None])], np.minimum(end - begin, n_rows)
-    )
-    parts = window[:, 1:].reshape(len(begin), n_seasons, period)[
-        :, :, period % n_joined :
-    ]
-    parts = parts.reshape(len(begin), -1, n_joined).mean(axis=2)
-    change = np.diff(parts, axis=1, prepend=window[:, :1]).reshape(
-        len(begin), n_seasons, -1
-    )
-    whole = (end - begin - 1) // period
-    real = (np.arange(n_seasons)[::-1] < whole[:, None])[:, :, None]
-    n_changes = np.maximum(real.sum(axis=(1, 2)) * change.shape[2], 1)
-    trend = (change * real).sum(axis=(1, 2)) / n_changes
-    change = (change - trend[:, None, None]) * real
-    count = real.sum(axis=1, keepdims=True)
-    others = (change.sum(axis=1, keepdims=True) - change) / np.maximum(count - 1, 1)
-    left = (np.abs(change - others) * real).sum(axis=(1, 2))
-    all_of_it = np.abs(change).sum(axis=(1, 2))
-    gain: Float64Array = 1 - left / np.where(all_of_it > 0, all_of_it, np.inf)
-    return np.where(all_of_it > 0, np.maximum(gain, -1), 0)
+    n = len(begin)
+    n_seasons = np.minimum((end - begin - 1) // period, _MOST_SEASONS)
+    n_rows = n_seasons.max() * period + 1
+    window, _ = pasts(values, begin, end, n_rows)
+    seasons = window[:, 1:].reshape(n, -1, period)
+    whole_parts = seasons[:, :, period % n_joined :]
+    parts = whole_parts.reshape(n, -1, n_joined).mean(axis=2)
+    changes = np.diff(parts, axis=1, prepend=window[:, :1])
+    changes = changes.reshape(*seasons.shape[:2], -1)
+    changes[~real_rows(n_seasons, seasons.shape[1])] = np.nan
+    return changes

@@ -10,20 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product, solution
+from skinformer.algebra import product
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
-from skinformer.classical.windows import futures, pasts, row_products, unit_of
+from skinformer.classical.windows import (
+    futures,
+    pasts,
+    real_rows,
+    ridge_maps,
+    row_products,
+    unit_of,
+)
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
 #: Strengths of the ridge, in mean squares of a feature.
 RIDGE_STRENGTHS = (0.003, 0.03, 0.3)
-_MOST_WINDOWS = 8192  # that a ridge is fitted on, spread over all
 _FEWEST_WINDOWS = 16  # below which there is none
-_LARGEST = 50.0  # distance, in units; garbage and steps lie beyond
-_LEAST_UNIT = 1e-6  # of a window's range, below which it teaches nothing
-_ROUNDS = 3  # of weighing windows by what the last round left unexplained
 _ANCHORS = ("drift", "season")
 _SCALES = ("", "log ")
 
@@ -55,7 +58,7 @@ class Scaled(NamedTuple):
     """Windows as ridges see them.
 
     distance: from the last value, in units, (n, seq_len - 1).
-    unit: (n,).
+    unit: (n, 1).
     anchors: forecasts, (n, pred_len) each.
     """
 
@@ -65,7 +68,16 @@ class Scaled(NamedTuple):
 
     def over(self, rows: int) -> Float64Array:
         """Return distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
-        return self.distance[:, self.distance.shape[1] - (rows - 1) :]
+        n_rows = self.distance.shape[1]
+        return self.distance[:, n_rows - (rows - 1) :]
+
+    def forecast(self, anchor: str, rows: int, maps: Float64Array) -> Float64Array:
+        """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
+        distance = self.over(rows)
+        side_by_side = maps.transpose(1, 0, 2).reshape(rows - 1, -1)
+        moved = row_products(distance, side_by_side) * self.unit
+        moved = moved.reshape(len(distance), *maps.shape[::2])
+        return moved + self.anchors[anchor][:, None]
 
 
 @dataclass(frozen=True)
@@ -99,54 +111,41 @@ class SharedRidges:
         ndarray of shape (n, n_ridges, pred_len)
             NaN where a window is too short for a ridge, or has no logarithms.
         """
-        out = [np.full((len(past), 0, self.pred_len), np.nan)]
-        for scale in _SCALES:
-            able = past.min(axis=1) > 0 if scale else np.ones(len(past), dtype=bool)
-            some = np.flatnonzero(able)
-            found = np.full((len(past), self._n_each, self.pred_len), np.nan)
-            if len(some) and scale:
-                found[some] = self._by_logs(np.log(past[some]), length[some])
-            elif len(some):
-                found[some] = self._on_scale(scale, past, length)
-            out.append(found)
-        return np.concatenate(out, axis=1)
-
-    @property
-    def _n_each(self) -> int:
-        """Ridges of one scale."""
-        return (
-            len(_ANCHORS)
-            * len(look_backs(self.seq_len, self.period))
-            * len(RIDGE_STRENGTHS)
-        )
+        found = self._on_scale("", past, length)
+        by_logs = np.full_like(found, np.nan)
+        positive = past.min(axis=1) > 0
+        if positive.any():
+            logs = np.log(past[positive])
+            by_logs[positive] = self._by_logs(logs, length[positive])
+        return np.concatenate([found, by_logs], axis=1)
 
     def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
         middle = logs[:, -1, None, None]
+        found = self._on_scale("log ", logs, length)
         # Within what has an exponential.
-        found = np.clip(self._on_scale("log ", logs, length), middle - 30, middle + 30)
+        found = np.clip(found, middle - 30, middle + 30)
         if not self.of_mean:
             return np.exp(found)
-        real = np.arange(logs.shape[1]) >= logs.shape[1] - length[:, None]
-        wall = np.broadcast_to(np.arange(logs.shape[1]), logs.shape)
+        n_rows = logs.shape[1]
+        known = np.where(real_rows(length, n_rows), logs, np.nan)
+        wall = np.broadcast_to(np.arange(n_rows), logs.shape)
         seasons = (self.period,) if self.period > 1 else ()
-        shift = mean_log_shift(Past(np.where(real, logs, np.nan), wall), seasons)
+        shift = mean_log_shift(Past(known, wall), seasons)
         return np.exp(found + shift[:, None, None])
 
     def _on_scale(
         self, scale: str, there: Float64Array, length: IntArray
     ) -> Float64Array:
         scaled = scaled_as(self, there, length)
+        shape = len(there), len(RIDGE_STRENGTHS), self.pred_len
         out = [np.empty((len(there), 0, self.pred_len))]
         for anchor in _ANCHORS:
             for rows in look_backs(self.seq_len, self.period):
                 maps = self.maps.get((scale, anchor, rows))
-                forecast = np.full(
-                    (len(there), len(RIDGE_STRENGTHS), self.pred_len), np.nan
-                )
+                forecast = np.full(shape, np.nan)
                 if maps is not None:
-                    long = length >= rows
-                    found = scaled.anchors[anchor][:, None] + _moved(scaled, rows, maps)
-                    forecast[long] = found[long]
+                    able = length >= rows
+                    forecast[able] = scaled.forecast(anchor, rows, maps)[able]
                 out.append(forecast)
         return np.concatenate(out, axis=1)
 
@@ -161,32 +160,32 @@ def fit_ridges(
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared, pred_len = (
-        SharedRidges(**sizes, maps={}, of_mean=of_mean),
-        sizes["pred_len"],
-    )
+    shared = SharedRidges(**sizes, maps={}, of_mean=of_mean)
+    pred_len = shared.pred_len
     for rows in look_backs(shared.seq_len, shared.period):
-        origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
+        origin = Origins(begin + rows, end - pred_len).thinned(8192)
         if len(origin) < _FEWEST_WINDOWS:
             break
-        series = np.searchsorted(begin, origin, side="right") - 1
-        past, length = pasts(values, begin[series], origin, shared.seq_len)
+        first_row = begin[np.searchsorted(begin, origin, side="right") - 1]
+        past, length = pasts(values, first_row, origin, shared.seq_len)
         future = futures(values, origin, origin + pred_len, pred_len)
-        for scale in _SCALES:
-            least = np.minimum(past.min(axis=1), future.min(axis=1))
-            used = least > (0 if scale else -np.inf)
-            if used.sum() >= _FEWEST_WINDOWS:
-                x, y = (np.log(a[used]) if scale else a[used] for a in (past, future))
-                _learn(shared, scale, rows, (x, length[used], y))
+        _learn(shared, "", rows, past, length, future)
+        used = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
+        if used.sum() >= _FEWEST_WINDOWS:
+            log_past = np.log(past[used])
+            log_future = np.log(future[used])
+            _learn(shared, "log ", rows, log_past, length[used], log_future)
     return shared
 
 
 def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
     """Bring windows to the unit and the anchors of ridges."""
-    unit = unit_of(past, length, shared.period)
+    unit = unit_of(past, length, shared.period)[:, None]
     last = past[:, -1:]
-    distance = np.clip((past[:, :-1] - last) / unit[:, None], -_LARGEST, _LARGEST)
-    drift = (last - past[:, :1]) / np.maximum(length - 1, 1)[:, None]
+    distance = (past[:, :-1] - last) / unit
+    distance = np.clip(distance, -50.0, 50.0)  # garbage and steps lie beyond
+    n_changes = np.maximum(length - 1, 1)[:, None]
+    drift = (last - past[:, :1]) / n_changes
     anchors = {
         "drift": last + drift * np.arange(1, shared.pred_len + 1),
         "season": _last_season(past, length, shared.period, shared.pred_len),
@@ -200,54 +199,49 @@ def _last_season(
     """Repeat the last season, (n, pred_len); what a window does not hold has its last value."""
     back = period - np.arange(pred_len) % period
     seen = back <= length[:, None]
-    return np.where(seen, past[:, -np.minimum(back, past.shape[1])], past[:, -1:])
-
-
-def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
-    """Return by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
-    distance = scaled.over(rows)
-    flat = row_products(distance, maps.transpose(1, 0, 2).reshape(rows - 1, -1))
-    return np.asarray(
-        flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None]
-    )
+    back = np.minimum(back, past.shape[1])
+    return np.where(seen, past[:, -back], past[:, -1:])
 
 
 def _learn(
     shared: SharedRidges,
     scale: str,
     rows: int,
-    seen: tuple[Float64Array, IntArray, Float64Array],
+    past: Float64Array,
+    length: IntArray,
+    future: Float64Array,
 ) -> None:
     """Fit the maps of both anchors, of least squared errors or nearly of least absolute ones."""
-    past, length, future = seen
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
-    real = scaled.unit >= _LEAST_UNIT * np.ptp(past, axis=1)
-    distance = scaled.over(rows) * real[:, None]
+    is_real = scaled.unit >= 1e-6 * np.ptp(past, axis=1, keepdims=True)
+    distance = scaled.over(rows) * is_real
     for anchor, forecast in scaled.anchors.items():
-        left = (future - forecast) / scaled.unit[:, None] * real[:, None]
-        if shared.of_mean:
-            even = np.full(len(left), 1 / len(left))
-            shared.maps[scale, anchor, rows] = _ridge(
-                distance, left, even, *RIDGE_STRENGTHS
-            )
-            continue
-        weight = _robust_weights(left)
-        middle = RIDGE_STRENGTHS[len(RIDGE_STRENGTHS) // 2]
-        for _ in range(_ROUNDS - 1):
-            weight = _robust_weights(
-                left - distance @ _ridge(distance, left, weight, middle)[0]
-            )
-        shared.maps[scale, anchor, rows] = _ridge(
-            distance, left, weight, *RIDGE_STRENGTHS
-        )
+        left = (future - forecast) / scaled.unit * is_real
+        weight = np.full(len(left), 1 / len(left))
+        if not shared.of_mean:
+            weight = _weights_of_least_absolute(distance, left)
+        maps = _ridge(distance, left, weight, *RIDGE_STRENGTHS)
+        shared.maps[scale, anchor, rows] = maps
+
+
+def _weights_of_least_absolute(
+    distance: Float64Array, left: Float64Array
+) -> Float64Array:
+    """Weigh windows, in three rounds, by what a ridge of the last round leaves unexplained."""
+    middle_strength = RIDGE_STRENGTHS[len(RIDGE_STRENGTHS) // 2]
+    weight = _robust_weights(left)
+    for _ in range(2):
+        [maps] = _ridge(distance, left, weight, middle_strength)
+        weight = _robust_weights(left - distance @ maps)
+    return weight
 
 
 def _robust_weights(left: Float64Array) -> Float64Array:
     """Weigh windows so that squares count as absolute values where they are large."""
     size = np.abs(left).mean(axis=1)
     weight = 1 / np.maximum(size, 0.5 * np.median(size) + 1e-9)
-    return np.asarray(weight / weight.sum())
+    return weight / weight.sum()
 
 
 def _ridge(
@@ -255,7 +249,6 @@ def _ridge(
 ) -> Float64Array:
     """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T
-    gram, cross = product(weighted, features), product(weighted, left)
-    mean = np.trace(gram) / len(gram) + 1e-12
-    unit = mean * np.eye(len(gram))
-    return np.stack([solution(gram + strength * unit, cross) for strength in strengths])
+    gram = product(weighted, features)
+    cross = product(weighted, left)
+    return ridge_maps(gram, cross, strengths)

@@ -12,15 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.classical.windows import mean_of_known
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array
-
-#: Newest rows that are smoothed: what lies before them is forgotten by then.
-_MOST_ROWS = 400
-#: Known rows whose mean smoothing starts from.
-_FIRST_ROWS = 3
-#: Rows at most by which constants are told from each other.
-_MOST_LIKELY = 60
 
 
 class Grid(NamedTuple):
@@ -66,11 +60,11 @@ class Smoothed(NamedTuple):
 
         These are Akaike's weights, of constants that are equally many.
         """
-        missed = self.missed + 1e-9 * self.missed.max(axis=1, keepdims=True) + 1e-300
-        rows = np.minimum(self.n_known, _MOST_LIKELY)[:, None]
-        return np.asarray(
-            np.einsum("ng...,ng->n...", values, softmax(-rows * np.log(missed)))
-        )
+        least = 1e-9 * self.missed.max(axis=1, keepdims=True) + 1e-300
+        # By sixty rows at most constants are told from each other.
+        n_rows = np.minimum(self.n_known, 60)[:, None]
+        likelihood = softmax(-n_rows * np.log(self.missed + least))
+        return np.einsum("ng...,ng->n...", values, likelihood)
 
 
 def smooth(values: Float64Array, grid: Grid) -> Smoothed:
@@ -89,28 +83,30 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     Smoothed
         Level and trend at the last row, and how well each constant did.
     """
-    values = values[:, -_MOST_ROWS:]
+    values = values[:, -400:]  # what lies before is forgotten
     known = ~np.isnan(values)
-    level = np.repeat(_start(values, known)[:, None], len(grid.alpha), axis=1)
-    trend, missed = np.zeros_like(level), np.zeros_like(level)
-    alpha, beta, phi = grid.alpha, grid.alpha * grid.beta, grid.phi
-    for row in range(int(known.any(axis=0).argmax()), values.shape[1]):
-        expected = level + phi * trend
-        error = np.where(known[:, row, None], values[:, row, None] - expected, 0.0)
+    level = np.repeat(_start(values)[:, None], len(grid.alpha), axis=1)
+    trend, missed = np.zeros((2, *level.shape))
+    beta = grid.alpha * grid.beta
+    first = known.any(axis=0).argmax()
+    for row in values.T[first:]:
+        expected = level + grid.phi * trend
+        error = row[:, None] - expected
+        error[np.isnan(row)] = 0.0
         missed += np.abs(error)
-        level = expected + alpha * error
-        trend = phi * trend + beta * error
-    count = np.maximum(known.sum(axis=1), 1).astype(np.float64)
-    return Smoothed(level, trend, missed / count[:, None], count)
+        level = expected + grid.alpha * error
+        trend = grid.phi * trend + beta * error
+    n_known = np.maximum(known.sum(axis=1), 1.0)
+    return Smoothed(level, trend, missed / n_known[:, None], n_known)
 
 
-def _start(values: Float64Array, known: Float64Array) -> Float64Array:
-    """Average the first known rows, of few rows at most half: (n,)."""
-    count = known.sum(axis=1)
-    number = np.cumsum(known, axis=1)
-    first = known & (number <= np.clip(count // 2, 1, _FIRST_ROWS)[:, None])
-    total = np.where(first, values, 0.0).sum(axis=1)
-    return np.asarray(total / np.maximum(first.sum(axis=1), 1))
+def _start(values: Float64Array) -> Float64Array:
+    """Average the first three known rows, of few rows at most half: (n,)."""
+    known = ~np.isnan(values)
+    n_first = np.clip(known.sum(axis=1) // 2, 1, 3)
+    is_first = known & (np.cumsum(known, axis=1) <= n_first[:, None])
+    first = mean_of_known(np.where(is_first, values, np.nan))
+    return np.nan_to_num(first)
 
 
 class Line(NamedTuple):
@@ -131,12 +127,12 @@ def line(values: Float64Array) -> Line:
     Line(end=array([13.]), slope=array([2.]))
     """
     known = ~np.isnan(values)
-    count = np.maximum(known.sum(axis=1), 1)
-    place = np.arange(values.shape[1]) - values.shape[1] + 1.0
-    middle = (known * place).sum(axis=1) / count
-    mean = np.where(known, values, 0.0).sum(axis=1) / count
-    away = np.where(known, place - middle[:, None], 0.0)
+    place = np.arange(1.0 - values.shape[1], 1.0)
+    place = np.where(known, place, np.nan)
+    middle, mean = mean_of_known(place), mean_of_known(values)
+    away = np.nan_to_num(place - middle[:, None])
+    deviation = np.nan_to_num(values - mean[:, None])
     # A line through one row is level; products with distances from the mean lose no digits.
     spread = np.maximum((away**2).sum(axis=1), 0.5)
-    slope = (away * np.where(known, values - mean[:, None], 0.0)).sum(axis=1) / spread
+    slope = (away * deviation).sum(axis=1) / spread
     return Line(mean - slope * middle, slope)

@@ -13,14 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.classical.windows import sums_before
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-#: Standard deviations of seasonal differences that a step is high.
-_HEIGHT = 4.0
-#: Part of a step that rows before and behind it, of which there are so many, may differ from it.
-_ROUGH, _FEWEST = 0.4, 3
-#: Rows, or seasons, from the end in which a step is looked for.
-_MOST_ROWS, _MOST_SEASONS = 100, 3
+#: Rows before and behind a step that have to differ by most of it.
+_FEWEST = 3
 _TINY = 1e-300
 
 
@@ -48,99 +45,97 @@ def without_step(past: Past, season: int) -> Past:
     >>> without_step(Past(values, np.arange(16)[None]), 3).values[0]
     array([11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12.])
     """
-    n_rows = min(past.n_rows, season + max(_MOST_ROWS, _MOST_SEASONS * season))
-    n_differences = n_rows - season
+    n_differences = past.n_rows - season
     if n_differences < season + 2 * _FEWEST:
         return past
-    differences = _seasonal_differences(past, season, n_rows)
-    unit = np.nan_to_num(np.abs(differences)).max(axis=1, keepdims=True) + _TINY
-    sums = _Sums.of(differences / unit)
-    begin = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
-    raised = sums.between(begin, np.minimum(begin + season, n_differences))
-    others = sums.whole.less(raised)
-    height = raised.mean - others.mean
-    squares = raised.squares_around_mean + others.squares_around_mean
-    spread = np.sqrt(squares / np.maximum(sums.whole.number, 1))
+    differences = _seasonal_differences(past, season)
+    distance = np.nan_to_num(np.abs(differences))
+    unit = distance.max(axis=1, keepdims=True) + _TINY
+    first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
+    steps = _possible_steps(differences / unit, first_raised, season)
 
-    before = sums.between(begin - _FEWEST, begin)
-    behind = sums.between(
-        begin, np.minimum(begin + min(_FEWEST, season), n_differences)
-    )
-    at_once = behind.mean - before.mean
-    first = sums.between(begin, begin + 1)
-    is_sudden = np.abs(at_once - height) <= _ROUGH * np.abs(height)
-    is_sudden &= np.abs(first.mean - raised.mean) <= _ROUGH * np.abs(height)
-    is_known = (before.number > 0) & (raised.number >= min(_FEWEST, season))
-    is_known &= others.number >= max(season, 2 * _FEWEST)
-    relative = np.where(
-        is_sudden & is_known, np.abs(height) / np.maximum(spread, _TINY), 0.0
-    )
-
-    window = np.arange(len(differences))
-    highest = relative.argmax(axis=1)
-    is_step = relative[window, highest] > _HEIGHT
-    move = np.where(is_step, height[window, highest] * unit[:, 0], 0.0)
-    first_behind = past.n_rows - n_differences + begin[highest]
-    is_before = np.arange(past.n_rows) < first_behind[:, None]
-    return past.replaced(past.values + move[:, None] * is_before)
+    highest = steps.relative.argmax(axis=1)[:, None]
+    standard_deviations = np.take_along_axis(steps.relative, highest, axis=1)
+    height = np.take_along_axis(steps.height, highest, axis=1) * unit
+    is_step = standard_deviations > 4.0
+    first_behind = season + first_raised[highest]
+    is_before = np.arange(past.n_rows) < first_behind
+    return past.replaced(past.values + height * (is_step & is_before))
 
 
-def _seasonal_differences(past: Past, season: int, n_rows: int) -> Float64Array:
-    """Subtract from each of the last rows the one a season before, by the clock on the wall."""
-    values, wall = past.values[:, -n_rows:], past.wall[:, : past.n_rows][:, -n_rows:]
-    ahead_of_rows = wall - np.arange(n_rows)
-    changed = ahead_of_rows[:, season:] - ahead_of_rows[:, :-season]
-    before = np.clip(np.arange(n_rows - season) + changed, 0, n_rows - 1)
-    return np.asarray(values[:, season:] - np.take_along_axis(values, before, axis=1))
+def _seasonal_differences(past: Past, season: int) -> Float64Array:
+    """Subtract from each row the one a season before, by the clock on the wall."""
+    row = np.arange(past.n_rows)
+    offset = past.wall[:, : past.n_rows] - row
+    changed = offset[:, season:] - offset[:, :-season]
+    before = row[:-season] + changed
+    before = np.clip(before, 0, past.n_rows - 1)
+    earlier = np.take_along_axis(past.values, before, axis=1)
+    return past.values[:, season:] - earlier
 
 
-class _Part(NamedTuple):
-    """How many rows are known in parts of windows, their sums, and the sums of their squares."""
+class _Steps(NamedTuple):
+    """
+    What changes where each season of differences begins, (n, n_begins) each.
 
-    number: Float64Array
-    total: Float64Array
-    squares: Float64Array
+    Attributes
+    ----------
+    height : ndarray
+        How much higher the season's differences are than all others.
+    relative : ndarray
+        The same in standard deviations of differences; 0 where there is no sudden step.
+    """
 
-    @property
-    def mean(self) -> Float64Array:
-        """Return their means, 0 where none is known."""
-        return np.asarray(self.total / np.maximum(self.number, 1))
-
-    @property
-    def squares_around_mean(self) -> Float64Array:
-        """Return the sums of squared distances from these."""
-        return np.maximum(self.squares - self.total * self.mean, 0.0)
-
-    def less(self, other: _Part) -> _Part:
-        """Return what is left without another part."""
-        return _Part(
-            self.number - other.number,
-            self.total - other.total,
-            self.squares - other.squares,
-        )
+    height: Float64Array
+    relative: Float64Array
 
 
-class _Sums(NamedTuple):
-    """Rows before each one: how many are known, their sums, and the sums of their squares."""
+def _possible_steps(differences: Float64Array, begin: IntArray, season: int) -> _Steps:
+    """Compare the season of differences that begins at each row with all others."""
+    filled = np.nan_to_num(differences)
+    sums = sums_before(~np.isnan(differences), filled, filled**2)
+    end = np.minimum(begin + season, differences.shape[1])
+    raised = _between(sums, begin, end)
+    others = sums[:, :, -1:] - raised
+    height = _mean(raised) - _mean(others)
+    squares = _squares_around_mean(raised) + _squares_around_mean(others)
+    n_known = sums[0, :, -1:]
+    deviation = np.sqrt(squares / np.maximum(n_known, 1))
+    relative = np.abs(height) / np.maximum(deviation, _TINY)
+    relative[raised[0] < min(_FEWEST, season)] = 0.0
+    relative[others[0] < max(season, 2 * _FEWEST)] = 0.0
+    relative[~_is_sudden(sums, begin, season, raised, height)] = 0.0
+    return _Steps(height, relative)
 
-    number: Float64Array
-    total: Float64Array
-    squares: Float64Array
 
-    @classmethod
-    def of(cls, values: Float64Array) -> _Sums:
-        """Sum up values, (n, n_rows), NaN where nothing is known."""
-        known = np.nan_to_num(values)
-        columns = (~np.isnan(values), known, known**2)
-        front = np.zeros((len(values), 1))
-        summed = (np.cumsum(column, axis=1, dtype=np.float64) for column in columns)
-        return cls(*(np.concatenate([front, column], axis=1) for column in summed))
+def _is_sudden(
+    sums: Float64Array,
+    begin: IntArray,
+    season: int,
+    raised: Float64Array,
+    height: Float64Array,
+) -> BoolArray:
+    """Return whether most of each height is there at once, and in the first row."""
+    before = _between(sums, begin - _FEWEST, begin)
+    behind = _between(sums, begin, begin + min(_FEWEST, season))
+    first = _between(sums, begin, begin + 1)
+    height_at_once = _mean(behind) - _mean(before)
+    tolerance = 0.4 * np.abs(height)
+    is_at_once = np.abs(height_at_once - height) <= tolerance
+    is_in_first = np.abs(_mean(first) - _mean(raised)) <= tolerance
+    return is_at_once & is_in_first & (before[0] > 0)
 
-    @property
-    def whole(self) -> _Part:
-        """Return the sums of all rows, (n, 1)."""
-        return _Part(*(column[:, -1:] for column in self))
 
-    def between(self, begin: IntArray, end: IntArray) -> _Part:
-        """Return the sums from rows on to others, (n, n_parts)."""
-        return _Part(*(column[:, end] - column[:, begin] for column in self))
+def _between(sums: Float64Array, begin: IntArray, end: IntArray) -> Float64Array:
+    """Count and sum the rows from some on to others, (3, n, n_begins)."""
+    return sums[:, :, end] - sums[:, :, begin]
+
+
+def _mean(sums: Float64Array) -> Float64Array:
+    """Average rows by their sums, 0 where none is known."""
+    return sums[1] / np.maximum(sums[0], 1)
+
+
+def _squares_around_mean(sums: Float64Array) -> Float64Array:
+    """Sum the squared distances of rows from their mean."""
+    return np.maximum(sums[2] - sums[1] * _mean(sums), 0.0)

@@ -6,10 +6,12 @@ so that every function here meets numbers only; what the padding holds never rea
 ``values`` are the rows of all series, (n_rows,), series after series.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.algebra import solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 
@@ -54,6 +56,28 @@ def pasts(
     return values[np.maximum(rows, begin[:, None])], length
 
 
+def real_rows(length: IntArray, n_rows: int) -> BoolArray:
+    """Return which rows of windows are real, the last ones, (n, n_rows).
+
+    >>> real_rows(np.array([1]), 3)
+    array([[False, False,  True]])
+    """
+    return np.arange(n_rows) >= n_rows - length[:, None]
+
+
+def mean_of_known(values: Float64Array) -> Float64Array:
+    """Average rows, (n, k), of which some values are NaN, as it is where all of them are."""
+    count = (~np.isnan(values)).sum(axis=1)
+    count = np.where(count > 0, count, np.nan)
+    return np.nansum(values, axis=1) / count
+
+
+def sums_before(*columns: Float64Array) -> Float64Array:
+    """Add up the rows before each one, (n_columns, n, n_rows + 1), of columns, (n, n_rows)."""
+    sums = np.cumsum(np.stack(columns), axis=2)
+    return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
+
+
 def futures(
     values: Float64Array, origin: IntArray, end: IntArray, pred_len: int
 ) -> Float64Array:
@@ -73,11 +97,10 @@ def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
 
     values: (n, n_rows); NaN is unknown.
     """
-    low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+    low = np.nanmin(values, axis=1)[:, None, None]
+    high = np.nanmax(values, axis=1)[:, None, None]
     spread = high - low
-    return np.clip(
-        forecast, (low - spread)[:, None, None], (high + spread)[:, None, None]
-    )
+    return np.clip(forecast, low - spread, high + spread)
 
 
 def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
@@ -88,13 +111,24 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     >>> row_products(np.array([[1.0, 2.0]]), np.eye(2))
     array([[1., 2.]])
     """
-    return np.asarray(np.einsum("...p,ph->...h", rows, maps))
+    return np.einsum("...p,ph->...h", rows, maps)
+
+
+def ridge_maps(
+    gram: Float64Array, cross: Float64Array, strengths: Iterable[float]
+) -> Float64Array:
+    """Solve ridges of strengths in mean squares of a feature, (n_strengths, n_features, …)."""
+    mean = np.trace(gram) / len(gram) or 1.0
+    unit = mean * np.eye(len(gram))
+    maps = [solution(gram + strength * unit, cross) for strength in strengths]
+    return np.stack(maps)
 
 
 def padded(past: Float64Array, length: IntArray) -> Float64Array:
     """Copy windows, with each one's first real value over its padding, which may hold NaN."""
     seq_len = past.shape[1]
-    columns = np.maximum(np.arange(seq_len), seq_len - length[:, None])
+    first = seq_len - length[:, None]
+    columns = np.maximum(np.arange(seq_len), first)
     return np.take_along_axis(np.asarray(past, dtype=np.float64), columns, axis=1)
 
 
@@ -108,8 +142,10 @@ def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
     unit = np.zeros(len(past))
     for step in np.unique(lag):
         rows = lag == step
-        moved = np.abs(past[rows, step:] - past[rows, :-step])
-        real = np.arange(moved.shape[1]) >= moved.shape[1] - (length[rows, None] - step)
-        unit[rows] = (moved * real).sum(axis=1) / np.maximum(real.sum(axis=1), 1)
+        some = past[rows]
+        moved = np.abs(some[:, step:] - some[:, :-step])
+        n_real = length[rows] - step
+        moved *= real_rows(n_real, moved.shape[1])
+        unit[rows] = moved.sum(axis=1) / np.maximum(n_real, 1)
     least = 1e-12 * np.abs(past).max(axis=1)
     return np.where(least > 0, np.maximum(unit, least), 1.0)

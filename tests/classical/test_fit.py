@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skinformer.classical.fit import SeriesRows, Sizes, fit_classical
-from skinformer.classical.judging import Ledger, origin_distances
+from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.ridges import fit_ridges
 from skinformer.classical.windows import UnitWindows
 from skinformer.timeline.clock import RowClock, clock_for
@@ -95,14 +95,14 @@ def forecasts(series, sizes=SIZES, *, of_mean=False):
 
 @pytest.fixture
 def entries(monkeypatch):
-    """Record what is entered in the ledger: series, forecast, truth, level."""
-    seen, enter = [], Ledger.enter
+    """Record what is added up: series, forecast, truth, level."""
+    seen, add = [], ErrorAccumulator.add
 
     def spy(self, *args):
         seen.append(args)
-        enter(self, *args)
+        add(self, *args)
 
-    monkeypatch.setattr(Ledger, "enter", spy)
+    monkeypatch.setattr(ErrorAccumulator, "add", spy)
     return seen
 
 
@@ -196,13 +196,13 @@ def test_a_line_of_one_season_is_not_a_season_that_begins_anew(seed):
 
 def test_final_forecasts_are_those_from_the_end_and_go_from_the_last_rows(monkeypatch):
     """Of the horizon of twelve months the last four make the level."""
-    seen, compare = [], Ledger.compare_final
+    seen, compare = [], ErrorAccumulator.compare_final
 
     def spy(self, series, forecast, level):
         seen.append((forecast, level))
         compare(self, series, forecast, level)
 
-    monkeypatch.setattr(Ledger, "compare_final", spy)
+    monkeypatch.setattr(ErrorAccumulator, "compare_final", spy)
     past = monthly(40).past
     fit = fitted([past], MONTHS)
     [(forecast, level)] = seen

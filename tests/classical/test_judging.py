@@ -3,29 +3,29 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.judging import Ledger, origin_distances
+from skinformer.classical.judging import ErrorAccumulator, origin_distances
 
 NAN = np.nan
 NAMES = ["last", "mean", "median"]
 
 
-def enter(ledger, series, forecast, truth):
-    """Enter forecasts of some series, all of which have level 0 before."""
-    ledger.enter(np.array(series), forecast, truth, np.zeros(len(truth)))
+def add(accumulator, series, forecast, truth):
+    """Add forecasts of some series, all of which have level 0 before."""
+    accumulator.add(np.array(series), forecast, truth, np.zeros(len(truth)))
 
 
-def entered(errors, n_origins=12, names=NAMES):
-    """Enter for each series (row) constant errors of candidates (columns), at some origins."""
+def accumulated(errors, n_origins=12, names=NAMES):
+    """Add for each series (row) constant errors of candidates (columns), at some origins."""
     errors = np.asarray(errors, dtype=float)
-    ledger = Ledger.of(len(errors), names)
+    accumulator = ErrorAccumulator(len(errors), names)
     forecast = np.repeat(errors[:, :, None], 3, axis=2)
     for _ in range(n_origins):
-        enter(ledger, np.arange(len(errors)), forecast, np.zeros((len(errors), 3)))
-    return ledger
+        add(accumulator, np.arange(len(errors)), forecast, np.zeros((len(errors), 3)))
+    return accumulator
 
 
 def weights(*args, **options):
-    return entered(*args, **options).weights()[0]
+    return accumulated(*args, **options).weights()[0]
 
 
 # --- origins ----------------------------------------------------------------------------------
@@ -48,44 +48,47 @@ def test_a_large_panel_is_judged_at_fewer_origins(n_series, n):
     assert len(origin_distances(3, n_series)) == n
 
 
-# --- entries ----------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------
 
 
 def test_errors_are_relative_to_the_best_and_the_median_candidate():
-    ledger = Ledger.of(1, NAMES)
-    enter(ledger, [0], np.array([[[7.0], [9], [13]]]), np.array([[5.0]]))
+    accumulator = ErrorAccumulator(1, NAMES)
+    add(accumulator, [0], np.array([[[7.0], [9], [13]]]), np.array([[5.0]]))
     # Errors of 2, 4 and 8 in units of (2 + 4) / 2.
-    np.testing.assert_allclose(ledger.errors[0], [2 / 3, 4 / 3, 8 / 3])
-    np.testing.assert_allclose(ledger.typical, 4 / 3)
+    np.testing.assert_allclose(accumulator.errors[0], [2 / 3, 4 / 3, 8 / 3])
+    np.testing.assert_allclose(accumulator.typical, 4 / 3)
 
 
 def test_steps_whose_truth_is_unknown_are_not_judged():
     forecast = np.array([[[7.0, 99, 5], [9, 5, 5], [13, 5, 5]]])
-    ledger = Ledger.of(1, NAMES)
-    enter(ledger, [0], forecast, np.array([[5.0, NAN, NAN]]))
+    accumulator = ErrorAccumulator(1, NAMES)
+    add(accumulator, [0], forecast, np.array([[5.0, NAN, NAN]]))
     np.testing.assert_allclose(
-        ledger.errors[0] / ledger.counts[0], [2 / 3, 4 / 3, 8 / 3]
+        accumulator.errors[0] / accumulator.counts[0], [2 / 3, 4 / 3, 8 / 3]
     )
-    np.testing.assert_allclose(ledger.total, 3**-0.5)
+    np.testing.assert_allclose(accumulator.total, 3**-0.5)
 
 
 def test_a_candidate_that_cannot_forecast_is_not_asked():
-    ledger = entered([[1.0, 2.0, NAN], [1.0, 2.0, 3.0]], n_origins=1)
-    assert (ledger.counts > 0).tolist() == [[True, True, False], [True] * 3]
-    assert np.isnan(ledger.log_errors()).tolist() == [[False, False, True], [False] * 3]
+    accumulator = accumulated([[1.0, 2.0, NAN], [1.0, 2.0, 3.0]], n_origins=1)
+    assert (accumulator.counts > 0).tolist() == [[True, True, False], [True] * 3]
+    assert np.isnan(accumulator.log_errors()).tolist() == [
+        [False, False, True],
+        [False] * 3,
+    ]
 
 
 def test_series_that_are_not_at_an_origin_keep_their_sums():
-    ledger = Ledger.of(3, NAMES)
-    enter(ledger, [2, 0], np.ones((2, 3, 1)), np.zeros((2, 1)))
-    assert (ledger.total > 0).tolist() == [True, False, True]
+    accumulator = ErrorAccumulator(3, NAMES)
+    add(accumulator, [2, 0], np.ones((2, 3, 1)), np.zeros((2, 1)))
+    assert (accumulator.total > 0).tolist() == [True, False, True]
 
 
 def test_origins_count_as_many_as_they_are_if_they_weigh_alike():
-    ledger = Ledger.of(2, NAMES)
+    accumulator = ErrorAccumulator(2, NAMES)
     for _ in range(7):
-        enter(ledger, [0], np.ones((1, 3, 1)), np.zeros((1, 1)))
-    np.testing.assert_allclose(ledger.n_origins, [7, 0])
+        add(accumulator, [0], np.ones((1, 3, 1)), np.zeros((1, 1)))
+    np.testing.assert_allclose(accumulator.n_origins, [7, 0])
 
 
 # --- weights ----------------------------------------------------------------------------------
@@ -99,7 +102,7 @@ def test_who_is_twice_as_good_gets_most(n_series):
 
 
 def test_weights_are_shares():
-    found, panel = entered(
+    found, panel = accumulated(
         np.random.default_rng(0).uniform(1, 2, size=(5, 3))
     ).weights()
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-6)
@@ -122,16 +125,16 @@ def test_more_origins_are_believed_more():
 
 
 def test_a_wild_time_decides_no_more_than_a_quiet_one():
-    ledger = entered([[1.0, 2.0, 2.0]], n_origins=6)
-    enter(ledger, [0], 1e9 * np.array([[[2.0], [1], [1]]]), np.zeros((1, 1)))
-    assert ledger.weights()[0][0].argmax() == 0
+    accumulator = accumulated([[1.0, 2.0, 2.0]], n_origins=6)
+    add(accumulator, [0], 1e9 * np.array([[[2.0], [1], [1]]]), np.zeros((1, 1)))
+    assert accumulator.weights()[0][0].argmax() == 0
 
 
 def test_a_series_that_was_not_judged_has_the_panels_weights():
-    ledger = Ledger.of(3, NAMES)
+    accumulator = ErrorAccumulator(3, NAMES)
     errors = np.array([[[1.0], [2], [3]], [[1.5], [1], [3]]])
-    enter(ledger, [0, 1], errors, np.zeros((2, 1)))
-    found, panel = ledger.weights()
+    add(accumulator, [0, 1], errors, np.zeros((2, 1)))
+    found, panel = accumulator.weights()
     np.testing.assert_array_equal(found[2], panel)
     assert panel[0] > panel[1] > 2 * panel[2]
 
@@ -151,7 +154,7 @@ def test_a_series_differs_from_its_panel_by_its_own_errors():
 def test_who_was_never_asked_counts_as_usual():
     """As the median candidate, not as the best or the worst."""
     names = ["last", "mean", "median", "other", "unasked"]
-    found, panel = entered([[1.0, 1.2, 1.4, 1.2, NAN]] * 3, names=names).weights()
+    found, panel = accumulated([[1.0, 1.2, 1.4, 1.2, NAN]] * 3, names=names).weights()
     for each in (*found, panel):
         np.testing.assert_allclose(each[4], each[1], rtol=1e-5)
 
@@ -163,19 +166,19 @@ def test_who_was_asked_elsewhere_counts_as_there():
 
 def test_a_single_lucky_origin_proves_little():
     """A quarter of an origin of the typical candidate stands beside each one's own."""
-    ledger = Ledger.of(1, ["last", "mean", "median", "often", "once"])
+    accumulator = ErrorAccumulator(1, ["last", "mean", "median", "often", "once"])
     for once in [0.1] + [NAN] * 11:
         errors = np.array([[[1.0], [1.0], [1.0], [0.1], [once]]])
-        enter(ledger, [0], errors, np.zeros((1, 1)))
+        add(accumulator, [0], errors, np.zeros((1, 1)))
     usual, good = 1 / 0.55, 0.1 / 0.55
     often, once = ((n * good + 0.25 * usual) / (n + 0.25) for n in (12, 1))
-    found = ledger.log_errors()[0, [0, 3, 4]]
+    found = accumulator.log_errors()[0, [0, 3, 4]]
     np.testing.assert_allclose(found, np.log([usual, often, once]), atol=1e-5)
 
 
 def test_seasons_never_asked_are_preferred():
     names = ["last", "season 12", "level + season 12", "drift"]
-    found, panel = entered([[1.0, NAN, NAN, 1.0]] * 2, names=names).weights()
+    found, panel = accumulated([[1.0, NAN, NAN, 1.0]] * 2, names=names).weights()
     for each in (*found, panel):
         assert each[1] == pytest.approx(each[2])
         assert each[1] > 2.7 * each[0]  # a factor e
@@ -197,13 +200,13 @@ def test_where_nothing_was_judged_only_what_repeats_counts():
         "ridge 4",
         "line",
     ]
-    found, panel = Ledger.of(2, names).weights()
+    found, panel = ErrorAccumulator(2, names).weights()
     for each in (*found, panel):
         np.testing.assert_allclose(each, [1, 0, 0, 0, 0, 0, 0])
 
 
 def test_where_nothing_was_judged_seasons_are_preferred():
-    found = Ledger.of(
+    found = ErrorAccumulator(
         1, ["last", "season 4", "level + both seasons", "drift"]
     ).weights()[0][0]
     assert found[1] > 2.7 * found[0]
@@ -215,13 +218,13 @@ def test_where_nothing_was_judged_seasons_are_preferred():
 
 def compared(moves, errors=(1.0, 1.0, 1.0), truth=1.0):
     """Weigh candidates by how far their final forecasts leave a level that truths left by 1."""
-    ledger = Ledger.of(2, NAMES)
+    accumulator = ErrorAccumulator(2, NAMES)
     forecast = truth + np.repeat(np.array([errors] * 2)[:, :, None], 4, axis=2)
     for _ in range(12):
-        enter(ledger, [0, 1], forecast, np.full((2, 4), truth))
+        add(accumulator, [0, 1], forecast, np.full((2, 4), truth))
     final = np.repeat(np.array([moves], dtype=float)[:, :, None], 4, axis=2)
-    ledger.compare_final(np.array([0]), final, np.zeros(1))
-    return ledger.weights()[0]
+    accumulator.compare_final(np.array([0]), final, np.zeros(1))
+    return accumulator.weights()[0]
 
 
 def test_a_final_forecast_that_goes_farther_than_usual_counts_less():
@@ -241,17 +244,17 @@ def test_who_was_never_asked_has_its_final_forecast_alone_to_speak_for_it():
 
 def test_a_season_that_was_never_asked_begins_with_no_leap():
     """Its first steps are compared as well, but not those of a candidate that was judged."""
-    ledger = Ledger.of(1, NAMES)
+    accumulator = ErrorAccumulator(1, NAMES)
     truth = np.arange(1.0, 7)[None]
     for _ in range(12):
         forecast = truth[:, None] + np.array([1.0, 1.0, NAN])[:, None]
-        enter(ledger, [0], forecast, truth)
+        add(accumulator, [0], forecast, truth)
     leap = np.array([6.0, 5, 4, 3, 2, 1])  # on the mean as far as usual
-    ledger.compare_final(
+    accumulator.compare_final(
         np.array([0]), np.stack([leap[::-1], leap, leap])[None], np.zeros(1)
     )
     allowed = 2 * (12 * 1 + 3.5) / 13
-    np.testing.assert_allclose(ledger.excess[0], [0, 0, np.log(6 / allowed)])
+    np.testing.assert_allclose(accumulator.excess[0], [0, 0, np.log(6 / allowed)])
 
 
 def test_twice_as_far_as_usual_is_fine():
