@@ -294,28 +294,28 @@ def resumed(sizes: Sizes) -> dict[str, Any]:
     """End a fit after two of five epochs, go on from its checkpoint, and compare."""
     import numpy as np
 
-    from skinformer.training import trainer
+    from skinformer.training import checkpoint as checkpoints
 
     rows = wave(sizes.rows_of_checks)
-    write, n_written = trainer._write, 0
+    save, n_saved = checkpoints.save, 0
 
-    def write_and_die(*args: Any, **how: Any) -> None:
-        nonlocal n_written
-        write(*args, **how)
-        n_written += 1
-        if n_written == 2:
+    def save_and_die(*args: Any, **how: Any) -> None:
+        nonlocal n_saved
+        save(*args, **how)
+        n_saved += 1
+        if n_saved == 2:
             raise _Killed
 
     with tempfile.TemporaryDirectory() as folder:
         whole = _small(sizes, max_iter=5, checkpoint=f"{folder}/whole.pt").fit(rows)
         again = _small(sizes, max_iter=5, checkpoint=f"{folder}/cut.pt")
-        trainer._write = write_and_die
+        checkpoints.save = save_and_die
         try:
             again.fit(rows)
         except _Killed:
             pass
         finally:
-            trainer._write = write
+            checkpoints.save = save
         again.fit(rows)
     off = float(np.abs(whole.predict(rows) - again.predict(rows)).max())
     losses = [float(model.history_["loss"].iloc[-1]) for model in (whole, again)]

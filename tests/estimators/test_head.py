@@ -49,6 +49,9 @@ class FanHead:
     def point(self, outputs):
         return outputs[..., 1]
 
+    def to_points(self, y_pred):
+        return y_pred if y_pred.ndim == 3 else self.point(y_pred)
+
     def to_units(self, outputs, scaler, series):
         levels = np.moveaxis(outputs, -1, 0)
         return np.stack([scaler.inverse(level, series) for level in levels], axis=-1)
