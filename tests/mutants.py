@@ -171,7 +171,7 @@ CAUSALITY = [
         "classical/fit.py",
         "fit_classical",
         "judged.candidates_before(origin)",
-        "judged.candidates_before(end)",
+        "judged.candidates_before(judged.end)",
         (
             "classical/test_fit.py::test_what_learns_is_judged_on_rows_that_it_has_not_seen",
         ),
