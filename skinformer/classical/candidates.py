@@ -40,6 +40,8 @@ class _Rest(NamedTuple):
     able: BoolArray
 
 
+#: What a season counts for beside the next one in profiles around a level.
+_AROUND = 0.8
 #: Constants of smoothing: level, trend, damping.
 _LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
 _TRENDS = [
@@ -166,7 +168,7 @@ def _without_seasons(past: Past, seasons: tuple[int, ...]) -> list[_Rest]:
     none = np.zeros((n, past.horizon))
     each = [_Rest("", past, none, np.ones(n, dtype=bool))]
     for season in seasons:
-        rest, wave = _without(past, season, around_level(past, season, 0.8))
+        rest, wave = _without(past, season, around_level(past, season, _AROUND))
         each.append(_Rest(f" + season {season}", rest, wave, _holds(past, season)))
     if len(seasons) > 1:
         short, long = seasons

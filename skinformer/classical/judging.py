@@ -19,6 +19,15 @@ from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
 _PRIOR = 2.0
+#: Origins that the error of the typical candidate counts for beside a candidate's own: one origin
+#: proves little.
+_TYPICAL = 0.25
+#: Origins of others that count beside a series' own distance from them.
+_OTHERS = 12.0
+#: How many times as far as the series usually went a final forecast may go.
+_USUAL_MOVES = 2.0
+#: The part of the horizon, its first, over which a season that was never asked may leap no farther.
+_LEAP = 6
 _TINY = 1e-12
 
 
@@ -171,10 +180,8 @@ class ErrorAccumulator:
     def log_errors(self) -> Float64Array:
         """Return logs of mean relative errors, (n_series, n_candidates); NaN if never asked."""
         typical = self.typical / np.maximum(self.total, _TINY)
-        # The typical candidate's error stands beside each one's own, as one origin proves little.
-        prior = 0.25
-        total = self.errors + prior * typical[:, None]
-        mean = total / (self.counts + prior)
+        total = self.errors + _TYPICAL * typical[:, None]
+        mean = total / (self.counts + _TYPICAL)
         return np.where(self.counts > 0, np.log(mean + 1e-6), np.nan)
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
@@ -195,9 +202,8 @@ class ErrorAccumulator:
 
         n_origins = self.n_origins[:, None]
         power = _power(n_origins)
-        origins_of_panel = 12.0
         own = np.where(asked, logs - panel, 0.0)
-        own *= shrinkage(n_origins, origins_of_panel)
+        own *= shrinkage(n_origins, _OTHERS)
         # Where other origins speak for a candidate its final forecast is one origin more.
         power_of_excess = power / np.where(asked, 1 + n_origins, 1)
         scores = panel_scores - power * own - power_of_excess * self.excess
@@ -228,7 +234,7 @@ def _power(n_origins: Float64Array) -> Float64Array:
 
 def _first_steps(distance: Float64Array) -> Float64Array:
     """Choose the first sixth of a horizon, over which nothing never asked may leap farther."""
-    n_first = max(1, distance.shape[-1] // 6)
+    n_first = max(1, distance.shape[-1] // _LEAP)
     return distance[..., :n_first]
 
 
@@ -245,7 +251,7 @@ def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
 
     distance: (n, n_candidates, horizon), from the level; usual: (n,), where 0 nothing is unusual.
     """
-    allowed = 2.0 * np.maximum(usual, _TINY)
+    allowed = _USUAL_MOVES * np.maximum(usual, _TINY)
     mean = np.maximum(distance.mean(axis=2), _TINY)
     farther = np.log(mean / allowed[:, None])
     farther[usual == 0] = 0.0
