@@ -56,9 +56,8 @@ class Watched:
             self.finish(fit, row)
 
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
-        NetworkTrial.should_stop = lambda *_: (
-            False
-        )  # which most would after the first epoch
+        # Which most would after the first epoch.
+        NetworkTrial.should_stop = lambda *_: False
         return self
 
     def __exit__(self, *error):

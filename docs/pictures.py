@@ -72,9 +72,8 @@ class Window(NamedTuple):
 def watch(model, X):
     """Predict X, and read from the network's inputs which blocks were forecast from what."""
     inputs = []
-    requested = getattr(
-        model.module_, "path", model.module_
-    )  # a network without a say is not
+    # A network without a say is not.
+    requested = getattr(model.module_, "path", model.module_)
     hook = requested.register_forward_pre_hook(
         lambda _, given: inputs.append(given[:2])
     )

@@ -539,9 +539,8 @@ def run_case(case):
 
 def survivors(mutants, jobs):
     """Return the mutants that the tests let pass."""
-    for name in (
-        HEAVY
-    ):  # forked processes have them, and of this package nothing but their copy
+    # Forked processes have them, and of this package nothing but their copy.
+    for name in HEAVY:
         importlib.import_module(name)
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
         tests = sorted({test for mutant in mutants for test in mutant.tests})

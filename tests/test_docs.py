@@ -264,9 +264,8 @@ def test_the_pictures_of_a_page_are_those_that_its_script_draws(
     from matplotlib import image
 
     pictures = script_of(script)
-    if hasattr(
-        pictures, "NUMBERS"
-    ):  # no fit of this machine: other processors round differently
+    # No fit of this machine: other processors round differently.
+    if hasattr(pictures, "NUMBERS"):
         monkeypatch.setattr(pictures, "InformerRegressor", None)
     drawn = {path.name: path for path in pictures.draw(tmp_path)}
     shown = re.findall(r"^!\[[^\]]{100,}\]\(images/([^)]+)\)$", TEXTS[page], re.M)

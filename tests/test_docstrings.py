@@ -53,9 +53,8 @@ def sources(value):
         for name in vars(kind)
         if not name.startswith("_")
     )
-    fields = getattr(
-        value, "__dataclass_fields__", {}
-    )  # the docstring of their class tells them
+    # The docstring of their class tells them.
+    fields = getattr(value, "__dataclass_fields__", {})
     methods = {kind.__module__ for kind, name in members if name not in fields}
     return {
         name for name in {value.__module__, *methods} if name.startswith("skinformer.")
@@ -103,9 +102,8 @@ def doc(value):
 
 
 def stale_parameters(value):
-    documented = documented_parameters(
-        value
-    )  # an error without an __init__ has no signature
+    # An error without an __init__ has no signature.
+    documented = documented_parameters(value)
     return documented and documented - set(inspect.signature(value).parameters)
 
 

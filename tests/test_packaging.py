@@ -239,9 +239,8 @@ def test_runtime_dependencies_have_no_upper_pins():
 def undeclared_imports(path, source):
     optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
-    optional |= (
-        {path.stem.split("_")[0]} if path.parent.name == "beside" else set()
-    )  # an adapter
+    # An adapter.
+    optional |= {path.stem.split("_")[0]} if path.parent.name == "beside" else set()
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional
     roots = {name.split(".")[0] for name in imported_names(source)}
     return sorted(roots - declared - set(sys.stdlib_module_names))

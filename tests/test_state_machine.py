@@ -227,9 +227,8 @@ class Machine(RuleBasedStateMachine):
         self.model.set_params(known_future=known)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", UserWarning
-                )  # too few rows, a wild value
+                # Too few rows, a wild value.
+                warnings.simplefilter("ignore", UserWarning)
                 assert self.model.fit(X, sample_weight=weight) is self.model
         except ValueError as error:
             if not str(error).startswith(

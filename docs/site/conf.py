@@ -74,7 +74,6 @@ class LiteralText(SphinxRole):
 
 def setup(app: Sphinx) -> None:
     app.add_role("literal_text", LiteralText())
-    app.connect(
-        "autodoc-process-docstring", split_parameters, priority=900
-    )  # after numpydoc
+    # After numpydoc.
+    app.connect("autodoc-process-docstring", split_parameters, priority=900)
     app.connect("autodoc-process-signature", shorten_signature, priority=900)

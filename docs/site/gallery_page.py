@@ -103,9 +103,8 @@ def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
 def pictures_of(text: str) -> list[tuple[str, str, str, str]]:
     """Find the pictures of a page: description, file, anchor and words of the heading above."""
     found, place, heading, seen = [], "", "", {}
-    prose = re.sub(
-        r"^```.*?^```$", "", text, flags=re.M | re.S
-    )  # code has comments, not headings
+    # Code has comments, not headings.
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     for line in prose.split("\n"):
         if title := re.fullmatch(r"(#+) (.+)", line):
             heading = title[2]

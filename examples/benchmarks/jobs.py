@@ -67,9 +67,8 @@ def step(size: str, precision: str) -> dict[str, float]:
         max_iter=6,
         max_windows=32 * n_steps,
     ).fit(make_wave(8640))
-    seconds = (
-        model.history_["seconds"].iloc[1:].median()
-    )  # of five epochs, after a first one
+    # Of five epochs, after a first one.
+    seconds = model.history_["seconds"].iloc[1:].median()
     return {"ms": 1e3 * seconds / n_steps, "mb": peak_mb() - before}
 
 
@@ -307,9 +306,8 @@ def floor(size: str, precision: str) -> dict[str, float]:
     def counting(self: Any, *inputs: Any) -> Any:
         with FlopCounterMode(display=False) as counter:
             out = forward(self, *inputs)
-        counted.append(
-            3 * counter.get_total_flops()
-        )  # the backward pass costs twice the forward
+        # The backward pass costs twice the forward.
+        counted.append(3 * counter.get_total_flops())
         return out
 
     Informer.forward = counting  # type: ignore[method-assign]

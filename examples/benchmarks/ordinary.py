@@ -382,9 +382,8 @@ def relate(cells: pd.DataFrame) -> pd.DataFrame:
         logs = (rows[names] + NEGLIGIBLE).map(np.log)
         ranked = logs.sub(logs.mean(axis=1), axis=0).mean().sort_values().index
         order = [RIGHT[shape], *ranked] if shape in RIGHT else [*ranked]
-        best = (
-            rows[order].bfill(axis=1).iloc[:, 0]
-        )  # the first of them that could be had
+        # The first of them that could be had.
+        best = rows[order].bfill(axis=1).iloc[:, 0]
         related.loc[rows.index, "ratio"] = (rows["error"] + NEGLIGIBLE) / (
             best + NEGLIGIBLE
         )

@@ -251,26 +251,34 @@ def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
     past = windows.past.reshape(-1, part.rows)
     future = windows.future.reshape(-1, part.pred_len)
     kept = windows.kept.reshape(_BLOCKS + 1, -1)
-    _, vectors = eigenvectors(product(past.T, past))
+    maps, gram = _best_maps(past, future, kept, block)
+    _, vectors = eigenvectors(gram)
     strongest_first = vectors[:, ::-1]
     directions = np.ascontiguousarray(strongest_first[:, :n_directions])
-    return _Shared(directions, _best_maps(past, future, kept, block))
+    return _Shared(directions, maps)
 
 
 def _best_maps(
     past: Float64Array, future: Float64Array, all_kept: BoolArray, block: IntArray
-) -> Float64Array:
-    """Find the strength by which what is fitted without a block forecasts it best."""
+) -> tuple[Float64Array, Float64Array]:
+    """Find the strength by which what is fitted without a block forecasts it best.
+
+    Returned are its maps, without each block and of all windows, and the products of all windows.
+    """
+    strengths = 10.0 ** np.arange(-4, 2)  # in mean squares of a row
     errors = []
     tried = []
+    gram = np.eye(past.shape[1])
     for b, kept in enumerate(all_kept):
-        maps = _shared_maps(past[kept], future[kept])
+        gram = product(past[kept].T, past[kept])
+        cross = product(past[kept].T, future[kept])
+        maps = ridge_maps(gram, cross, strengths)
         inside = block == b
         left = future[inside] - product(past[inside], maps)
         errors.append((left**2).sum(axis=(1, 2)))
         tried.append(maps)
     best = np.sum(errors, axis=0).argmin()
-    return np.stack(tried)[:, best]
+    return np.stack(tried)[:, best], gram
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
@@ -282,13 +290,6 @@ def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
     windows = part.cut(slice(None, None, every), step)
     block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
     return windows, np.tile(block, len(windows.past))
-
-
-def _shared_maps(past: Float64Array, future: Float64Array) -> Float64Array:
-    """Fit ridges of all strengths, in mean squares of a row: (n_strengths, rows, pred_len)."""
-    gram = product(past.T, past)
-    cross = product(past.T, future)
-    return ridge_maps(gram, cross, 10.0 ** np.arange(-4, 2))
 
 
 @dataclass(frozen=True)
@@ -351,6 +352,7 @@ class _OwnMaps:
         errors = []
         for maps in self._fit(windows, read, b).swapaxes(0, 1):
             by_own = product(read_inside, np.ascontiguousarray(maps))
+            # In units from a window's mean.
             distance = np.clip(by_shared + by_own, -10.0, 10.0)
             y_pred = self._on_values((middle + distance) * unit)
             error = np.abs(y_pred - truth)
@@ -431,4 +433,5 @@ def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
         errors[part.windows.series, i] = part.errors()
     logs = np.log(np.maximum(errors, 1e-300))
     by_first_shared = logs[:, :1, -1:]
+    # Differences that count.
     return np.clip(logs - by_first_shared, -2.0, 2.0)

@@ -83,8 +83,9 @@ def _moving_mean(values: Float64Array, season: int) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
     cumulated = sums_before(np.nan_to_num(values), ~np.isnan(values))
     half = season // 2
-    sums, counts = _around(cumulated, -half, half)
-    if season % 2 == 0:
+    if season % 2 == 1:
+        sums, counts = _around(cumulated, -half, half)
+    else:
         # The first and the last row count half.
         sums, counts = _around(cumulated, -half, half - 1)
         later_sums, later_counts = _around(cumulated, 1 - half, half)

@@ -59,6 +59,9 @@ def weigh_challengers(
 
     fits, user_fits: what fits built-in members, and forecasters of the user's.
     windows: of the split.
+
+    None is weighed where the split is too short for two periods. ValueError where a forecaster of
+    the user's is too slow.
     """
     periods = cut_stretches(windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES)
     if periods is None:

@@ -250,8 +250,9 @@ class EnsembleForecaster:
         series = np.minimum(windows.series, len(ensemble.weights) - 1)
         weights = ensemble.weights[series]
         is_short = windows.origins - windows.begin < self.sizes.seq_len
-        short_weights = ensemble.for_short_windows().weights
-        weights[is_short] = short_weights[series[is_short]]
+        if is_short.any():
+            short_weights = ensemble.for_short_windows().weights
+            weights[is_short] = short_weights[series[is_short]]
         of_members = np.moveaxis(weights, -1, 0)
         return dict(zip(ensemble.members, of_members, strict=True))
 

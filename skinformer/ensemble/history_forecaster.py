@@ -90,25 +90,19 @@ class HistoryForecaster:
         if len(self._kept) + len(keys) > n_kept:
             self._kept.clear()
         every = dict(zip(keys, histories, strict=True))
-        new = {key: every[key] for key in every if key not in self._kept}
-        y_pred = self._predict_in_batches([*new.values()], horizon, levels)
-        self._kept.update(zip(new, y_pred, strict=True))
-        return np.stack([self._kept[key] for key in keys])
-
-    def _predict_in_batches(
-        self, histories: Sequence[History], horizon: int, levels: Sequence[float] | None
-    ) -> list[Float64Array]:
-        """Forecast histories, as many at once as its `batch_size`, and show how far it is."""
-        n_histories = len(histories)
+        new = [key for key in every if key not in self._kept]
         batch_size = int(getattr(self.forecaster, "batch_size", 256))
-        y_pred: list[Float64Array] = []
-        for start in range(0, n_histories, batch_size):
-            batch = histories[start : start + batch_size]
-            y_pred.extend(self._predict_in_parts(batch, horizon, levels))
-            if n_histories > batch_size:
-                done = f"{len(y_pred):,} of {n_histories:,} histories"
+        for start in range(0, len(new), batch_size):
+            batch = new[start : start + batch_size]
+            y_pred = self._predict_in_parts(
+                [every[key] for key in batch], horizon, levels
+            )
+            # Kept if the next one fails.
+            self._kept.update(zip(batch, y_pred, strict=True))
+            if len(new) > batch_size:
+                done = f"{start + len(batch):,} of {len(new):,} histories"
                 running().write(f"{self.name}  {done}")
-        return y_pred
+        return np.stack([self._kept[key] for key in keys])
 
     @property
     def _predict(self) -> Any:

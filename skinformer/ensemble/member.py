@@ -104,7 +104,7 @@ class Member:
         raise NotImplementedError
 
     def check_seconds(self, windows: Windows) -> None:
-        """Raise if windows and a forecast take longer than a forecaster of the user's may."""
+        """Raise ValueError if windows take longer than a forecaster of the user's may."""
 
     def fitted_again(
         self,

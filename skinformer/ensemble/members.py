@@ -232,12 +232,13 @@ class EnsembleFit:
         fits += user_fits
         members = [fit(self.rows, self.settings, before_split=False) for fit in fits]
         weights: dict[str, Any] = {members[0].name if members else RIDGES: 1.0}
-        if user_fits:
-            self._check_seconds(
-                members, Windows(self._buffer, self.rows.timeline.first_row[1:] - 1)
-            )
+        judged = None
         if user_fits and len(fits) > 1:
-            weights = self._weigh_by_last_rows(fits) or weights
+            judged = self._weigh_by_last_rows(fits)
+        if user_fits and judged is None:
+            last_rows = self.rows.timeline.first_row[1:] - 1
+            self._check_seconds(members, Windows(self._buffer, last_rows))
+        weights = judged or weights
         members = [each for each in members if np.any(weights.get(each.name, 0.0))]
         ensemble = self._ensemble_of(members, weights)
         return replace(ensemble, members=ensemble.members | self._final_ridges())

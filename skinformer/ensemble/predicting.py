@@ -38,9 +38,8 @@ def windows_per_pass(source: WindowSource) -> int:
     """Return how many windows of a source are forecast together."""
     if source.values.device.type == "cpu":
         return PREDICTION_CHUNK
-    n_steps = (
-        1 << 16
-    )  # of all windows: on a GPU small passes cost as much as large ones
+    # Of all windows: on a GPU small passes cost as much as large ones.
+    n_steps = 1 << 16
     return max(PREDICTION_CHUNK, n_steps // (source.seq_len + source.pred_len))
 
 

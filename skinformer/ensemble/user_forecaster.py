@@ -132,11 +132,14 @@ class UserForecaster(Member):
         n_series = len(self.scaler.mean) - 1
         n_asked = (len(windows) + n_series) * self.sizes.n_targets
         some = windows.take(spread_places(len(windows), 8))
-        # What is imported and compiled at first is not counted.
-        self.forecast(some.take(np.array([0])))
+        n_timed = len(some)
+        if n_timed > 1:
+            # What is imported and compiled at first is not counted; that forecast is kept.
+            self.forecast(some.take(np.array([0])))
+            n_timed -= 1
         began = time.perf_counter()
         self.forecast(some)
-        seconds = (time.perf_counter() - began) / max(len(some) - 1, 1)
+        seconds = (time.perf_counter() - began) / n_timed
         check_seconds(seconds * n_asked, self.source.max_seconds, self.name, n_asked)
 
     def _series(self, windows: Windows) -> IntArray:

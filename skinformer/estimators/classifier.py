@@ -383,13 +383,14 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         """
         values, index = self._ahead(X, horizon)
         names = self.roles_.target_labels
-        pairs: list[Any] = []
-        for name, target in zip(names, self.reader_.targets, strict=True):
-            pairs += itertools.product([name], target.classes.tolist())
-        columns = pd.Index(pairs)
+        labels = [target.classes.tolist() for target in self.reader_.targets]
         if len(names) == 1:
-            labels = [label for _, label in pairs]
-            columns = pd.Index(labels, name=names[0], tupleize_cols=False)
+            columns = pd.Index(labels[0], name=names[0], tupleize_cols=False)
+        else:
+            pairs: list[Any] = []
+            for name, each in zip(names, labels, strict=True):
+                pairs += itertools.product([name], each)
+            columns = pd.Index(pairs)
         return pd.DataFrame(values, index=index, columns=columns)
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:

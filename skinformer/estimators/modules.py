@@ -12,6 +12,8 @@ from skinformer.persistence.codec import Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.ridge.linear_path import LinearPath
 
+_GENERATOR = "_extra_state"
+
 
 def _network_apart(network: Informer) -> dict[str, Any]:
     """Take a network apart; generators of dropout and key sampling begin anew."""
@@ -50,16 +52,38 @@ def _network_together(given: Any) -> Informer:
 def _weights(network: Informer) -> dict[str, Tensor]:
     """Return the state of a network without its generators."""
     state = network.state_dict()
-    names = [name for name in state if not name.endswith("_extra_state")]
+    names = [name for name in state if not name.endswith(_GENERATOR)]
     return {name: state[name] for name in names}
 
 
-MODULE_KINDS = [
-    Kind("Informer", Informer, _network_apart, _network_together),
-    Kind(
-        "LinearPath",
-        LinearPath,
-        encode=lambda path: {"fit": path.fit},
-        decode=lambda given: LinearPath(given["fit"]).eval(),
-    ),
+def _resumable_apart(network: Informer) -> dict[str, Any]:
+    """Take a network apart from which training may go on."""
+    if network.training:
+        raise NotPlainError("", network)
+    generators = {}
+    for name, value in network.state_dict().items():
+        if name.endswith(_GENERATOR):
+            generators[name] = value.cpu().numpy()
+    return _network_apart(network) | {"generators": generators}
+
+
+def _resumable_together(given: Any) -> Informer:
+    """Build a network of a pickle, which runs code in any case: nothing is checked."""
+    network = Informer.of(given["built_from"])
+    state = given["weights"] | given["generators"]
+    network.load_state_dict({name: tensor_of(value) for name, value in state.items()})
+    return network.eval()
+
+
+_PATH = Kind(
+    "LinearPath",
+    LinearPath,
+    encode=lambda path: {"fit": path.fit},
+    decode=lambda given: LinearPath(given["fit"]).eval(),
+)
+#: In files, and in pickles.
+MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
+RESUMABLE_KINDS = [
+    Kind("Informer", Informer, _resumable_apart, _resumable_together),
+    _PATH,
 ]

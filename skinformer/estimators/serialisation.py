@@ -14,7 +14,7 @@ from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.history_forecaster import HistoryForecaster
 from skinformer.ensemble.members import ALL_KINDS
-from skinformer.estimators.modules import MODULE_KINDS
+from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
@@ -137,6 +137,7 @@ _KINDS = [
     ),
 ]
 FILES = Codec([*_KINDS, *MODULE_KINDS])
+_PICKLES = Codec([*_KINDS, *RESUMABLE_KINDS])
 
 
 def write(content: dict[str, Any]) -> Content:
@@ -192,9 +193,9 @@ def flatten(state: dict[str, Any]) -> dict[str, Any]:
     """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
     if state.keys().isdisjoint(FITTED):
         return state
-    return FILES.flatten(state, FITTED)
+    return _PICKLES.flatten(state, FITTED)
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:
     """Undo `flatten`; attributes that were never flat stay as they are."""
-    return FILES.unflatten(state)
+    return _PICKLES.unflatten(state)

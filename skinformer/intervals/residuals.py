@@ -70,7 +70,7 @@ class Residuals:
 
     def known_near(self, step: int, target: int) -> Float64Array:
         """Return the known errors near a step, else of all steps, else 0: (n_known,)."""
-        errors = self.errors[:, :, [target]]
+        errors = self.errors[:, :, target : target + 1]
         for pooled in (self.near(errors, step), errors):
             known = pooled[~np.isnan(pooled)]
             if len(known):

@@ -226,7 +226,12 @@ class Sums(NamedTuple):
     @classmethod
     def total(cls, parts: Sequence[Sums]) -> Sums:
         """Add sums up."""
-        return cls(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
+        first, *others = parts
+        total = cls(*(part.copy() for part in first))
+        for other in others:
+            for whole, part in zip(total, other, strict=True):
+                whole += part
+        return total
 
     @classmethod
     def leave_one_out(cls, parts: list[Sums]) -> Iterator[Sums]:

@@ -33,9 +33,8 @@ class ZeroPhases(NamedTuple):
         n_series = timeline.n_series
         zero = np.zeros((n_series + 1, n_targets), dtype=np.float32)
         is_custom = scaler.targets is not None and scaler.targets.transformers
-        if (
-            is_custom or not clock.dated
-        ):  # a user's transformer may not be defined at zero
+        # A user's transformer may not be defined at zero.
+        if is_custom or not clock.dated:
             return cls(clock, zero, ())
         series = np.arange(n_series)
         zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)

@@ -108,9 +108,8 @@ class RecordedStep:
             copies = [batch.each(torch.clone) for batch in batches]
             with _RECORDING, drawing_from(self.network, self.generator):
                 self.result = self.recorder.record(lambda: self.take_step(copies))
-        except (
-            RuntimeError
-        ):  # no memory for a second step, or no way to record this one
+        except RuntimeError:
+            # No memory for a second step, or no way to record this one.
             self.may_record = False
             self.recorder.close()
         else:

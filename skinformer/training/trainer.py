@@ -32,6 +32,10 @@ from skinformer.training.stopping import BestWeights, copy_state
 OnEpoch: TypeAlias = Callable[[TrainingRecord, nn.Module], bool]
 
 
+#: What a state of another network raises.
+_MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
+
+
 def train(
     module: nn.Module,
     *,
@@ -272,21 +276,14 @@ class _Fit:
         before = {**self.state_dict(), "module": self.best.weights}
         try:
             self._take(state)
-        except torch.OutOfMemoryError:
+        except BaseException as error:
+            # Ctrl-C too: a module with weights of two fits is none.
             self._take(before)
-            raise
-        except (
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-            RuntimeError,
-        ) as error:
-            self._take(before)
-            fault = "its state does not fit this network"
-            raise checkpoints.refusal(path, fault) from error
-        except BaseException:  # Ctrl-C too: a module with weights of two fits is none
-            self._take(before)
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            if isinstance(error, _MISFITS):
+                fault = "its state does not fit this network"
+                raise checkpoints.refusal(path, fault) from error
             raise
 
     def _take(self, state: dict[str, Any]) -> None:

@@ -38,9 +38,8 @@ def test_the_last_sixty_whole_days_are_forecast_each_midnight(folder):
     assert list(driven.frame.columns) == ["load", "warm"]
     assert len(driven.frame) == 200 * 24
     assert driven.n_train == 140 * 24
-    assert (
-        len(driven.origins) == 59
-    )  # from the last midnight the second day cannot be measured
+    # From the last midnight the second day cannot be measured.
+    assert len(driven.origins) == 59
     assert set(driven.frame.index[driven.origins].hour) == {0}
     assert driven.ahead[-1, -1] == len(driven.frame) - 1
 

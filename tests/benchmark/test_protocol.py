@@ -75,9 +75,8 @@ def test_parts_are_those_of_the_same_fit(monkeypatch):
     monkeypatch.setattr(
         "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5
     )
-    monkeypatch.setattr(
-        phases, "surest_share", lambda _: 3 * len(SHARES) + 10
-    )  # a half of .1
+    # A half of .1.
+    monkeypatch.setattr(phases, "surest_share", lambda _: 3 * len(SHARES) + 10)
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
     trees = {

@@ -351,9 +351,8 @@ def test_without_ranges_there_is_no_band(monkeypatch):
     df = pd.DataFrame({"load": np.arange(24) % 7.0}, index=days)
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
     model = InformerRegressor(**settings).fit(df)
-    monkeypatch.setattr(
-        InformerRegressor, "intervals_", None
-    )  # as of windows without a truth
+    # As of windows without a truth.
+    monkeypatch.setattr(InformerRegressor, "intervals_", None)
     assert model.plot().bands_ == []
 
 

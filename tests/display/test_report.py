@@ -145,9 +145,8 @@ def test_same_results_same_bytes(tmp_path, pyplot):
         ["dark_background", {"axes.grid": True, "font.size": 20}]
     ):
         other = write_report(tmp_path / "other.html", halves())
-        assert (
-            pyplot.rcParams["text.color"] == "white"
-        )  # the user's own settings are back
+        # The user's own settings are back.
+        assert pyplot.rcParams["text.color"] == "white"
     assert one.read_bytes() == other.read_bytes()
 
 
@@ -220,9 +219,8 @@ def test_series_are_told_apart(hostile, panel):
     share = error / table["actual"].abs().groupby(table["series"]).sum()
     errors = text.partition("By series")[2]
     assert errors.index(share.idxmax()) < errors.index(share.idxmin())
-    assert (
-        "Left out for want of a truth or a forecast: 6." in text
-    )  # three rows, two origins each
+    # Three rows, two origins each.
+    assert "Left out for want of a truth or a forecast: 6." in text
 
 
 def test_of_several_forecasts_of_a_time_the_nearest_is_drawn():

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 import skinformer
 from skinformer import InformerRegressor
+from skinformer.ensemble.history_forecaster import History, HistoryForecaster
 from skinformer.evaluation import backtest, explain
 
 QUICK = {"max_iter": 1, "d_model": 8, "n_heads": 2, "random_state": 0}
@@ -437,6 +438,38 @@ def test_alone_it_is_not_judged_and_yet_refused_where_it_is_slow(months):
     short = panel_of(months[:14], 8)
     with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
         InformerRegressor("y", members=["classical", slow], **MONTHS).fit(short)
+
+
+@pytest.mark.parametrize("n_series", [1, 2])
+def test_a_slow_one_alone_is_refused(months, n_series):
+    """Its first forecast of a series is kept; the time of another one, or this one, counts."""
+
+    def slow(history, horizon):
+        time.sleep(0.1 * len(history))
+        return repeat_season(history, horizon)
+
+    slow.max_seconds = 0.15
+    data = months if n_series == 1 else panel_of(months, n_series)
+    with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
+        InformerRegressor("y", members=[slow], **MONTHS).fit(data)
+
+
+def test_forecasts_of_batches_before_a_failure_are_kept():
+    n_asked = []
+
+    def fails_at_first(history, horizon):
+        n_asked.append(len(history))
+        if len(n_asked) == 3:
+            raise RuntimeError
+        return repeat_season(history, horizon)
+
+    fails_at_first.batch_size = 4
+    source = HistoryForecaster(fails_at_first, "fails")
+    histories = [History(np.arange(24.0) + i, {}) for i in range(12)]
+    with pytest.raises(RuntimeError):
+        source.forecast(histories, 3)
+    source.forecast(histories, 3)
+    assert n_asked == [4, 4, 4, 4]
 
 
 def test_names_are_unlike_those_of_other_members(months):

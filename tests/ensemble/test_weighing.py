@@ -73,9 +73,8 @@ def test_a_series_believes_the_panel_more_than_itself():
     weights = shares_of(np.ones(9), errors, n_series=9)
     assert (weights[:, 1] > 0.5).all()
     assert weights[0, 1] < weights[1, 1]
-    np.testing.assert_array_less(
-        weights[0, 1], weights[-1, 1]
-    )  # the last row is the panel's
+    # The last row is the panel's.
+    np.testing.assert_array_less(weights[0, 1], weights[-1, 1])
 
 
 def test_in_a_panel_it_counts_to_err_on_the_other_side():

@@ -99,9 +99,8 @@ def make_frame(index, *, seed=0):
         else index
     )
     n = len(index)
-    noise = np.random.default_rng(seed).normal(
-        size=(n, 3)
-    )  # a longer frame begins like this
+    # A longer frame begins like this.
+    noise = np.random.default_rng(seed).normal(size=(n, 3))
     wave = np.sin(np.arange(n) * 2 * np.pi / 8)
     columns = {
         "flow": 3.0 + noise[:, 0],

@@ -237,9 +237,8 @@ def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     fewer = batches.with_share(0.5)
     assert (fewer.training.n_drawn, fewer.validation.n_drawn) == (2000, 2000)
     assert batches.with_share(0.01).training.n_drawn == 1000
-    assert (
-        batches.validation.n_drawn == batches.training.n_drawn == 4000
-    )  # trust sees all of them
+    # Trust sees all of them.
+    assert batches.validation.n_drawn == batches.training.n_drawn == 4000
     assert batches.with_share(1.0) == batches
     assert batches._replace(validation=None).with_share(0.5).validation is None
 

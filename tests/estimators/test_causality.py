@@ -76,9 +76,8 @@ def case(request, frame, modes, truths):
     kind, mode = request.param
     df = frame(index_of(kind))
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
-    with (
-        pytest.MonkeyPatch.context() as patch
-    ):  # all forecasters speak, one on features among them
+    # All forecasters speak, one on features among them.
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(members.weighing, "weigh_series", equally)
         patch.setattr(classes, "best_share", lambda _: 2)  # a half
         classes_ = ["classes", trees, "network"]
@@ -97,9 +96,8 @@ def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
 ):
     """A forecast that moves with its own truth is a leak, the worst error a forecaster has."""
     kind, mode, df, estimator, before = case
-    if (
-        kind == "every tenth integer"
-    ):  # training rows with other values are refused there
+    # Training rows with other values are refused there.
+    if kind == "every tenth integer":
         position = max(position, N_TRAIN)
     last = data.draw(st.integers(position, N_ALL - 1))
     changed = df.copy()

@@ -156,9 +156,8 @@ def test_missing_labels_are_left_out_and_filled(df, missing, given):
     rows.iloc[[40, 41, 200, 280], 1] = missing
     X = rows[["price"]] if given == "features" else rows
     y = None if given == "frame" else rows["level"]
-    members = (
-        "auto" if missing is np.nan else ["network"]
-    )  # a label is missing before anyone forecasts
+    # A label is missing before anyone forecasts.
+    members = "auto" if missing is np.nan else ["network"]
     model = InformerClassifier(
         None if given == "features" else "level", members=members, **P
     )

@@ -103,9 +103,8 @@ def without_truth(X, n):
 )
 def test_an_exported_model_forecasts_what_forecast_does(changes):
     """Whatever the network is made of, and with a network that has its share."""
-    X = make_frame(
-        240 if "members" in changes else 640
-    )  # ridges alone speak of long tables
+    # Ridges alone speak of long tables.
+    X = make_frame(240 if "members" in changes else 640)
     model = fit(X[:-6], **changes)
     expected = model.forecast(
         X[-6:][["price"]] if "price" in model.roles_.known else None

@@ -133,9 +133,8 @@ def test_what_is_fed_back_is_the_point_of_the_head(df):
     one = outputs_of(model, table)
     model.head_ = Low()
     other = outputs_of(model, table)
-    np.testing.assert_allclose(
-        one[:6], other[:6]
-    )  # the first block sees the history alone
+    # The first block sees the history alone.
+    np.testing.assert_allclose(one[:6], other[:6])
     assert not np.allclose(one[6:], other[6:], rtol=1e-6)
 
 

@@ -356,9 +356,8 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
     monkeypatch.setattr(fitting_of_model, "linear_fit", spy)
     monkeypatch.setattr(weighing, "network_share", trust)
     estimator = options(warm_start=warm_start)
-    for seed in range(
-        2
-    ):  # the second network starts with full trust again, to prove itself
+    # The second network starts with full trust again, to prove itself.
+    for seed in range(2):
         estimator.fit(frame(120, seed=seed))
         np.testing.assert_array_equal(seen[seed], np.float32(fits[seed][0].own))
         assert estimator.trust_ == 0.25
@@ -412,9 +411,8 @@ def test_training_goes_on_after_an_epoch_that_gains_and_no_other_is_asked(tried)
 
 def test_few_forecasts_in_the_validation_split_say_nothing(tried):
     """Of WTH, 720 steps ahead, a trial would cost 1.1 % of the error; an epoch needs half."""
-    assert (
-        tried(LITTLE, stretches=6).n_iter_ == 1
-    )  # by its first epoch, as nothing else was asked
+    # By its first epoch, as nothing else was asked.
+    assert tried(LITTLE, stretches=6).n_iter_ == 1
     assert tried(stretches=8).n_iter_ == 3
 
 
@@ -674,3 +672,11 @@ def test_a_quantile_is_never_replaced_by_the_mean(small, frame):
     """Ridges forecast means; a level of .9 that fell back to one would be wrong by its meaning."""
     high = small(loss=0.9, early_stopping=True).fit(frame(80))
     assert high.trust_ == 1
+
+
+def test_a_warm_start_goes_on_from_a_pickle_as_from_the_model(options, frame):
+    """Generators of dropout are where they were."""
+    df = frame(120)
+    model = options(members=["network"], dropout=0.3, warm_start=True).fit(df)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.fit(df).predict(df), again.fit(df).predict(df))

@@ -72,17 +72,15 @@ def build(long_tables):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TRAINER, train)
-        patch.setattr(
-            torch.cuda, "is_available", lambda: False
-        )  # the same on every machine
+        # The same on every machine.
+        patch.setattr(torch.cuda, "is_available", lambda: False)
         earlier = InformerRegressor(**FIXED | PLAIN).fit(FRAME)
         with torch.no_grad():
             next(earlier.module_.parameters()).fill_(MARK)
 
         def fit(parameters, frame=FRAME):
-            model = copy.deepcopy(
-                earlier
-            )  # a second fit, which only a warm start shows
+            # A second fit, which only a warm start shows.
+            model = copy.deepcopy(earlier)
             model.set_params(**regressor(parameters).get_params(deep=False))
             told.clear()
             with contextlib.redirect_stdout(io.StringIO()) as written:

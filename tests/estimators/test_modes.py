@@ -370,9 +370,8 @@ def test_the_truth_of_a_row_without_weight_does_not_train(small, frame):
 
 def test_early_stopping_is_off_below_one_window_and_two_forecasts(small, frame):
     """Below seq_len + 2 pred_len rows there is nothing left to validate on."""
-    alone = small(
-        members=["network"]
-    )  # beside ridges, a network is not trained on so few rows
+    # Beside ridges, a network is not trained on so few rows.
+    alone = small(members=["network"])
     assert np.isnan(alone.fit(frame(19)).history_["validation_loss"]).all()
     assert np.isfinite(alone.fit(frame(20)).history_["validation_loss"]).all()
 

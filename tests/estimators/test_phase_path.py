@@ -81,9 +81,8 @@ def test_forecasts_know_the_hour(df, model):
     shown = pd.concat(
         [later[:PRED].assign(one=ahead["one"], two=ahead["two"]), known[PRED:]]
     )
-    fed_back = model.predict(
-        shown[: 2 * PRED]
-    )  # what was said is read as if it had come
+    # What was said is read as if it had come.
+    fed_back = model.predict(shown[: 2 * PRED])
     np.testing.assert_allclose(ahead[PRED:], fed_back[PRED:], rtol=1e-4)
 
 

@@ -152,9 +152,8 @@ def test_nothing_crosses(model):
 def test_nothing_crosses_after_nonsense(model):
     """Rows of X may hold anything."""
     rng = np.random.default_rng(0)
-    index = pd.date_range(
-        "2024-01-26", periods=200, freq="h"
-    )  # 600 hours from the first row
+    # 600 hours from the first row.
+    index = pd.date_range("2024-01-26", periods=200, freq="h")
     for scale in (0.01, 10, 1000):
         values = rng.standard_t(2, size=200) * scale + 50
         values[rng.random(200) < 0.3] = np.nan

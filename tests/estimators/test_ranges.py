@@ -548,9 +548,8 @@ def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     model = small(target="load", seq_len=40).fit(panel(n=(60, 60, 60), start=(0, 0, 0)))
     forecaster, held_out = asked(model, monkeypatch)
-    monkeypatch.setattr(
-        calibration, "shrinkage", lambda *_: 0.0
-    )  # of what was held out
+    # Of what was held out.
+    monkeypatch.setattr(calibration, "shrinkage", lambda *_: 0.0)
     plain, wide = (calibration.calibrate(forecaster, part) for part in (None, held_out))
     assert wide.optimism.min() > 1.01
     apart = wide.spread.typical - plain.spread.typical

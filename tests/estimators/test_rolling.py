@@ -293,9 +293,8 @@ def test_held_values_are_counted_once_a_step():
     rng = np.random.default_rng(1)
     steps = np.arange(9, 15)
     values = rng.normal(size=(6, N_COLUMNS)).astype(np.float32)
-    values[[0, 2, 4], N_TARGETS] = (
-        np.nan
-    )  # the last one lies in the last block: not needed
+    # The last one lies in the last block: not needed.
+    values[[0, 2, 4], N_TARGETS] = np.nan
     values[3, -1] = np.nan
     observed = Observed(values, np.zeros(6, dtype=np.int64), steps)
     assert run(observed, observed.segment, steps, history, place)[1] == (2, 1)

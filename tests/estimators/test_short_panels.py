@@ -259,9 +259,8 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
     assert list(fitted.series_blend_)[-2:] == ["ridges", "network"]
     short = P | {"seq_len": 3, "pred_len": 1}
     whole = {"own ridges", "ridges", "network"}
-    assert (
-        not set(InformerRegressor("y", **short).fit(long).series_blend_) <= whole
-    )  # a year
+    # A year.
+    assert not set(InformerRegressor("y", **short).fit(long).series_blend_) <= whole
     days = pd.concat(
         {
             i: part.droplevel(0).set_axis(pd.date_range("2024-01-01", periods=90))

@@ -193,9 +193,8 @@ def test_a_bound_goes_where_a_later_row_breaks_it():
     later = dated(y=np.linspace(300, -21, 108))[100:]
     model = make(None).fit(falling)
     assert model.forecast(horizon=24)["y"].min() == 0
-    assert (
-        model.forecast(later, horizon=24)["y"].min() == 0
-    )  # what X shows is no part of the fit
+    # What X shows is no part of the fit.
+    assert model.forecast(later, horizon=24)["y"].min() == 0
     assert model.update(later).forecast(horizon=24)["y"].min() < -21
 
 

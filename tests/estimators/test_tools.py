@@ -107,9 +107,8 @@ def a_pipeline_in_a_search(est, X, y):
     pipe = Pipeline([("scale", StandardScaler()), ("model", est)]).set_output(
         transform="pandas"
     )
-    other = MinMaxScaler().set_output(
-        transform="pandas"
-    )  # a new step knows nothing of the pipe's
+    # A new step knows nothing of the pipe's.
+    other = MinMaxScaler().set_output(transform="pandas")
     grid = [{"model__d_model": [4, 8]}, {"scale": [other]}]
     search = GridSearchCV(pipe, grid, cv=TimeSeriesSplit(2), error_score="raise")
     return search.fit(X, y).predict(X)

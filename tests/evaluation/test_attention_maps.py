@@ -245,9 +245,8 @@ def test_what_has_no_attention_is_refused(df, model):
         attention_maps(make_pipeline(LinearRegression()))
 
 
-@pytest.mark.filterwarnings(
-    "ignore:the network has no share"
-)  # which is not what is asked here
+# Which is not what is asked here.
+@pytest.mark.filterwarnings("ignore:the network has no share")
 def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
     """As in the forecast itself; the encoder sees the window alone."""
     model = InformerRegressor(

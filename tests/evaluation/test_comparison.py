@@ -108,9 +108,8 @@ def test_forecasts_that_overlap_prove_less():
     """Origins at every row repeat what the ones before them showed."""
     long = table(400, 12, step=1, seed=1)
     other = long.copy()
-    drift = np.repeat(
-        np.random.default_rng(0).normal(size=60), 8
-    )  # lasts for some origins
+    # Lasts for some origins.
+    drift = np.repeat(np.random.default_rng(0).normal(size=60), 8)
     other["forecast"] += 3 * drift[long["time"].rank(method="dense").astype(int) - 1]
     found = compare({"one": long, "other": other}).loc["other"]
     error = [(t["forecast"] - t["actual"]).abs() for t in (long, other)]

@@ -55,9 +55,8 @@ def test_prints_one_table_and_says_where_the_picture_is(
     predict, stretches = InformerRegressor.predict, []
 
     def spy(model, X):
-        assert (
-            model.make_future_frame(1).index[0] == X.index[0]
-        )  # the history ends before it
+        # The history ends before it.
+        assert model.make_future_frame(1).index[0] == X.index[0]
         stretches.append(X.index)
         return predict(model, X)
 

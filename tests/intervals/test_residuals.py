@@ -28,9 +28,8 @@ def test_few_forecasts_make_wider_ranges_by_students_law():
     rng = np.random.default_rng(0)
     errors = rng.normal(size=(100_000, 1, 1)).astype(np.float32)
     found = sample(errors, 11.0).quantiles(LEVELS)[:, 0, 0]
-    student = np.array(
-        [-2.2281, -1.3722, 0.0, 1.3722, 2.2281]
-    )  # ten degrees of freedom
+    # Ten degrees of freedom.
+    student = np.array([-2.2281, -1.3722, 0.0, 1.3722, 2.2281])
     np.testing.assert_allclose(found, student, atol=0.03)
 
 

@@ -35,9 +35,8 @@ def test_a_handful_of_rows_has_ranges_by_their_changes(n):
     assert ((low <= y_pred) & (y_pred <= high)).all()
     step = np.abs(np.diff(FALLING[:n])).mean()
     assert high[0] - low[0] > step
-    assert high[8] - y_pred[8] > 2 * (
-        high[0] - y_pred[0]
-    )  # as a walk's, with the step's root
+    # As a walk's, with the step's root.
+    assert high[8] - y_pred[8] > 2 * (high[0] - y_pred[0])
 
 
 def test_short_series_of_a_panel_have_ranges_in_their_sizes():

@@ -113,6 +113,5 @@ def test_steps_that_nobody_saw_and_errors_of_zero_have_a_size():
     sizes = typical_sizes(errors, 3.0)
     assert np.isfinite(sizes).all()
     assert np.exp(sizes[:, 0]).max() < 1e-5
-    assert (
-        1 <= np.exp(sizes[3, 1]) <= 2.01 * np.sqrt(2)
-    )  # from the second step to the fourth
+    # From the second step to the fourth.
+    assert 1 <= np.exp(sizes[3, 1]) <= 2.01 * np.sqrt(2)

@@ -148,9 +148,8 @@ def test_values_of_later_steps_never_reach_earlier_ones():
 def test_later_inputs_reach_a_step_through_its_selection_only():
     """What masked ProbSparse leaves of the future: the ranking is over all steps."""
     length, t = 60, 30
-    before, after = torch.randn(
-        2, 3, 200, 2, length, 4
-    )  # (2, q k v, batch, n_heads, length, 4)
+    # (2, q k v, batch, n_heads, length, 4).
+    before, after = torch.randn(2, 3, 200, 2, length, 4)
     after[:, :, :, : t + 1] = before[:, :, :, : t + 1]
     kernel = make(causal=True).eval()
     keys = kernel.draw_keys(length, CPU)

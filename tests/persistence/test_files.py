@@ -173,9 +173,8 @@ def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
     )
     model.fit(df[:-40])
     if case == "texts":
-        assert (
-            model.ensemble_.members["classes"].fit.targets[0].classifier is not None
-        )  # trees
+        # Trees.
+        assert model.ensemble_.members["classes"].fit.targets[0].classifier is not None
     after = copy.deepcopy(model).update(df[-40:])
     for history in ("all", "context"):
         model.save(tmp_path / history, history=history)
@@ -268,9 +267,8 @@ def test_the_context_holds_no_more_rows_than_forecasts_need(model, tmp_path):
     model.save(tmp_path / "context", history="context")
     loaded = skinformer.load(tmp_path / "context")
     assert len(loaded.timeline_.values) < len(model.timeline_.values)
-    back = (
-        48 + 6 + 24 * loaded.intervals_.distance
-    )  # two days, a block, and windows before it
+    # Two days, a block, and windows before it.
+    back = 48 + 6 + 24 * loaded.intervals_.distance
     assert len(loaded.timeline_.values) <= back
     assert loaded.ensemble_.held_out == {}
 
@@ -546,9 +544,8 @@ def test_a_file_of_this_version_loads(frame):
     noted = [
         float(line) for line in GOLDEN.with_suffix(".txt").read_text("utf-8").split()
     ]
-    np.testing.assert_allclose(
-        forecast["load"], noted, rtol=1e-5, atol=1e-6
-    )  # one is near 0
+    # One is near 0.
+    np.testing.assert_allclose(forecast["load"], noted, rtol=1e-5, atol=1e-6)
     loaded.update(frame[["load"]][380:390])
 
 

@@ -55,9 +55,8 @@ def test_calendar_columns_are_known_ahead_unasked():
     masked = MaskFuture("load", pred_len=3).fit_transform(X)
     assert masked.filter(like="calendar__").notna().all(axis=None)
     assert masked[["temp", "price", "load"]].iloc[-3:].isna().all(axis=None)
-    target = MaskFuture("calendar__hour_sin", pred_len=3).fit(
-        X
-    )  # but a target is a target
+    # But a target is a target.
+    target = MaskFuture("calendar__hour_sin", pred_len=3).fit(X)
     assert target.transform(X)["calendar__hour_sin"].isna().sum() == 3
 
 

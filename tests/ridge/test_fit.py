@@ -458,9 +458,8 @@ def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(
         min(time[o] for o in compared.tolist()) for _, compared in course.compared
     ]
     assert starts == sorted(set(starts))
-    if (
-        split is not None
-    ):  # and everything before the split is learnt when it is compared on
+    # And everything before the split is learnt when it is compared on.
+    if split is not None:
         assert starts[-1] == split
         assert len(course.compared[-1][0]) == (steps < split).sum()
     everything = np.concatenate(course.learnt)

@@ -108,9 +108,8 @@ def test_what_turns_with_the_hour_is_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [0, 5]
-)  # of 80 draws seven took some, this fifth one, too
+# Of 80 draws seven took some, this fifth one, too.
+@pytest.mark.parametrize("seed", [0, 5])
 def test_noise_and_walks_have_no_hours_that_count(seed):
     chance = np.random.default_rng(seed)
     index = pd.date_range("2024-01-01", periods=2400, freq="h")
@@ -151,9 +150,8 @@ def test_what_is_read_is_the_last_rows_and_means_of_parts(monkeypatch):
     maps = fit(make_problem(*turning(3000), seq_len=60))[0].phases
     distance = np.arange(60.0)
     read = distance @ maps.own
-    np.testing.assert_allclose(
-        read[:24], np.arange(35.0, 59.0)
-    )  # the last distance is 0
+    # The last distance is 0.
+    np.testing.assert_allclose(read[:24], np.arange(35.0, 59.0))
     np.testing.assert_allclose(read[24:], np.arange(0, 60, 2) + 0.5)  # of two rows each
     np.testing.assert_allclose(distance @ maps.others, [np.arange(36, 60).mean(), 29.5])
 

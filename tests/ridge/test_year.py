@@ -156,9 +156,8 @@ def test_a_gain_of_a_hundredth_has_to_be_sure(gains, taken, monkeypatch):
     errors, logs = fitting.mixed_errors, iter([np.zeros(2), -np.array(gains)])
 
     def given(stretches, weights, *args):
-        if (
-            len(weights) == 2
-        ):  # of a map beside the last value: whether there is a calendar at all
+        # Of a map beside the last value: whether there is a calendar at all.
+        if len(weights) == 2:
             return errors(stretches, weights, *args)
         return np.exp(next(logs))
 

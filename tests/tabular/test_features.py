@@ -40,17 +40,14 @@ def test_anchors_are_the_last_value_and_the_means_of_the_same_phase():
     np.testing.assert_array_equal(got[:, 0], [19, 19])
     np.testing.assert_array_equal(got[:, 1], [11.5, 11.5])  # four seasons
     np.testing.assert_array_equal(got[:, 2], [10, 11])
-    np.testing.assert_array_equal(
-        got[:, 3:5], [[18, 17]] * 2
-    )  # rows before the last one
+    # Rows before the last one.
+    np.testing.assert_array_equal(got[:, 3:5], [[18, 17]] * 2)
     np.testing.assert_array_equal(got[:, 5:9], [[16, 12, 8, 4], [17, 13, 9, 5]])
-    np.testing.assert_array_equal(
-        got[:, 9:11], [[15, 17], [16, 18]]
-    )  # beside the last phase
+    # Beside the last phase.
+    np.testing.assert_array_equal(got[:, 9:11], [[15, 17], [16, 18]])
     np.testing.assert_array_equal(got[:, 11], [10, 11])  # median
-    np.testing.assert_array_equal(
-        got[:, 12:14], [[17.5, 13.5]] * 2
-    )  # last season, and before it
+    # Last season, and before it.
+    np.testing.assert_array_equal(got[:, 12:14], [[17.5, 13.5]] * 2)
     np.testing.assert_array_equal(got[:, 14], [18, 18])  # the last three rows
 
 
@@ -69,9 +66,8 @@ def test_columns_known_ahead_are_read_up_to_the_step():
     np.testing.assert_array_equal(first[1], 20**2 - 16**2)
     np.testing.assert_array_equal(first[2], 20**2 - np.mean([16**2, 12**2, 8**2, 4**2]))
     np.testing.assert_array_equal(first[3:6], np.array([17, 18, 19]) ** 2)
-    for count, got in zip(
-        (4, 12), first[6:], strict=True
-    ):  # means of a season, and of three
+    # Means of a season, and of three.
+    for count, got in zip((4, 12), first[6:], strict=True):
         assert got == pytest.approx(np.mean(np.arange(21 - count, 21) ** 2))
 
 
@@ -249,9 +245,8 @@ def test_what_is_usual_is_read_at_the_step_and_at_its_phase(n_known):
     values = np.random.default_rng(0).normal(size=(100, 2 + n_known))
     if n_known:
         values[53, 2], values[29, 2] = 9.0, np.nan
-    pairs = pairs_of([50, 50], [3, 3])._replace(
-        target=np.array([0, 1])
-    )  # 53 is 5 o'clock
+    # 53 is 5 o'clock.
+    pairs = pairs_of([50, 50], [3, 3])._replace(target=np.array([0, 1]))
     got = maker.make(values, pairs, hourly())
     np.testing.assert_array_equal(got[:, :-2], bare.make(values, pairs, hourly()))
     ahead = 5 + 5 * 5 * n_known

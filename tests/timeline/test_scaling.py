@@ -298,9 +298,8 @@ def test_constants_are_shifted():
     assert affine_link(np.zeros(9), np.full(9, 7.0)) == (1.0, 7.0)
     # The mean of many .1 is not .1, which passed for a relation that is not affine.
     assert affine_link(np.zeros(999), np.full(999, 0.1)) == (1.0, 0.1)
-    assert (
-        affine_link(np.arange(9.0), np.full(9, 7.0)) is None
-    )  # would forecast 7 for ever
+    # Would forecast 7 for ever.
+    assert affine_link(np.arange(9.0), np.full(9, 7.0)) is None
 
 
 def test_booleans_have_a_link():

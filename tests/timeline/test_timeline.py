@@ -117,9 +117,8 @@ def test_static_columns_are_the_covariates_that_never_change_within_a_series():
     rows = table([3, 2, 4], [0, 0, 0], n_columns=4)
     rows.columns[0] = np.repeat([1.0, 2.0, 3.0], [3, 2, 4])  # the target
     rows.columns[2] = np.repeat([5.0, 9.0, 5.0], [3, 2, 4])
-    rows.columns[3] = np.repeat(
-        [5.0, 9.0, 5.0], [3, 3, 3]
-    )  # changes in the second series
+    # Changes in the second series.
+    rows.columns[3] = np.repeat([5.0, 9.0, 5.0], [3, 3, 3])
     assert rows.static_columns() == [2]
     alone = table([5], [0], n_columns=2)
     alone.columns[1] = np.ones(5)
@@ -148,9 +147,8 @@ def test_a_timeline_is_standardised_and_without_holes():
     assert timeline.values.dtype == np.float32
     assert timeline.weight.dtype == np.float32
     assert np.isfinite(timeline.values).all()
-    assert (
-        timeline.values[0, 0] == timeline.values[30, 0] == 0
-    )  # nothing before: the mean
+    # Nothing before: the mean.
+    assert timeline.values[0, 0] == timeline.values[30, 0] == 0
     assert timeline.values[3, 0] == timeline.values[2, 0]
     standard = scaler.transform(rows.columns, rows.series)
     seen = ~np.isnan(standard)

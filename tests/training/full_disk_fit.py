@@ -21,9 +21,8 @@ def main(checkpoint):
     module = Toy()
 
     def on_epoch(so_far, module):
-        if (
-            so_far.n_iter > 1
-        ):  # a little less each time: header, first records, tensors, the end
+        # A little less each time: header, first records, tensors, the end.
+        if so_far.n_iter > 1:
             room = (so_far.n_iter - 2) * os.path.getsize(checkpoint) // 40
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 

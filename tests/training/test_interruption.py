@@ -99,9 +99,8 @@ def interrupt(fit, path, lines):
     raised, record = False, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warnings.simplefilter(
-            "ignore", ResourceWarning
-        )  # the tracer cuts `with` off before exit
+        # The tracer cuts `with` off before exit.
+        warnings.simplefilter("ignore", ResourceWarning)
         try:
             _, record = fit.run(path, lines)
         except KeyboardInterrupt:

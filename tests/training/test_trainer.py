@@ -299,9 +299,10 @@ def test_a_non_finite_loss_stops_the_fit_and_says_where(fit, toy, data, bad):
         "set precision='fp32', or check the scale of the data.$"
     )
     with pytest.raises(FloatingPointError, match=message):
+        # Fmt: skip.
         fit(
-            training=Spoilt(training, {bad}, math.inf), module=module, on_epoch=on_epoch,
-        )  # fmt: skip
+            training=Spoilt(training, {bad}, math.inf), module=module, on_epoch=on_epoch
+        )
     assert not module[0].training
     assert same(module[0].parameters(), seen[-1])
 

@@ -34,9 +34,8 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
         forecasts = forecaster.ensemble_forecaster(table.series[:1], table.clock)(
             rows, origins
         )
-    outputs = forecasts.reshape(
-        -1, *forecasts.shape[2:]
-    )  # (n_windows * pred_len, n_targets, …)
+    # (n_windows * pred_len, n_targets, …).
+    outputs = forecasts.reshape(-1, *forecasts.shape[2:])
     series = np.zeros(len(outputs), dtype=np.int64)
     head = estimator.head_
     points: Float64Array = head.point(head.to_units(outputs, estimator.scaler_, series))
