@@ -92,7 +92,10 @@ def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
 
 
 def cut_stretches(
-    steps: IntArray, pred_len: int, *, n_most: int = 4
+    steps: IntArray,
+    pred_len: int,
+    *,
+    n_most: int = 4,
 ) -> IntArray | None:
     """Assign held-out windows to stretches of time, numbered from 0.
 

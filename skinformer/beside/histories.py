@@ -65,7 +65,11 @@ def without_gaps(history: Float64Array) -> tuple[Float64Array, int]:
     return values, len(history) - n_rows
 
 
-def repeat_season(values: Float64Array, horizon: int, season: int) -> Float64Array:
+def repeat_season(
+    values: Float64Array,
+    horizon: int,
+    season: int,
+) -> Float64Array:
     """
     Forecast by the last season, or by the last value where there is no whole one.
 
@@ -153,7 +157,10 @@ def forecast_each(
 
 
 def _forecast_one(
-    forecast: OneForecast, history: Float64Array, horizon: int, season: int
+    forecast: OneForecast,
+    history: Float64Array,
+    horizon: int,
+    season: int,
 ) -> tuple[Float64Array, str]:
     """Return forecasts, and the error of a history that is long enough as text."""
     values, gap = without_gaps(history)
@@ -171,7 +178,9 @@ def _forecast_one(
 
 
 def quantile_weights(
-    known: Sequence[float], levels: Sequence[float] | None, point: str = "median"
+    known: Sequence[float],
+    levels: Sequence[float] | None,
+    point: str = "median",
 ) -> Float64Array:
     """
     Return the weights of known quantiles in quantiles of other levels, or in a point.

@@ -118,7 +118,10 @@ class InformerForecaster(BaseForecaster):
         return pd.DataFrame(forecast, rows.index, self._targets).loc[requested]
 
     def _predict_quantiles(
-        self, fh: Any, X: pd.DataFrame | None, alpha: Sequence[float]
+        self,
+        fh: Any,
+        X: pd.DataFrame | None,
+        alpha: Sequence[float],
     ) -> pd.DataFrame:
         """Forecast quantiles of the rows that a horizon names."""
         requested = self._requested(fh)
@@ -192,7 +195,12 @@ class InformerForecaster(BaseForecaster):
             Parameters.
         """
         default = InformerRegressor(
-            seq_len=4, pred_len=2, d_model=4, n_heads=2, max_iter=1, random_state=0
+            seq_len=4,
+            pred_len=2,
+            d_model=4,
+            n_heads=2,
+            max_iter=1,
+            random_state=0,
         )
         network = clone(default)
         network.set_params(seq_len=8, members=["ridges", "network"])

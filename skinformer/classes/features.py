@@ -35,13 +35,24 @@ class ClassFeatures:
         """Rows before an origin that any feature may read."""
         return self.maker.look_back
 
-    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
+    def make(
+        self,
+        values: Floats,
+        pairs: Pairs,
+        clock: Clock,
+    ) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first, *rest = self.rich
         with_first = [first, *self.other, *self.known]
         features = [self.maker.make(values[:, with_first], pairs, clock)]
         own_maker = FeatureMaker(
-            columns=Columns(1, 0, 0, 0, self.maker.columns.pred_len),
+            columns=Columns(
+                1,
+                0,
+                0,
+                0,
+                self.maker.columns.pred_len,
+            ),
             seasons=self.maker.seasons,
             low=np.array([-np.inf]),
             high=np.array([np.inf]),
@@ -52,7 +63,11 @@ class ClassFeatures:
         return np.hstack(features)
 
 
-def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:
+def make_features(
+    timeline: Timeline,
+    columns: Columns,
+    group: slice,
+) -> ClassFeatures:
     """Choose what is seen of each column for the target whose classes are in ``group``."""
     # 1. Columns: of those beyond the first eight the last values alone are seen.
     n_rich = 8

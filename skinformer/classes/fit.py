@@ -61,7 +61,11 @@ class TargetFit:
     features: ClassFeatures
 
     def probabilities(
-        self, values: Floats, series: IntArray, pairs: Pairs, clock: Clock
+        self,
+        values: Floats,
+        series: IntArray,
+        pairs: Pairs,
+        clock: Clock,
     ) -> Float64Array:
         """Forecast pairs by each forecaster, (4, n, n_classes).
 
@@ -184,7 +188,10 @@ def fit_classes(
 
 
 def _fit_target(
-    truths: Truths, columns: Columns, classifier: Any, seed: int
+    truths: Truths,
+    columns: Columns,
+    classifier: Any,
+    seed: int,
 ) -> TargetFit:
     """Fit all forecasters of a target; logistic map and classifier only to truths with a past."""
     timeline = truths.timeline
@@ -221,16 +228,31 @@ def _fit_simple(truths: Truths, columns: Columns) -> TargetFit:
     )
 
 
-def _draw_pairs(truths: Truths, columns: Columns, seed: int, n_most: int) -> Pairs:
+def _draw_pairs(
+    truths: Truths,
+    columns: Columns,
+    seed: int,
+    n_most: int,
+) -> Pairs:
     """Draw pairs among truths that have a known row before them."""
     begin = truths.begin
     rows = truths.rows[truths.rows > begin[truths.series]]
     one_target = columns._replace(n_targets=1)
-    return draw_pairs(truths.timeline, one_target, begin, rows, seed, n_most)
+    return draw_pairs(
+        truths.timeline,
+        one_target,
+        begin,
+        rows,
+        seed,
+        n_most,
+    )
 
 
 def _fit_logistic(
-    truths: Truths, fit: TargetFit, pairs: Pairs, features: Float64Array
+    truths: Truths,
+    fit: TargetFit,
+    pairs: Pairs,
+    features: Float64Array,
 ) -> Logistic:
     """Fit the logistic map to some pairs, whose frequencies do without their block of time."""
     timeline = truths.timeline
@@ -239,13 +261,25 @@ def _fit_logistic(
     place = truths.find(pairs)
     series = truths.series[place]
     block = truths.blocks[place]
-    simple = fit.simple(timeline.values, series, pairs, timeline.clock, block)
+    simple = fit.simple(
+        timeline.values,
+        series,
+        pairs,
+        timeline.clock,
+        block,
+    )
     stacked = _stack(features[::every], simple)
     truth = np.eye(truths.n_classes)[truths.number[place]]
     steps = truths.steps[place]
     late = steps >= np.quantile(steps, 0.8)  # which choose the penalty
     n_free = len(simple) * truths.n_classes
-    return fit_logistic(stacked, truth, truths.weight[place], n_free, late)
+    return fit_logistic(
+        stacked,
+        truth,
+        truths.weight[place],
+        n_free,
+        late,
+    )
 
 
 def _stack(features: Float64Array, simple: list[Float64Array]) -> Float64Array:

@@ -80,7 +80,9 @@ def _first_best(gains: dict[str, float], least_gain: float) -> str:
 
 
 def _fit_cells(
-    truths: Truths, cells: IntArray, prior: Float64Array
+    truths: Truths,
+    cells: IntArray,
+    prior: Float64Array,
 ) -> tuple[float, Float64Array]:
     """Fit probabilities of cells, and return their log likelihood as well.
 
@@ -142,7 +144,11 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[str]:
     return ["all rows", *fields]
 
 
-def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
+def phases(
+    name: str,
+    steps: IntArray,
+    clock: Clock,
+) -> IntArray:
     """Count phases of steps from 0: cells of fields of the wall clock, or rows of a season.
 
     ``name`` says which; its "hour" is the minute of the day, and "" is all rows.

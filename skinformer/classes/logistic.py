@@ -116,13 +116,19 @@ class _Problem(NamedTuple):
 
         options = {"maxiter": 200, "ftol": 1e-8}
         found = minimize(
-            objective, start.ravel(), jac=True, method="L-BFGS-B", options=options
+            objective,
+            start.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options=options,
         )
         return np.reshape(found.x, shape)
 
 
 def _best_penalty(
-    problem: _Problem, penalties: Float64Array, late: BoolArray
+    problem: _Problem,
+    penalties: Float64Array,
+    late: BoolArray,
 ) -> Float64Array:
     """Find the penalty under which early truths forecast late ones best."""
     early_problem = problem.part(~late)
@@ -145,7 +151,9 @@ def log_softmax(logits: Float64Array) -> Float64Array:
 
 
 def _standardise(
-    features: Float64Array, mean: Float64Array, scale: Float64Array
+    features: Float64Array,
+    mean: Float64Array,
+    scale: Float64Array,
 ) -> Float64Array:
     """Standardise features; a NaN becomes the mean."""
     return np.nan_to_num((features - mean) / scale, copy=False)

@@ -64,7 +64,10 @@ class Truths:
 
 
 def read_truths(
-    timeline: Timeline, group: slice, missing: BoolArray | None, stop: IntArray | None
+    timeline: Timeline,
+    group: slice,
+    missing: BoolArray | None,
+    stop: IntArray | None,
 ) -> Truths:
     """Read the truths of a target.
 
@@ -82,4 +85,11 @@ def read_truths(
         usable &= np.arange(len(classes)) < stop[timeline.series]
     rows = np.flatnonzero(usable)
     begin = first_known(missing, timeline.first_row)
-    return Truths(timeline, group, classes, begin, rows, weight[rows])
+    return Truths(
+        timeline,
+        group,
+        classes,
+        begin,
+        rows,
+        weight[rows],
+    )

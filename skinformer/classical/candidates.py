@@ -65,7 +65,10 @@ def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
 
 
 def forecast_candidates(
-    past: Past, seasons: tuple[int, ...], *, of_mean: bool
+    past: Past,
+    seasons: tuple[int, ...],
+    *,
+    of_mean: bool,
 ) -> Float64Array:
     """
     Forecast windows by every candidate, (n, n_candidates, horizon).
@@ -102,7 +105,12 @@ def _stacked(found: Named) -> Float64Array:
     return np.stack(list(found.values()), axis=1)
 
 
-def _by_logs(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Float64Array:
+def _by_logs(
+    past: Past,
+    seasons: tuple[int, ...],
+    *,
+    of_mean: bool,
+) -> Float64Array:
     """Forecast positive windows by levels and trends of their logarithms."""
     logs = past.replaced(np.log(past.values))
     found = _stacked(_around_levels(logs, seasons))
@@ -114,7 +122,12 @@ def _by_logs(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Float64A
     return np.exp(found)
 
 
-def _on_values(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Named:
+def _on_values(
+    past: Past,
+    seasons: tuple[int, ...],
+    *,
+    of_mean: bool,
+) -> Named:
     """Forecast by what repeats rows, then by levels and trends."""
     n_recent = max(2 * seasons[0], 6) if seasons else 6
     levels = {"last": Ends.of(past).last_value}
@@ -206,7 +219,9 @@ def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
 
 
 def _without(
-    past: Past, season: int, profile: Float64Array
+    past: Past,
+    season: int,
+    profile: Float64Array,
 ) -> tuple[Past, Float64Array]:
     """Subtract a profile from windows, and return what it adds to the steps ahead."""
     now, ahead = past.places(season)
@@ -223,7 +238,11 @@ def _shrunk_means(rest: Past, season: int) -> Float64Array:
     return means * shrinkage(n_seasons, 1.0)[:, None]
 
 
-def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
+def _holds(
+    past: Past,
+    season: int,
+    n_seasons: float = 1.0,
+) -> BoolArray:
     """Return which windows hold so many seasons, and rows enough for a profile, (n,)."""
     n_rows = past.n_rows - Ends.of(past).first
     n_known = past.known.sum(axis=1)

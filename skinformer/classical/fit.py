@@ -101,7 +101,11 @@ class Candidates:
         return plain + ridge_names(self.ridges.seq_len, self.ridges.period)
 
     def forecast(
-        self, past: Past, filled: Float64Array, length: IntArray, floor: BoolArray
+        self,
+        past: Past,
+        filled: Float64Array,
+        length: IntArray,
+        floor: BoolArray,
     ) -> Iterator[tuple[IntArray, Float64Array]]:
         """
         Forecast windows batch by batch.
@@ -145,7 +149,9 @@ class Candidates:
 
 
 def _forecast_ridges(
-    ridges: SharedRidges, filled: Float64Array, length: IntArray
+    ridges: SharedRidges,
+    filled: Float64Array,
+    length: IntArray,
 ) -> Float64Array:
     """Forecast windows by shared ridges, within bounds: (n, n_ridges, pred_len)."""
     seen = filled[:, -ridges.seq_len :]
@@ -225,7 +231,12 @@ class ClassicalFit:
         return Past(values, windows.clock.wall_steps(steps))
 
 
-def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> ClassicalFit:
+def fit_classical(
+    rows: SeriesRows,
+    sizes: Sizes,
+    *,
+    of_mean: bool,
+) -> ClassicalFit:
     """
     Weigh classical forecasters and shared ridges by their forecasts at rolling origins.
 
@@ -303,7 +314,13 @@ class _JudgedRows:
     of_mean: bool
 
     @classmethod
-    def of(cls, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> _JudgedRows:
+    def of(
+        cls,
+        rows: SeriesRows,
+        sizes: Sizes,
+        *,
+        of_mean: bool,
+    ) -> _JudgedRows:
         """Find where series begin, and which are never negative."""
         first_row = rows.first_row
         begin = first_row[:-1].copy()
@@ -319,7 +336,14 @@ class _JudgedRows:
         )
         observed = np.where(extended.known, extended.values, np.nan)
         lowest = np.minimum.reduceat(extended.values, first_row[:-1])
-        return cls(extended, observed, begin, lowest >= 0, sizes, of_mean)
+        return cls(
+            extended,
+            observed,
+            begin,
+            lowest >= 0,
+            sizes,
+            of_mean,
+        )
 
     @property
     def end(self) -> IntArray:
@@ -351,7 +375,10 @@ class _JudgedRows:
         return futures(self.observed, origin[series], end, self.sizes.pred_len)
 
     def forecasts(
-        self, candidates: Candidates, some: IntArray, origin: IntArray
+        self,
+        candidates: Candidates,
+        some: IntArray,
+        origin: IntArray,
     ) -> Iterator[tuple[IntArray, Float64Array, Float64Array]]:
         """Forecast some series at their origins: numbers of a batch, forecasts, recent levels."""
         past, filled, length = self._cut(some, origin)

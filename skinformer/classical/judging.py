@@ -138,7 +138,10 @@ class ErrorAccumulator:
         self._add_moves(series, weight, np.abs(truth - level[:, None]))
 
     def _add_moves(
-        self, series: IntArray, weight: Float64Array, distance: Float64Array
+        self,
+        series: IntArray,
+        weight: Float64Array,
+        distance: Float64Array,
     ) -> None:
         """Add how far series went from their level before, (n, horizon), NaN where not known."""
         move = mean_of_known(distance)
@@ -148,7 +151,10 @@ class ErrorAccumulator:
         self.leaps[series] += weight * leap
 
     def compare_final(
-        self, series: IntArray, forecast: Float64Array, level: Float64Array
+        self,
+        series: IntArray,
+        forecast: Float64Array,
+        level: Float64Array,
     ) -> None:
         """
         Compare how far final forecasts of some series go with how far these usually went.

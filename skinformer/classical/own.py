@@ -221,7 +221,10 @@ class _WindowsOfSeries(NamedTuple):
 
 
 def _windows_of(
-    scale: _Scale, first_row: IntArray, rows: int, pred_len: int
+    scale: _Scale,
+    first_row: IntArray,
+    rows: int,
+    pred_len: int,
 ) -> _WindowsOfSeries:
     """Find the series that have windows enough, and the unit of each."""
     n_windows = np.diff(first_row) - rows - pred_len + 1
@@ -232,7 +235,16 @@ def _windows_of(
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
     n_taken -= n_taken % _BLOCKS
     unit = np.ones(len(series))
-    part = _WindowsOfSeries(scale, series, begin, end, unit, rows, pred_len, n_taken)
+    part = _WindowsOfSeries(
+        scale,
+        series,
+        begin,
+        end,
+        unit,
+        rows,
+        pred_len,
+        n_taken,
+    )
     for i, values in enumerate(part.each_series()):
         unit[i] = _deviation(values)
     return part
@@ -259,7 +271,10 @@ def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
 
 
 def _best_maps(
-    past: Float64Array, future: Float64Array, all_kept: BoolArray, block: IntArray
+    past: Float64Array,
+    future: Float64Array,
+    all_kept: BoolArray,
+    block: IntArray,
 ) -> tuple[Float64Array, Float64Array]:
     """Find the strength by which what is fitted without a block forecasts it best.
 
@@ -285,7 +300,10 @@ def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
     """Cut some windows of some series, 20,000 in all, and find the block of each."""
     most_windows = 20_000
     n_windows = len(part.series) * part.n_taken
-    step = min(max(1, n_windows // most_windows), part.n_taken // _BLOCKS)
+    step = min(
+        max(1, n_windows // most_windows),
+        part.n_taken // _BLOCKS,
+    )
     every = math.ceil(n_windows / (step * most_windows))
     windows = part.cut(slice(None, None, every), step)
     block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
@@ -309,7 +327,12 @@ class _OwnMaps:
             windows = part.cut(some)
             yield some, windows, product(windows.past, self.shared.directions)
 
-    def _fit(self, windows: _Windows, read: Float64Array, b: int) -> Float64Array:
+    def _fit(
+        self,
+        windows: _Windows,
+        read: Float64Array,
+        b: int,
+    ) -> Float64Array:
         """Fit own maps without a block: (n_series, n_strengths, n_directions, pred_len).
 
         The last strength is endless.
@@ -339,7 +362,11 @@ class _OwnMaps:
         return found / _BLOCKS
 
     def _errors_on_block(
-        self, windows: _Windows, read: Float64Array, unit: Float64Array, b: int
+        self,
+        windows: _Windows,
+        read: Float64Array,
+        unit: Float64Array,
+        b: int,
     ) -> Float64Array:
         """Forecast a block by maps of all others: mean absolute errors, (n_series, n_strengths)."""
         n_inside = windows.past.shape[1] // _BLOCKS

@@ -12,7 +12,9 @@ _PARTS = 13  # of a long season
 
 
 def find_period(
-    values: Float64Array, first_row: IntArray, candidates: Sequence[int]
+    values: Float64Array,
+    first_row: IntArray,
+    candidates: Sequence[int],
 ) -> int:
     """Find the period, in rows, whose seasons say most about rows that they were not taken from.
 
@@ -31,7 +33,10 @@ def find_period(
 
 
 def _find(
-    values: Float64Array, first_row: IntArray, candidates: Collection[int], n_parts: int
+    values: Float64Array,
+    first_row: IntArray,
+    candidates: Collection[int],
+    n_parts: int,
 ) -> int:
     """Find the period by changes of single rows, or of the means of so many parts of a season."""
     least_gain = 0.02  # share of the error, on the mean of the series
@@ -54,10 +59,20 @@ def _find(
 
 
 def _gains(
-    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
+    values: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+    period: int,
+    n_joined: int,
 ) -> Float64Array:
     """Return the share of series' absolute changes that their other seasons explain, (n,)."""
-    changes = _changes(values, begin, end, period, n_joined)
+    changes = _changes(
+        values,
+        begin,
+        end,
+        period,
+        n_joined,
+    )
     is_real = ~np.isnan(changes)
     trend = np.nanmean(changes, axis=(1, 2), keepdims=True)
     changes = np.nan_to_num(changes - trend)
@@ -71,7 +86,11 @@ def _gains(
 
 
 def _changes(
-    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
+    values: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+    period: int,
+    n_joined: int,
 ) -> Float64Array:
     """Return changes between means of so many rows, (n, n_seasons, n_changes).
 

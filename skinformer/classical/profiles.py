@@ -7,7 +7,11 @@ from skinformer.classical.windows import sums_before
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 
-def place_means(past: Past, season: int, decay: float = 1.0) -> Float64Array:
+def place_means(
+    past: Past,
+    season: int,
+    decay: float = 1.0,
+) -> Float64Array:
     """
     Average each place in a season: (n, season), NaN where none was observed.
 
@@ -67,7 +71,11 @@ def nearest(profile: Float64Array) -> Float64Array:
     return out
 
 
-def around_level(past: Past, season: int, decay: float) -> Float64Array:
+def around_level(
+    past: Past,
+    season: int,
+    decay: float,
+) -> Float64Array:
     """Average each place's distance from the moving mean of a season: (n, season), of mean 0."""
     distance = past.values - _moving_mean(past.values, season)
     profile = np.nan_to_num(place_means(past.replaced(distance), season, decay))
@@ -97,7 +105,11 @@ def _moving_mean(values: Float64Array, season: int) -> Float64Array:
     return _interpolated(mean, np.asarray(enough))
 
 
-def _around(cumulated: Float64Array, first: int, last: int) -> Float64Array:
+def _around(
+    cumulated: Float64Array,
+    first: int,
+    last: int,
+) -> Float64Array:
     """Add up the rows from so far before to so far behind each one, (n_columns, n, n_rows)."""
     n_rows = cumulated.shape[2] - 1
     rows = np.arange(n_rows)

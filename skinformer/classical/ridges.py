@@ -71,7 +71,12 @@ class Scaled(NamedTuple):
         n_rows = self.distance.shape[1]
         return self.distance[:, n_rows - (rows - 1) :]
 
-    def forecast(self, anchor: str, rows: int, maps: Float64Array) -> Float64Array:
+    def forecast(
+        self,
+        anchor: str,
+        rows: int,
+        maps: Float64Array,
+    ) -> Float64Array:
         """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
         distance = self.over(rows)
         side_by_side = maps.transpose(1, 0, 2).reshape(rows - 1, -1)
@@ -134,7 +139,10 @@ class SharedRidges:
         return np.exp(found + shift[:, None, None])
 
     def _on_scale(
-        self, scale: str, there: Float64Array, length: IntArray
+        self,
+        scale: str,
+        there: Float64Array,
+        length: IntArray,
     ) -> Float64Array:
         scaled = scaled_as(self, there, length)
         shape = len(there), len(RIDGE_STRENGTHS), self.pred_len
@@ -151,7 +159,12 @@ class SharedRidges:
 
 
 def fit_ridges(
-    values: Float64Array, begin: IntArray, end: IntArray, *, of_mean: bool, **sizes: int
+    values: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+    *,
+    of_mean: bool,
+    **sizes: int,
 ) -> SharedRidges:
     """Fit ridges on windows whose futures end before given rows.
 
@@ -160,7 +173,11 @@ def fit_ridges(
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared = SharedRidges(**sizes, maps={}, of_mean=of_mean)
+    shared = SharedRidges(
+        **sizes,
+        maps={},
+        of_mean=of_mean,
+    )
     pred_len = shared.pred_len
     for rows in look_backs(shared.seq_len, shared.period):
         origin = Origins(begin + rows, end - pred_len).thinned(8192)
@@ -169,16 +186,34 @@ def fit_ridges(
         first_row = begin[np.searchsorted(begin, origin, side="right") - 1]
         past, length = pasts(values, first_row, origin, shared.seq_len)
         future = futures(values, origin, origin + pred_len, pred_len)
-        _learn(shared, "", rows, past, length, future)
+        _learn(
+            shared,
+            "",
+            rows,
+            past,
+            length,
+            future,
+        )
         used = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
         if used.sum() >= _FEWEST_WINDOWS:
             log_past = np.log(past[used])
             log_future = np.log(future[used])
-            _learn(shared, "log ", rows, log_past, length[used], log_future)
+            _learn(
+                shared,
+                "log ",
+                rows,
+                log_past,
+                length[used],
+                log_future,
+            )
     return shared
 
 
-def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
+def scaled_as(
+    shared: SharedRidges,
+    past: Float64Array,
+    length: IntArray,
+) -> Scaled:
     """Bring windows to the unit and the anchors of ridges."""
     unit = unit_of(past, length, shared.period)[:, None]
     last = past[:, -1:]
@@ -194,7 +229,10 @@ def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Sca
 
 
 def _last_season(
-    past: Float64Array, length: IntArray, period: int, pred_len: int
+    past: Float64Array,
+    length: IntArray,
+    period: int,
+    pred_len: int,
 ) -> Float64Array:
     """Repeat the last season, (n, pred_len); what a window does not hold has its last value."""
     back = period - np.arange(pred_len) % period
@@ -245,7 +283,10 @@ def _robust_weights(left: Float64Array) -> Float64Array:
 
 
 def _ridge(
-    features: Float64Array, left: Float64Array, weight: Float64Array, *strengths: float
+    features: Float64Array,
+    left: Float64Array,
+    weight: Float64Array,
+    *strengths: float,
 ) -> Float64Array:
     """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T

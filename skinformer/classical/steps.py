@@ -90,7 +90,11 @@ class _Steps(NamedTuple):
     relative: Float64Array
 
 
-def _possible_steps(differences: Float64Array, begin: IntArray, season: int) -> _Steps:
+def _possible_steps(
+    differences: Float64Array,
+    begin: IntArray,
+    season: int,
+) -> _Steps:
     """Compare the season of differences that begins at each row with all others."""
     filled = np.nan_to_num(differences)
     sums = sums_before(~np.isnan(differences), filled, filled**2)
@@ -104,7 +108,15 @@ def _possible_steps(differences: Float64Array, begin: IntArray, season: int) -> 
     relative = np.abs(height) / np.maximum(deviation, _TINY)
     relative[raised[0] < min(_FEWEST, season)] = 0.0
     relative[others[0] < max(season, 2 * _FEWEST)] = 0.0
-    relative[~_is_sudden(sums, begin, season, raised, height)] = 0.0
+    relative[
+        ~_is_sudden(
+            sums,
+            begin,
+            season,
+            raised,
+            height,
+        )
+    ] = 0.0
     return _Steps(height, relative)
 
 
@@ -126,7 +138,11 @@ def _is_sudden(
     return is_at_once & is_in_first & (before[0] > 0)
 
 
-def _between(sums: Float64Array, begin: IntArray, end: IntArray) -> Float64Array:
+def _between(
+    sums: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+) -> Float64Array:
     """Count and sum the rows from some on to others, (3, n, n_begins)."""
     return sums[:, :, end] - sums[:, :, begin]
 

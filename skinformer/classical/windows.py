@@ -45,7 +45,10 @@ class UnitWindows(NamedTuple):
 
 
 def pasts(
-    values: Float64Array, begin: IntArray, origin: IntArray, seq_len: int
+    values: Float64Array,
+    begin: IntArray,
+    origin: IntArray,
+    seq_len: int,
 ) -> tuple[Float64Array, IntArray]:
     """Cut windows, (n, seq_len), that end before their origins, and count their real rows.
 
@@ -79,7 +82,10 @@ def sums_before(*columns: Float64Array) -> Float64Array:
 
 
 def futures(
-    values: Float64Array, origin: IntArray, end: IntArray, pred_len: int
+    values: Float64Array,
+    origin: IntArray,
+    end: IntArray,
+    pred_len: int,
 ) -> Float64Array:
     """Cut the rows from each origin on, (n, pred_len); from ``end`` on they are NaN.
 
@@ -115,7 +121,9 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
 
 
 def ridge_maps(
-    gram: Float64Array, cross: Float64Array, strengths: Iterable[float]
+    gram: Float64Array,
+    cross: Float64Array,
+    strengths: Iterable[float],
 ) -> Float64Array:
     """Solve ridges of strengths in mean squares of a feature, (n_strengths, n_features, …)."""
     mean = np.trace(gram) / len(gram) or 1.0
@@ -132,7 +140,11 @@ def padded(past: Float64Array, length: IntArray) -> Float64Array:
     return np.take_along_axis(np.asarray(past, dtype=np.float64), columns, axis=1)
 
 
-def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
+def unit_of(
+    past: Float64Array,
+    length: IntArray,
+    period: int,
+) -> Float64Array:
     """Measure each window by its mean absolute seasonal difference, which a trend does not blow up.
 
     A window of no more rows than a season is measured by differences of neighbours. The unit, (n,),

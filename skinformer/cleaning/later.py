@@ -51,14 +51,20 @@ def judge(
     return Judged(outlying, low, high)
 
 
-def _growth(low: Float64Array, high: Float64Array, usual: Range) -> Float64Array:
+def _growth(
+    low: Float64Array,
+    high: Float64Array,
+    usual: Range,
+) -> Float64Array:
     """Return how many times as large as in training usual values are."""
     size = np.maximum(np.abs(low), np.abs(high))
     return size / max(abs(usual.low), abs(usual.high))
 
 
 def _usual_bounds(
-    values: Float64Array, usual: Range, n_rows: int
+    values: Float64Array,
+    usual: Range,
+    n_rows: int,
 ) -> tuple[Float64Array, Float64Array]:
     """Return the least and the greatest usual value, the levels of the last rows among them.
 
@@ -76,7 +82,10 @@ def _usual_bounds(
 
 
 def _is_out_of_range(
-    values: Float64Array, low: Float64Array, high: Float64Array, usual: Range
+    values: Float64Array,
+    low: Float64Array,
+    high: Float64Array,
+    usual: Range,
 ) -> BoolArray:
     """Whether values lie out of range; also next to zero, or below, where others stay away from it.
 

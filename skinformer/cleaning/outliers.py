@@ -55,7 +55,10 @@ class OutlierBounds:
         return max(0.0, float(self.ranges[:, :n_targets, 0].min()))
 
     def fit_range(
-        self, place: tuple[int, int], usual: Range, values: Float64Array
+        self,
+        place: tuple[int, int],
+        usual: Range,
+        values: Float64Array,
     ) -> None:
         """Set the range of a series and column, and the last of its values."""
         self.ranges[place] = usual
@@ -63,7 +66,10 @@ class OutlierBounds:
         self.recent[place][-n_recent:] = values[-n_recent:]
 
     def fit_jumps(
-        self, place: tuple[int, int], values: Float64Array, first_step: int
+        self,
+        place: tuple[int, int],
+        values: Float64Array,
+        first_step: int,
     ) -> None:
         """Set how far values of a series and column jump, from those without outliers."""
         n_phases = self.jump_limits.shape[2]
@@ -96,7 +102,11 @@ class OutlierBounds:
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
-        self, i: int, part: _Part, columns: list[Any], n_targets: int
+        self,
+        i: int,
+        part: _Part,
+        columns: list[Any],
+        n_targets: int,
     ) -> list[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
         found = []
@@ -106,7 +116,13 @@ class OutlierBounds:
                 continue
             is_target = j < n_targets
             limits = self.jump_limits[i, j, part.phases(self.jump_limits.shape[2])]
-            judged = judge(values, usual, limits, self.season, may_grow=is_target)
+            judged = judge(
+                values,
+                usual,
+                limits,
+                self.season,
+                may_grow=is_target,
+            )
             outliers = part.list_outliers(j, judged)
             if outliers and not is_target:
                 cleaned = _impute(values, judged.outlying, usual, self.season)
@@ -140,13 +156,22 @@ class _Part(NamedTuple):
         for row, step in zip(self.rows.tolist(), self.steps, strict=True):
             if judged.outlying[step]:
                 value = self.values[j, step]
-                outlier = Outlier(row, j, value, judged.low[step], judged.high[step])
+                outlier = Outlier(
+                    row,
+                    j,
+                    value,
+                    judged.low[step],
+                    judged.high[step],
+                )
                 found.append(outlier)
         return found
 
 
 def _append_rows(
-    recent: Float64Array, end: int | None, table: Table, rows: IntArray
+    recent: Float64Array,
+    end: int | None,
+    table: Table,
+    rows: IntArray,
 ) -> _Part:
     """Put rows of a series behind its recent values.
 
@@ -196,7 +221,10 @@ def find_outliers(
 
 
 def _fit_column(
-    bounds: OutlierBounds, table: Table, j: int, column: Float64Array
+    bounds: OutlierBounds,
+    table: Table,
+    j: int,
+    column: Float64Array,
 ) -> list[Outlier]:
     """Find what is usual in a column, and put other values in place of its outliers."""
     found = []
@@ -212,17 +240,33 @@ def _fit_column(
         if is_target and not usual.is_rare:
             rest = np.where(outlying, np.nan, values)
             bounds.fit_jumps((i, j), rest, int(table.steps[first_row]))
-        found += _list_outliers(first_row, j, values, outlying, usual)
+        found += _list_outliers(
+            first_row,
+            j,
+            values,
+            outlying,
+            usual,
+        )
         values[:] = _impute(values, outlying, usual, bounds.season)
     return found
 
 
 def _list_outliers(
-    first_row: int, j: int, values: Float64Array, outlying: BoolArray, usual: Range
+    first_row: int,
+    j: int,
+    values: Float64Array,
+    outlying: BoolArray,
+    usual: Range,
 ) -> list[Outlier]:
     """Return the outliers of a series, whose first row and column in the table are given."""
     return [
-        Outlier(first_row + row, j, values[row], usual.low, usual.high)
+        Outlier(
+            first_row + row,
+            j,
+            values[row],
+            usual.low,
+            usual.high,
+        )
         for row in np.flatnonzero(outlying).tolist()
     ]
 
@@ -244,7 +288,10 @@ def _without_bounds(table: Table) -> OutlierBounds:
 
 
 def _impute(
-    values: Float64Array, outlying: BoolArray, usual: Range, season: int
+    values: Float64Array,
+    outlying: BoolArray,
+    usual: Range,
+    season: int,
 ) -> Float64Array:
     """Return values with those of a season before in place of outliers.
 
@@ -261,7 +308,11 @@ def _impute(
     return imputed
 
 
-def _marked(table: Table, columns: list[Any], found: list[Outlier]) -> Table:
+def _marked(
+    table: Table,
+    columns: list[Any],
+    found: list[Outlier],
+) -> Table:
     """Return the table with cleaned columns, and marks at outliers of targets."""
     marks = np.zeros((len(table.series), table.n_targets), dtype=bool)
     for outlier in found:

@@ -31,7 +31,12 @@ class Range(NamedTuple):
     is_rare: bool
 
 
-UNKNOWN = Range(low=0.0, high=0.0, margin=float("inf"), is_rare=True)
+UNKNOWN = Range(
+    low=0.0,
+    high=0.0,
+    margin=float("inf"),
+    is_rare=True,
+)
 
 
 def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
@@ -85,7 +90,9 @@ def _without_launch(values: Float64Array) -> Float64Array:
 
 
 def _farthest_usual(
-    distance: Float64Array, size: float, least_margin: float
+    distance: Float64Array,
+    size: float,
+    least_margin: float,
 ) -> tuple[float, float]:
     """Return the farthest distance that is usual, and how far beyond it is too far.
 

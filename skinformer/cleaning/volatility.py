@@ -16,7 +16,9 @@ from skinformer.timeline.timeline import Table, fill_forward
 
 
 def rescale_by_volatility(
-    scaler: Scaler, table: Table, split: IntArray | None
+    scaler: Scaler,
+    table: Table,
+    split: IntArray | None,
 ) -> Scaler:
     """Scale the targets of a panel's series so that they change alike.
 

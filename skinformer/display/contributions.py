@@ -115,11 +115,19 @@ class ContributionDisplay(Display):
             raise ValueError("reasons are of several series: pass those of one.")
         target, reasons = cls._rows_of_target(reasons, target)
         table = reasons.pivot_table(
-            "contribution", "time", "source", sort=False, observed=True
+            "contribution",
+            "time",
+            "source",
+            sort=False,
+            observed=True,
         )
         table.columns = table.columns.map(str)
         display = cls(table.sort_index(), target=target, unit=unit)
-        return display.plot(kind=kind, time=time, ax=ax)
+        return display.plot(
+            kind=kind,
+            time=time,
+            ax=ax,
+        )
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -145,7 +153,11 @@ class ContributionDisplay(Display):
         return cls.from_frame(explain(estimator, X, **options), **of_picture)
 
     def plot(
-        self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None
+        self,
+        *,
+        kind: str = "waterfall",
+        time: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """
         Draw bars from the baseline to a forecast, or colours over time.
@@ -210,7 +222,11 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
+def _draw_waterfall(
+    ax: Axes,
+    table: pd.DataFrame,
+    label: str,
+) -> None:
     """Draw bars from the baseline to the forecast, each from where the one above ended."""
     means = table.mean()
     steps = means.iloc[1:].sort_values(key=np.abs, ascending=False)
@@ -226,28 +242,58 @@ def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     if len(table) > 1:
         time = f"mean of {len(table)} forecasts"
     ax.set_xlabel(f"{label}, {time}")
-    ax.grid(axis="x", color=ink(ax), alpha=0.15)
+    ax.grid(
+        axis="x",
+        color=ink(ax),
+        alpha=0.15,
+    )
     ax.set_axisbelow(True)
 
 
-def _draw_steps(ax: Axes, baseline: float, steps: pd.Series, texts: list[str]) -> None:
+def _draw_steps(
+    ax: Axes,
+    baseline: float,
+    steps: pd.Series,
+    texts: list[str],
+) -> None:
     """Draw a bar with its text for each step, and marks at the baseline and the sum."""
     widths = np.array([0, *steps, 0])  # none of the baseline and the forecast
     ends = baseline + widths.cumsum()
     places = np.arange(len(ends))
     colours = np.where(widths > 0, "C3", "C0")
-    bars = ax.barh(places, widths, 0.7, ends - widths, color=colours)
+    bars = ax.barh(
+        places,
+        widths,
+        0.7,
+        ends - widths,
+        color=colours,
+    )
     style: dict[str, Any] = {"color": ink(ax)}
     ax.bar_label(bars, texts, padding=7, **style)
     ax.vlines(
-        ends[:-1], places[:-1] - 0.35, places[1:] + 0.35, lw=0.8, alpha=0.5, **style
+        ends[:-1],
+        places[:-1] - 0.35,
+        places[1:] + 0.35,
+        lw=0.8,
+        alpha=0.5,
+        **style,
     )
-    ax.plot(ends[[0, -1]], places[[0, -1]], "D", ms=6, **style)
+    ax.plot(
+        ends[[0, -1]],
+        places[[0, -1]],
+        "D",
+        ms=6,
+        **style,
+    )
     ax.use_sticky_edges = False
     ax.margins(x=0.16)
 
 
-def _draw_heatmap(ax: Axes, sources: pd.DataFrame, label: str) -> None:
+def _draw_heatmap(
+    ax: Axes,
+    sources: pd.DataFrame,
+    label: str,
+) -> None:
     """Colour a row for each source by what it gives at each time."""
     limit = np.quantile(sources.abs(), 0.995) or 1.0
     mesh = ax.pcolormesh(
@@ -263,5 +309,10 @@ def _draw_heatmap(ax: Axes, sources: pd.DataFrame, label: str) -> None:
     ax.set_yticks(range(sources.shape[1]), list(sources.columns))
     ax.invert_yaxis()
     rule_times(ax.xaxis, sources.index)
-    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01, extend="both")
+    bar = ax.figure.colorbar(
+        mesh,
+        ax=ax,
+        pad=0.01,
+        extend="both",
+    )
     label_side(bar.ax, label)

@@ -107,7 +107,12 @@ class TrainingDisplay(Display):
         losses = losses.dropna(axis=1, how="all")
         self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
         best_epoch: Any = losses.iloc[:, -1].idxmin()
-        ax.axvline(best_epoch, color=ink(ax), lw=1, ls="--")
+        ax.axvline(
+            best_epoch,
+            color=ink(ax),
+            lw=1,
+            ls="--",
+        )
         label = f"epoch; dashed: {best_epoch}, of the lowest loss"
         if self.trust is not None:
             label += (
@@ -158,7 +163,11 @@ class WeightsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None
+        cls,
+        estimator: Any,
+        *,
+        by: str = "ahead",
+        ax: Axes | None = None,
     ) -> Self:
         """
         Draw the weights of a fit's forecasters.
@@ -225,8 +234,16 @@ class WeightsDisplay(Display):
 
 def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
     """Draw weights over steps ahead, on top of one another."""
-    weights.plot.area(ax=ax, lw=0, legend=False)
-    ax.set(xlabel=GROUPS["ahead"], ylabel="share of the forecast", ylim=(0, 1))
+    weights.plot.area(
+        ax=ax,
+        lw=0,
+        legend=False,
+    )
+    ax.set(
+        xlabel=GROUPS["ahead"],
+        ylabel="share of the forecast",
+        ylim=(0, 1),
+    )
     ax.margins(x=0)
     ax.locator_params(axis="x", integer=True)
     ax.yaxis.set_major_formatter("{x:.0%}")
@@ -235,7 +252,12 @@ def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
 def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
     """Draw a bar for each row, below one another; of many rows without their names."""
     most_names = 40
-    weights.plot.barh(ax=ax, stacked=True, width=0.7, legend=False)
+    weights.plot.barh(
+        ax=ax,
+        stacked=True,
+        width=0.7,
+        legend=False,
+    )
     ax.set(xlabel="share of the forecast", xlim=(0, 1))
     ax.invert_yaxis()
     ax.xaxis.set_major_formatter("{x:.0%}")

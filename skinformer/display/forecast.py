@@ -259,7 +259,13 @@ class ForecastDisplay(BacktestDisplay):
         n_rows = 3 * len(forecast)
         if history is not None:
             n_rows = checks.check_count("history", history, "rows before the forecast")
-        actual = _last_rows(estimator, X, n_rows, series, target)
+        actual = _last_rows(
+            estimator,
+            X,
+            n_rows,
+            series,
+            target,
+        )
         return cls(actual, line, quantiles, unit=unit).plot(ax=ax, name=name)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
@@ -287,9 +293,19 @@ class ForecastDisplay(BacktestDisplay):
         colour = "C0"
         name = name or "forecast"
         self.actual_line_ = draw_line(
-            ax, self.actual, color=ink(ax), lw=1, label="actual"
+            ax,
+            self.actual,
+            color=ink(ax),
+            lw=1,
+            label="actual",
         )
-        self.line_ = draw_line(ax, self.forecast, color=colour, lw=1.4, label=name)
+        self.line_ = draw_line(
+            ax,
+            self.forecast,
+            color=colour,
+            lw=1.4,
+            label=name,
+        )
         self.bands_ = []
         if self.quantiles is not None:
             self.bands_ = draw_bands(ax, self.quantiles, colour)
@@ -301,7 +317,9 @@ class ForecastDisplay(BacktestDisplay):
 
 
 def _rows_of_series(
-    estimator: Any, forecast: pd.DataFrame, series: Any
+    estimator: Any,
+    forecast: pd.DataFrame,
+    series: Any,
 ) -> tuple[Any, pd.DataFrame]:
     """Return the series to draw, the first of a panel for None, and its rows, indexed by time."""
     if estimator.series_ is None:
@@ -316,7 +334,9 @@ def _rows_of_series(
 
 
 def _columns_of_target(
-    forecast: pd.DataFrame, place: int, levels: list[float] | None
+    forecast: pd.DataFrame,
+    place: int,
+    levels: list[float] | None,
 ) -> tuple[pd.Series, pd.DataFrame | None]:
     """Return the forecast of a target, and its quantiles, which stand behind it."""
     if not levels:
@@ -328,7 +348,11 @@ def _columns_of_target(
 
 
 def _last_rows(
-    estimator: Any, X: Any, n_rows: int, series: Any, target: Any
+    estimator: Any,
+    X: Any,
+    n_rows: int,
+    series: Any,
+    target: Any,
 ) -> pd.Series:
     """Return a target in the last rows of a series, in its units; NaN was missing.
 
@@ -347,13 +371,23 @@ def _last_rows(
     values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
     line = pd.Series(values[:, column], times, name=label)
     if X is not None:
-        later = _later_rows(estimator, X, number, column, times[-1])
+        later = _later_rows(
+            estimator,
+            X,
+            number,
+            column,
+            times[-1],
+        )
         line = pd.concat([line, later]).tail(n_rows)
     return line.rename(label)
 
 
 def _later_rows(
-    estimator: Any, X: Any, series: int, target: int, end: Any
+    estimator: Any,
+    X: Any,
+    series: int,
+    target: int,
+    end: Any,
 ) -> pd.Series:
     """Return what X observes of a target after the end of the history; raise if X ends before."""
     table = estimator._read_prediction(X)
@@ -372,7 +406,11 @@ def _later_rows(
     return later[later.bfill().notna()]  # without rows of the future
 
 
-def _as_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
+def _as_line(
+    values: Any,
+    name: str,
+    index: pd.Index | None = None,
+) -> pd.Series:
     """Return values, (n,) or (n, 1), as numbers in time order; raise if they are no one line.
 
     index: labels of values that bring none.

@@ -37,7 +37,9 @@ def rule_times(axis: Axis, index: pd.Index) -> None:
     # Two units, such as days, are 48 of the smaller one, which are drawn by twelves at most.
     fewest = min((most - 1) // 2, 4)
     locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
-        tz=zone, minticks=fewest, maxticks=most
+        tz=zone,
+        minticks=fewest,
+        maxticks=most,
     )
     formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
         locator,
@@ -70,7 +72,9 @@ def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
 
 
 def draw_bands(
-    ax: Axes, quantiles: pd.DataFrame, colour: str
+    ax: Axes,
+    quantiles: pd.DataFrame,
+    colour: str,
 ) -> list[FillBetweenPolyCollection]:
     """Fill between the lowest and the highest quantile, then between the next ones, on top.
 
@@ -102,5 +106,12 @@ def draw_bands(
         label = f"{100 * level:.3g} % lie below"
         if level == 0.5:
             label = "median"
-        ax.plot(time, values[:, middle], color=colour, lw=1, ls=":", label=label)
+        ax.plot(
+            time,
+            values[:, middle],
+            color=colour,
+            lw=1,
+            ls=":",
+            label=label,
+        )
     return bands

@@ -68,7 +68,12 @@ class WindowSource:
         future = _rows(origins, 0, self.pred_len)
         hidden = slice(0, self.n_hidden)
         ahead = _take(self.values, future)
-        ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
+        ahead = mask_future(
+            ahead,
+            n_future=self.pred_len,
+            hidden=hidden,
+            fill=0.0,
+        )
         return (
             _take(self.values, past),
             ahead,
@@ -89,7 +94,12 @@ class WindowSource:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
 
-    def _times(self, origins: Tensor, first: int, end: int) -> Tensor | None:
+    def _times(
+        self,
+        origins: Tensor,
+        first: int,
+        end: int,
+    ) -> Tensor | None:
         """Gather the time from origins to rows beside them, (batch, length), in mean steps."""
         if self.elapsed is None or self.mean_step is None or self.steps is None:
             return None
@@ -99,7 +109,11 @@ class WindowSource:
         return ((reached - began[:, None]) / self.mean_step).float()
 
 
-def _rows(origins: Tensor, first: int, end: int) -> Tensor:
+def _rows(
+    origins: Tensor,
+    first: int,
+    end: int,
+) -> Tensor:
     """Return the rows of windows, (batch, end - first), by their distances from origins."""
     return origins[:, None] + torch.arange(first, end, device=origins.device)
 

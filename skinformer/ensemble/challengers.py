@@ -35,7 +35,10 @@ class Challenger(NamedTuple):
 
 
 def predict_points(
-    member: Member, windows: Windows, head: Head, base: Float32Array | None = None
+    member: Member,
+    windows: Windows,
+    head: Head,
+    base: Float32Array | None = None,
 ) -> Float32Array:
     """Forecast the one value by which members are compared, (n, pred_len, n_targets).
 
@@ -73,7 +76,13 @@ def weigh_challengers(
     if not fits and not user_fits:
         return []
     y_pred = predict_points(ridges, windows, settings.head)
-    blend = _Blend(rows, settings, windows, periods, y_pred)
+    blend = _Blend(
+        rows,
+        settings,
+        windows,
+        periods,
+        y_pred,
+    )
     for fit in fits:
         with timed("trees"):
             blend.add(fit, margin or 0.0)
@@ -102,7 +111,11 @@ def joint_weights(
 
 
 def _margin(
-    ridges: Ridges, rows: FitRows, settings: FitSettings, *, is_complete: bool
+    ridges: Ridges,
+    rows: FitRows,
+    settings: FitSettings,
+    *,
+    is_complete: bool,
 ) -> float | None:
     """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
 

@@ -67,7 +67,10 @@ def _probabilities(fit: ClassFit, windows: Windows) -> Float64Array:
 
 @timed("classes")
 def fit_class_base(
-    rows: FitRows, settings: FitSettings, *, before_split: bool
+    rows: FitRows,
+    settings: FitSettings,
+    *,
+    before_split: bool,
 ) -> ClassFit:
     """Fit all that forecasts classes without the network."""
     classifier: Any = settings.regressor
@@ -124,12 +127,18 @@ def weigh_classes(
     return replace(ensemble, temperature=validation.temperature(y_logits))
 
 
-def _mix(base_logits: Float64Array, logits: Float64Array, share: float) -> Float64Array:
+def _mix(
+    base_logits: Float64Array,
+    logits: Float64Array,
+    share: float,
+) -> Float64Array:
     return (1 - share) * base_logits + share * logits
 
 
 def _without_validation(
-    network: Member, rows: FitRows, settings: FitSettings
+    network: Member,
+    rows: FitRows,
+    settings: FitSettings,
 ) -> Ensemble:
     """Mix all forecasters but the network by their prior weights; the network if it is alone."""
     if not settings.class_base:
@@ -156,7 +165,12 @@ class _Validation:
     groups: list[slice]
 
     @classmethod
-    def of(cls, windows: Windows, rows: FitRows, settings: FitSettings) -> _Validation:
+    def of(
+        cls,
+        windows: Windows,
+        rows: FitRows,
+        settings: FitSettings,
+    ) -> _Validation:
         """Read them at some windows."""
         y, weight = truths_of(rows, windows.origins)
         n_rows = np.unique(window_rows(windows.origins, settings.pred_len)).size

@@ -61,11 +61,19 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
         return settings
     with_ridges = n_rows >= window_len and not is_panel
     return replace(
-        settings, linear_path=with_ridges, own_ridges=False, train_network=False
+        settings,
+        linear_path=with_ridges,
+        own_ridges=False,
+        train_network=False,
     )
 
 
-def _fits_windows(settings: FitSettings, n_rows: int, *, is_panel: bool) -> bool:
+def _fits_windows(
+    settings: FitSettings,
+    n_rows: int,
+    *,
+    is_panel: bool,
+) -> bool:
     """Return whether a series of so many rows holds windows enough to learn from."""
     if is_panel:
         most_rows = int(n_rows / _SHORT) - settings.pred_len
@@ -74,7 +82,11 @@ def _fits_windows(settings: FitSettings, n_rows: int, *, is_panel: bool) -> bool
     return settings.seq_len <= most_rows
 
 
-def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
+def _sees_more(
+    table: Table,
+    seq_len: int,
+    n_rows: int,
+) -> bool:
     """Return whether classical forecasters see what windows do not: a year, or gaps.
 
     Ridges read what is filled, and classical forecasters alone know that it is.
@@ -103,14 +115,20 @@ class Classical(PerSeriesMember):
     @staticmethod
     @timed("classical")
     def fit_series(
-        series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
+        series: Series,
+        sizes: ModelSizes,
+        whole: ClassicalFit | None = None,
     ) -> ClassicalFit:
         """Fit classical forecasters; of some rows the seasons are those of all of them."""
         clock = series.clock
         first_row = series.first_row
         wall_steps = clock.wall_steps(series.steps)
         rows = SeriesRows(
-            series.values, series.known, series.steps, wall_steps, first_row
+            series.values,
+            series.known,
+            series.steps,
+            wall_steps,
+            first_row,
         )
         if whole is not None:
             return fit_classical(rows, whole.candidates.sizes, of_mean=series.of_mean)
@@ -123,7 +141,13 @@ class Classical(PerSeriesMember):
         longest = int(np.diff(first_row).max())
         seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
         n_rows = max(_MOST_ROWS, ridge_rows)
-        given = Sizes(n_rows, sizes.pred_len, seasons, ridge_rows, period)
+        given = Sizes(
+            n_rows,
+            sizes.pred_len,
+            seasons,
+            ridge_rows,
+            period,
+        )
         return fit_classical(rows, given, of_mean=series.of_mean)
 
     def with_shared_fit(self, whole: Self) -> Self:
@@ -156,7 +180,11 @@ class Classical(PerSeriesMember):
         return [self.fit.names[i] for i in counts], self.fit.weights[:, counts]
 
 
-def seasons_of(clock: Clock, n_rows: int, period: int) -> tuple[int, ...]:
+def seasons_of(
+    clock: Clock,
+    n_rows: int,
+    period: int,
+) -> tuple[int, ...]:
     """
     Choose the seasons that candidates know: those of days, weeks and years, the two shortest.
 

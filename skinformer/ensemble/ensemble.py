@@ -150,7 +150,11 @@ class Ensemble:
         return self if len(others) == len(members) else self.without(*others)
 
     def before_split(
-        self, chosen: IntArray, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+        self,
+        chosen: IntArray,
+        timeline: Timeline,
+        sizes: ModelSizes,
+        scaler: Scaler,
     ) -> Ensemble:
         """Return the same as it was before the validation split, for some of the series.
 
@@ -241,7 +245,13 @@ class EnsembleForecaster:
             self._buffer.refresh()
         else:
             device = self.device
-            self._buffer = RowBuffer(rows, self.series, self.clock, self.sizes, device)
+            self._buffer = RowBuffer(
+                rows,
+                self.series,
+                self.clock,
+                self.sizes,
+                device,
+            )
         return Windows(self._buffer, origins)
 
     def weights(self, windows: Windows) -> dict[str, Float64Array]:

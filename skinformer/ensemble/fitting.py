@@ -33,7 +33,9 @@ from skinformer.validation import parameters as checks
 
 
 def find_split(
-    table: Table, settings: FitSettings, names: pd.Index | None
+    table: Table,
+    settings: FitSettings,
+    names: pd.Index | None,
 ) -> IntArray | None:
     """Find the row where each series' validation split begins; None for no validation.
 
@@ -63,7 +65,9 @@ def find_split(
 
 
 def cut_windows(
-    timeline: Timeline, sizes: ModelSizes, split: IntArray | None
+    timeline: Timeline,
+    sizes: ModelSizes,
+    split: IntArray | None,
 ) -> tuple[Origins, Origins]:
     """Return the origins of training windows and of validation windows, none without a split.
 
@@ -187,6 +191,19 @@ class FitRows:
         timeline = self.timeline
         known = None if timeline.weight is None else timeline.weight > 0
         begin = first_known(self.missing, timeline.first_row)
-        rows = Rows(timeline.values, timeline.series, timeline.steps, begin, known)
+        rows = Rows(
+            timeline.values,
+            timeline.series,
+            timeline.steps,
+            begin,
+            known,
+        )
         series = np.arange(timeline.n_series)
-        return RowBuffer(rows, series, timeline.clock, self.sizes, device, source)
+        return RowBuffer(
+            rows,
+            series,
+            timeline.clock,
+            self.sizes,
+            device,
+            source,
+        )

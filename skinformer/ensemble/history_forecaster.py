@@ -109,7 +109,10 @@ class HistoryForecaster:
         return getattr(self.forecaster, "predict", self.forecaster)
 
     def _predict_in_parts(
-        self, histories: Sequence[History], horizon: int, levels: Sequence[float] | None
+        self,
+        histories: Sequence[History],
+        horizon: int,
+        levels: Sequence[float] | None,
     ) -> Float64Array:
         """Forecast at most its `max_horizon` steps at once, the next ones behind these."""
         longest = int(getattr(self.forecaster, "max_horizon", None) or horizon)
@@ -130,7 +133,10 @@ class HistoryForecaster:
         return np.concatenate(parts, axis=1)
 
     def _predict_steps(
-        self, histories: Sequence[History], n_steps: int, levels: Sequence[float] | None
+        self,
+        histories: Sequence[History],
+        n_steps: int,
+        levels: Sequence[float] | None,
     ) -> Float64Array:
         """Call the forecaster, and check the shape of what it returns."""
         shape: tuple[int, ...] = len(histories), n_steps

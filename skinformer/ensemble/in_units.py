@@ -65,7 +65,11 @@ class PerSeriesMember(Member):
     own_logs = False
 
     @staticmethod
-    def fit_series(series: Series, sizes: ModelSizes, whole: Any = None) -> Any:
+    def fit_series(
+        series: Series,
+        sizes: ModelSizes,
+        whole: Any = None,
+    ) -> Any:
         """Fit what has a `seq_len`, a `pred_len`, and forecasts windows as `ClassicalFit` does.
 
         whole: what was fitted to all rows, where these are some of them.
@@ -118,11 +122,18 @@ class PerSeriesMember(Member):
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(
-        self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+        self,
+        timeline: Timeline,
+        sizes: ModelSizes,
+        scaler: Scaler,
     ) -> Self:
         """Fit it to other rows."""
         return self.from_timeline(
-            timeline, sizes, scaler, of_mean=self.of_mean, whole=self.fit
+            timeline,
+            sizes,
+            scaler,
+            of_mean=self.of_mean,
+            whole=self.fit,
         )
 
     def forecast(
@@ -154,7 +165,10 @@ class PerSeriesMember(Member):
         return y_pred[group] + self._effect(windows.values, ahead)
 
     def _forecast_distinct(
-        self, windows: Windows, past: Float64Array, known: BoolArray
+        self,
+        windows: Windows,
+        past: Float64Array,
+        known: BoolArray,
     ) -> Float64Array:
         """Forecast windows, (n, pred_len, n_targets), standardised as is their past."""
         n_series = len(self.scaler.mean) - 1
@@ -188,7 +202,11 @@ def _effect_of(values: Float32Array, effect: Float64Array) -> Float64Array:
 
 
 def targets_in_units(
-    timeline: Timeline, effect: Float64Array, scaler: Scaler, *, own_logs: bool
+    timeline: Timeline,
+    effect: Float64Array,
+    scaler: Scaler,
+    *,
+    own_logs: bool,
 ) -> Float64Array:
     """Put the targets of a timeline, (n_rows, n_targets), into their units.
 
@@ -230,7 +248,9 @@ def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
 
 
 def _group_equal(
-    windows: Windows, past: Float64Array, known: BoolArray
+    windows: Windows,
+    past: Float64Array,
+    known: BoolArray,
 ) -> tuple[IntArray, IntArray]:
     """Return the first window of each group of equal ones, and the group of each window.
 
@@ -254,7 +274,10 @@ def _group_equal(
 
 
 def _single_series(
-    timeline: Timeline, values: Float64Array, *, of_mean: bool
+    timeline: Timeline,
+    values: Float64Array,
+    *,
+    of_mean: bool,
 ) -> Series:
     """Lay each target of each series behind the other, from its first to its last observed row.
 
@@ -301,7 +324,12 @@ class SeriesUnits(NamedTuple):
 
     @classmethod
     def of(
-        cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool
+        cls,
+        scaler: Scaler,
+        series: IntArray,
+        j: int,
+        *,
+        own_logs: bool,
     ) -> SeriesUnits:
         """Read those of target j off a scaler."""
         means, deviations = scaler.affine_parameters(series, j + 1)

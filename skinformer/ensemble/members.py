@@ -218,7 +218,12 @@ class EnsembleFit:
             windows = Windows(self._buffer, origins)
             logits = self._predict_points(self.network, windows)
         return weigh_classes(
-            self.network, self.class_fit, windows, self.rows, self.settings, logits
+            self.network,
+            self.class_fit,
+            windows,
+            self.rows,
+            self.settings,
+            logits,
         )
 
     def _choose_unweighed(self) -> Ensemble:
@@ -273,7 +278,10 @@ class EnsembleFit:
         return self._series_weights(forecasts, windows, prior=prior, joint=False)
 
     def _fit_before_split(
-        self, fits: list[Callable[..., Member]], rows: FitRows, windows: Windows
+        self,
+        fits: list[Callable[..., Member]],
+        rows: FitRows,
+        windows: Windows,
     ) -> tuple[list[Member], Windows]:
         """Fit members, and choose the windows they are weighed by: few for a user's forecaster."""
         members = [fit(rows, self.settings, before_split=True) for fit in fits]
@@ -394,7 +402,10 @@ class EnsembleFit:
         return self.rows.make_buffer(self.settings.device, source)
 
     def _predict_points(
-        self, member: Member, windows: Windows, base: Float32Array | None = None
+        self,
+        member: Member,
+        windows: Windows,
+        base: Float32Array | None = None,
     ) -> Float32Array:
         """Forecast the one value by which members are compared, (n, pred_len, n_targets)."""
         return predict_points(member, windows, self.head, base)

@@ -77,7 +77,10 @@ class WindowPredictor:
     def _chunk(self, origins: IntArray, base: Float32Array | None) -> Float32Array:
         """Forecast windows of a chunk, which is filled up with its last one."""
         source = self.source
-        whole = np.minimum(np.arange(self.n_windows), len(origins) - 1)
+        whole = np.minimum(
+            np.arange(self.n_windows),
+            len(origins) - 1,
+        )
         rows = torch.from_numpy(origins[whole]).to(source.values.device)
         forward: Callable[..., Tensor] = self.module
         inputs: tuple[Tensor | None, ...]

@@ -68,7 +68,12 @@ def linear_fit(
     steps = times_of(timeline, split, origins)
     start = None if split is None else 0
     return fit_linear_path(
-        problem, origins, steps, split=start, refit=refit, n_folds=n_folds
+        problem,
+        origins,
+        steps,
+        split=start,
+        refit=refit,
+        n_folds=n_folds,
     )
 
 
@@ -81,7 +86,11 @@ def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
     )
 
 
-def times_of(timeline: Timeline, split: IntArray | None, rows: IntArray) -> IntArray:
+def times_of(
+    timeline: Timeline,
+    split: IntArray | None,
+    rows: IntArray,
+) -> IntArray:
     """Return times of rows: 0 is where their series' split begins; without one, clock steps."""
     if split is None:
         return timeline.steps_of(rows)

@@ -74,7 +74,13 @@ class UserForecaster(Member):
         timeline = rows.before_split() if before_split else rows.timeline
         n_rows = int(np.diff(rows.timeline.first_row).max())
         levels = settings.head.learnt_levels if source.takes("levels") else None
-        unfitted = cls(source, rows.sizes, rows.scaler.with_unseen(), n_rows, levels)
+        unfitted = cls(
+            source,
+            rows.sizes,
+            rows.scaler.with_unseen(),
+            n_rows,
+            levels,
+        )
         return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
 
     @classmethod
@@ -93,14 +99,22 @@ class UserForecaster(Member):
         )
 
     def fitted_again(
-        self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+        self,
+        timeline: Timeline,
+        sizes: ModelSizes,
+        scaler: Scaler,
     ) -> Self:
         """Return a copy for other rows; where it has a `fit`, it is fitted to them, in units."""
         source = self.source
         if source.learns:
             with timed(self.name):
                 source = source.fitted(_all_series(timeline, sizes, scaler))
-        return replace(self, source=source, sizes=sizes, scaler=scaler.with_unseen())
+        return replace(
+            self,
+            source=source,
+            sizes=sizes,
+            scaler=scaler.with_unseen(),
+        )
 
     def forecast(
         self,
@@ -165,7 +179,10 @@ class UserForecaster(Member):
         return found
 
     def _forecast_target(
-        self, windows: Windows, j: int, histories: list[Float64Array]
+        self,
+        windows: Windows,
+        j: int,
+        histories: list[Float64Array],
     ) -> Float64Array:
         """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
         asked = self._with_columns(windows, histories)
@@ -212,7 +229,9 @@ class UserForecaster(Member):
 
 
 def _all_series(
-    timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+    timeline: Timeline,
+    sizes: ModelSizes,
+    scaler: Scaler,
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
     no_effect = np.zeros((0, sizes.n_targets))

@@ -71,7 +71,13 @@ def weigh_series(
     errors.
     """
     errors = [
-        selection.mean_errors(y_pred, y, weight, series, n_series)
+        selection.mean_errors(
+            y_pred,
+            y,
+            weight,
+            series,
+            n_series,
+        )
         for y_pred in forecasts
     ]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
@@ -96,7 +102,10 @@ def weigh_series(
 
 
 def _joint_weights(
-    residuals: Float32Array, weight: Float32Array, series: IntArray, known: BoolArray
+    residuals: Float32Array,
+    weight: Float32Array,
+    series: IntArray,
+    known: BoolArray,
 ) -> Float64Array:
     """Find weights of a low error of the joint forecast: mean iterates of mirror descent.
 
@@ -122,7 +131,10 @@ def _joint_weights(
 
 
 def _rates(
-    residuals: Float64Array, weight: Float32Array, series: IntArray, known: BoolArray
+    residuals: Float64Array,
+    weight: Float32Array,
+    series: IntArray,
+    known: BoolArray,
 ) -> Float64Array:
     """Return how much an error of each target counts, (n_series, n_targets): equal parts of all."""
     size = np.zeros(known.shape)
@@ -178,7 +190,11 @@ def weigh_steps(
 
 
 def network_share(
-    module: Corrected, held_out: WindowBatches, *, steps: IntArray, head: Head
+    module: Corrected,
+    held_out: WindowBatches,
+    *,
+    steps: IntArray,
+    head: Head,
 ) -> float:
     """Find the share of the network's correction that is sure to help on later rows.
 
@@ -192,7 +208,11 @@ def network_share(
 
 
 def network_gain(
-    module: Corrected, held_out: WindowBatches, *, steps: IntArray, head: Head
+    module: Corrected,
+    held_out: WindowBatches,
+    *,
+    steps: IntArray,
+    head: Head,
 ) -> float:
     """Return what part of the ridges' loss the correction likely takes off on later rows.
 
@@ -203,7 +223,10 @@ def network_gain(
 
 
 def _network_losses(
-    module: Corrected, held_out: WindowBatches, steps: IntArray, head: Head
+    module: Corrected,
+    held_out: WindowBatches,
+    steps: IntArray,
+    head: Head,
 ) -> Float64Array | None:
     """Compute the loss of each share of the correction in each period, (n_periods, n_shares)."""
     periods = selection.cut_stretches(

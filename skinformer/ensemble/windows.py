@@ -115,7 +115,9 @@ class Windows:
         """The first row of each window's series with a known target; of nothing known, its own."""
         begin = self.buffer.rows.begin[self.buffer.rows.segment[self.origins]]
         return np.where(
-            begin < self.origins, begin, self.origins - self.buffer.sizes.seq_len
+            begin < self.origins,
+            begin,
+            self.origins - self.buffer.sizes.seq_len,
         )
 
     @property

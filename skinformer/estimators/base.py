@@ -99,7 +99,12 @@ class BaseInformer(
         nested = nested_in_members(self.members) if deep else {}
         return super().get_params(deep) | nested
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """
         Train on the rows of a timeline.
 
@@ -188,7 +193,12 @@ class BaseInformer(
         """Return what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
         return self._forecaster.forecast(self._requested_rows(X))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
         """
         Score `predict`; rows whose truth is missing are left out.
 
@@ -255,7 +265,9 @@ class BaseInformer(
         scaler = self.scaler_.updated(table.columns, first_row)
         # All at once: what raises before leaves the estimator as it was.
         self.__dict__.update(
-            scaler_=scaler, timeline_=timeline, _outlier_bounds_=bounds
+            scaler_=scaler,
+            timeline_=timeline,
+            _outlier_bounds_=bounds,
         )
         return self
 

@@ -86,7 +86,9 @@ class FitTasks:
         self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None
     ) -> bool:
         stop = task.call_on_fit_task_end(
-            estimator=self.estimator, reconstruction_attributes=fitted, **self.data
+            estimator=self.estimator,
+            reconstruction_attributes=fitted,
+            **self.data,
         )
         return bool(stop)
 
@@ -114,7 +116,10 @@ def training_course(
 
 
 def callback_data(
-    model: FittedState, X: Any, y: Any, sample_weight: Any
+    model: FittedState,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
 ) -> dict[str, Any]:
     """Return what callbacks pass to scorers: rows, their truth and their weights."""
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -124,7 +129,10 @@ def callback_data(
 
 
 def _with_known_truth(
-    model: FittedState, X: Any, *, drop_rows: bool
+    model: FittedState,
+    X: Any,
+    *,
+    drop_rows: bool,
 ) -> tuple[Any, Any]:
     """Take the truth out of X, and leave out rows without any, which scorers do not take."""
     truth = read_y_true(model, model.reader_.encode_rows(X), None, model.roles_)

@@ -20,7 +20,11 @@ from skinformer.validation.arguments import check_fitted
 from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(
+    kw_only=True,
+    eq=False,
+    repr=False,
+)
 class InformerClassifier(ClassifierMixin, BaseInformer):
     """
     Forecast classes of time series with an Informer, as a scikit-learn classifier.
@@ -422,7 +426,12 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         requested = self._requested_ahead(X, horizon)
         return self._forecaster.forecast(requested), requested.labels
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
         """
         Return the accuracy of `predict`; rows whose truth is missing are left out.
 

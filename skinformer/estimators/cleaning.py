@@ -13,7 +13,9 @@ from skinformer.validation.truth import warn_of_other_unit, warn_of_outliers
 
 
 def clean_training_rows(
-    model: FittedState, table: Table, settings: FitSettings
+    model: FittedState,
+    table: Table,
+    settings: FitSettings,
 ) -> Table:
     """Put the rows of a fit into one unit, and other values in place of outliers."""
     # A transformation that the user chose knows the range of the targets.
@@ -41,7 +43,11 @@ def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBo
 
 
 def _warn_of_outliers(
-    model: FittedState, table: Table, outliers: list[Outlier], *, least: float
+    model: FittedState,
+    table: Table,
+    outliers: list[Outlier],
+    *,
+    least: float,
 ) -> None:
     """Warn of the outliers of rows, if there are any, and name the first one.
 
@@ -75,7 +81,9 @@ def _least_target(table: Table, outliers: list[Outlier]) -> float:
 
 
 def _names_of(
-    model: FittedState, table: Table, place: Outlier | UnitChange
+    model: FittedState,
+    table: Table,
+    place: Outlier | UnitChange,
 ) -> tuple[Any, str]:
     """Return the name of a column, and when and in which series something is there."""
     roles = model.roles_

@@ -217,7 +217,11 @@ def _check(model: FittedState) -> None:
     members = model.ensemble_.members
     others = [name for name, member in members.items() if member.export() is None]
     check_exportable(
-        model, model.head_, others, model.scaler_.targets, model.sizes_.mean_step
+        model,
+        model.head_,
+        others,
+        model.scaler_.targets,
+        model.sizes_.mean_step,
     )
 
 

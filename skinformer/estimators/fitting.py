@@ -67,13 +67,22 @@ class Fit:
     tasks: FitTasks
 
     def __init__(
-        self, model: BaseInformer, *, device: str, earlier: BaseInformer | None
+        self,
+        model: BaseInformer,
+        *,
+        device: str,
+        earlier: BaseInformer | None,
     ) -> None:
         self.model = model
         self.device = device
         self.earlier = earlier
 
-    def run(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def run(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> None:
         """Fit the model: the way of the data, from raw rows to weighted members."""
         # 1. Rows: read, cleaned, split and standardised.
         with timed("reading"):
@@ -108,7 +117,12 @@ class Fit:
         model.attention_ = self.settings.network.attention
         model.precision_ = self.settings.trainer.precision
 
-    def read_rows(self, X: Any, y: Any, sample_weight: Any) -> Table:
+    def read_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> Table:
         """Read the rows into a table of numbers, columns in their roles, rows on a clock."""
         model = self.model
         reader = model.reader_
@@ -140,7 +154,13 @@ class Fit:
     def standardise(self, table: Table, split: IntArray | None) -> None:
         """Standardise the rows, by those before the validation split."""
         model = self.model
-        scaler = fit_scale(table, self.settings, model.roles_, split, model.series_)
+        scaler = fit_scale(
+            table,
+            self.settings,
+            model.roles_,
+            split,
+            model.series_,
+        )
         scaler = rescale_by_volatility(scaler, table, split)
         model.scaler_ = model.reader_.adapt_scaler(scaler)
         fill = "missing" not in self.settings.embeddings
@@ -180,7 +200,15 @@ class Fit:
         seed = self._draw_seed()
         windows = cut_windows(timeline, sizes, split)
         scaler = self.model.scaler_
-        rows = FitRows(timeline, sizes, scaler, split, windows[1], missing, seed)
+        rows = FitRows(
+            timeline,
+            sizes,
+            scaler,
+            split,
+            windows[1],
+            missing,
+            seed,
+        )
         linear = None
         out_of_fold = None
         if settings.linear_path:
@@ -189,12 +217,29 @@ class Fit:
             calendars = (linear.before.calendar, linear.final.calendar)
             rows = replace(rows, calendars=calendars)
         earlier = None if self.earlier is None else self.earlier.module_
-        module = start_module(settings, sizes, linear, earlier, seed=seed)
+        module = start_module(
+            settings,
+            sizes,
+            linear,
+            earlier,
+            seed=seed,
+        )
         batches = window_batches(
-            timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
+            timeline,
+            sizes,
+            settings,
+            windows,
+            seed=seed,
+            out_of_fold=out_of_fold,
         )
         module = module.to(settings.device).eval()
-        return EnsembleFit(module, linear, rows, batches, settings)
+        return EnsembleFit(
+            module,
+            linear,
+            rows,
+            batches,
+            settings,
+        )
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.model.random_state).randint(2**31 - 1))
@@ -268,7 +313,9 @@ class Fit:
 
 @timed("linear path")
 def _fit_ridges(
-    rows: FitRows, windows: tuple[Origins, Origins], settings: FitSettings
+    rows: FitRows,
+    windows: tuple[Origins, Origins],
+    settings: FitSettings,
 ) -> LinearFits:
     return linear_fit(
         rows.timeline,
@@ -282,7 +329,9 @@ def _fit_ridges(
 
 
 def _forecast_out_of_fold(
-    rows: FitRows, linear: LinearFits, settings: FitSettings
+    rows: FitRows,
+    linear: LinearFits,
+    settings: FitSettings,
 ) -> OutOfFoldPath | None:
     """Forecast training windows by ridges that have not seen them; None where rows are too few."""
     if not linear.folds:
@@ -291,20 +340,41 @@ def _forecast_out_of_fold(
     return OutOfFoldPath(linear, times, settings.device)
 
 
-def fit_copy(model: BaseInformer, X: Any, y: Any, sample_weight: Any) -> BaseInformer:
+def fit_copy(
+    model: BaseInformer,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+) -> BaseInformer:
     """Fit a copy without fitted state, on the CPU where "auto" finds too small a GPU."""
     try:
-        return _fit_copy_on(model.device, model, X, y, sample_weight)
+        return _fit_copy_on(
+            model.device,
+            model,
+            X,
+            y,
+            sample_weight,
+        )
     except RuntimeError as error:
         if not _may_fit_on_cpu(model, error):
             raise
         warn_of_cpu(str(error))
     # Behind the error, whose frames hold what filled the GPU.
-    return _fit_copy_on("cpu", model, X, y, sample_weight)
+    return _fit_copy_on(
+        "cpu",
+        model,
+        X,
+        y,
+        sample_weight,
+    )
 
 
 def _fit_copy_on(
-    device: str, model: BaseInformer, X: Any, y: Any, sample_weight: Any
+    device: str,
+    model: BaseInformer,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
 ) -> BaseInformer:
     copy = type(model).__new__(type(model))
     for name, value in vars(model).items():
@@ -313,13 +383,24 @@ def _fit_copy_on(
     goes_on = model.warm_start and hasattr(model, "ensemble_")
     earlier = model if goes_on else None
     with _watch(model):
-        _run(copy, X, y, sample_weight, device=device, earlier=earlier)
+        _run(
+            copy,
+            X,
+            y,
+            sample_weight,
+            device=device,
+            earlier=earlier,
+        )
     return copy
 
 
 @with_callbacks
 def _run(
-    model: BaseInformer, X: Any, y: Any, sample_weight: Any, **options: Any
+    model: BaseInformer,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    **options: Any,
 ) -> None:
     """Fit a model without fitted state, with callbacks that are torn down whatever happens."""
     Fit(model, **options).run(X, y, sample_weight)

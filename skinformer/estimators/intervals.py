@@ -231,7 +231,10 @@ class IntervalsMixin(RequestMixin):
         return pd.DataFrame(paths, index=requested.labels, columns=pd.Index(columns))
 
     def _draw_paths(
-        self, requested: RequestedSteps, n: int, random: np.random.RandomState
+        self,
+        requested: RequestedSteps,
+        n: int,
+        random: np.random.RandomState,
     ) -> Float64Array:
         """Draw n paths, (n_rows, n_targets, n), whose errors are drawn anew for each block."""
         forecaster, outputs = self._sized(requested)
@@ -246,7 +249,11 @@ class IntervalsMixin(RequestMixin):
             levels = draw_levels(intervals.residuals, requested.place.series, n, random)
             of_rows = levels[requested.segment[rows]]
             paths[rows] = intervals.paths(
-                self.head_, outputs[rows], of_rows, scaler, series[rows]
+                self.head_,
+                outputs[rows],
+                of_rows,
+                scaler,
+                series[rows],
             )
         return paths
 
@@ -290,7 +297,9 @@ def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
 
 
 def _quantile_names(
-    targets: Iterable[Any], levels: Float64Array, between: str
+    targets: Iterable[Any],
+    levels: Float64Array,
+    between: str,
 ) -> list[Any]:
     """Name the quantiles of targets."""
     names: list[Any] = []

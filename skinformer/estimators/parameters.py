@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from skinformer.estimators.parts import Attention, Block, MemorySaving
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(
+    kw_only=True,
+    eq=False,
+    repr=False,
+)
 class Parameters:
     """The constructor's parameters, valid in a fit; `InformerRegressor` describes each.
 

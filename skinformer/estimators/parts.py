@@ -57,7 +57,11 @@ class Part(BaseEstimator):
         return part
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(
+    kw_only=True,
+    eq=False,
+    repr=False,
+)
 class Block(Part):
     """
     How an encoder or decoder layer is built.
@@ -111,7 +115,11 @@ class Block(Part):
     init: str = "xavier"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(
+    kw_only=True,
+    eq=False,
+    repr=False,
+)
 class Attention(Part):
     """
     How encoder and decoder attend to themselves.
@@ -150,7 +158,11 @@ class Attention(Part):
     factor: float = 5.0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(
+    kw_only=True,
+    eq=False,
+    repr=False,
+)
 class MemorySaving(Part):
     """
     What training does to need less memory.

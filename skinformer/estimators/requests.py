@@ -52,7 +52,11 @@ class RequestMixin(FittedState):
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.outliers)
         return RequestedSteps(
-            observed, observed.segment, table.steps, place, table.clock
+            observed,
+            observed.segment,
+            table.steps,
+            place,
+            table.clock,
         )
 
     def _requested_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
@@ -76,7 +80,14 @@ class RequestMixin(FittedState):
         segment = np.repeat(np.arange(len(n_steps)), n_steps)
         steps = origins_between(place.anchor, place.anchor + n_steps - 1)
         labels = join_series(names, place.series[segment], clock.labels(steps))
-        return RequestedSteps(observed, segment, steps, place, clock, labels)
+        return RequestedSteps(
+            observed,
+            segment,
+            steps,
+            place,
+            clock,
+            labels,
+        )
 
     def _origins_of_history(self) -> _Origins:
         """Place forecasts of all series behind the history."""
@@ -102,4 +113,10 @@ class RequestMixin(FittedState):
         observed = observed.without(table.outliers)
         observed = future.without_later(observed, place, self.sizes_)
         series = np.unique(observed.segment)
-        return _Origins(observed, place, table.clock, table.names, series)
+        return _Origins(
+            observed,
+            place,
+            table.clock,
+            table.names,
+            series,
+        )

@@ -19,7 +19,12 @@ from skinformer.validation import parameters as checks
 from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecaster
 
 
-def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSettings:
+def read_settings(
+    estimator: Parameters,
+    head: Head,
+    *,
+    requested: str,
+) -> FitSettings:
     """Check parameters, each valid by itself, against one another, and resolve them.
 
     head: what the outputs of the network mean.
@@ -38,7 +43,13 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     return FitSettings(
         head=head,
         network=_network(estimator, memory, n_tokens=n_tokens, device=device),
-        trainer=_trainer(estimator, head, micro, corrects=corrects, device=device),
+        trainer=_trainer(
+            estimator,
+            head,
+            micro,
+            corrects=corrects,
+            device=device,
+        ),
         seq_len=int(estimator.seq_len),
         label_len=None if label_len is None else int(label_len),
         pred_len=int(estimator.pred_len),
@@ -122,7 +133,11 @@ def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"
 
 
 def _network(
-    estimator: Parameters, memory: MemorySaving, *, n_tokens: int, device: torch.device
+    estimator: Parameters,
+    memory: MemorySaving,
+    *,
+    n_tokens: int,
+    device: torch.device,
 ) -> NetworkSettings:
     attention = Attention.of(estimator.attention)
     block = Block.of(estimator.block)
@@ -203,7 +218,12 @@ def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
     return min(max(seq_len // 24, 1), 12)
 
 
-def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
+def resolve_attention(
+    attention: str,
+    *,
+    n_tokens: int,
+    device: torch.device,
+) -> str:
     """Take the attention that is faster at this length on "auto"; the dense one is exact.
 
     On a CPU ProbSparse takes 7.6 against 9.4 ms at 96 steps, 10.2 against 18.9 at 144. CUDA's fused

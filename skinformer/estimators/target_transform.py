@@ -55,9 +55,21 @@ def fit_scale(
     if split is not None:
         # A series that is unknown before it has its own size, not the others'.
         stop = np.where(first_known(table.missing, table.first_row) < split, split, end)
-    targets = _fit_targets(table, settings, (start, stop), roles, names)
+    targets = _fit_targets(
+        table,
+        settings,
+        (start, stop),
+        roles,
+        names,
+    )
     static = table.static_columns()
-    return fit_scaler(table.columns, start, stop, static=static, targets=targets)
+    return fit_scaler(
+        table.columns,
+        start,
+        stop,
+        static=static,
+        targets=targets,
+    )
 
 
 def _fit_targets(
@@ -91,7 +103,10 @@ def _fit_targets(
 
 
 def _fit_transformer(
-    transformer: Any, values: Float64Array, name: Hashable, head: Head
+    transformer: Any,
+    values: Float64Array,
+    name: Hashable,
+    head: Head,
 ) -> FittedTransformer:
     """Fit a clone to all training values of a target, and check that it gives them back."""
     fitted = clone(transformer)
@@ -110,7 +125,11 @@ def _fit_transformer(
         reach=max(1e-4 * float(np.ptp(distinct)), 1e-6 * largest),
         is_decreasing=not head.allows_ridges and bool((np.diff(transformed) < 0).any()),
     )
-    return FittedTransformer(fitted, float(transformed.min()), float(transformed.max()))
+    return FittedTransformer(
+        fitted,
+        float(transformed.min()),
+        float(transformed.max()),
+    )
 
 
 def with_smearing_factor(

@@ -104,7 +104,10 @@ class ForecastingModel:
         warn_user(f"{text}. For earlier ones add their history to X, and pass start.")
 
     def forecast(
-        self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray
+        self,
+        shown: pd.DataFrame,
+        rows: IntArray,
+        ahead: BoolArray,
     ) -> Float64Array:
         """Forecast the rows ahead, with quantiles: (n_ahead, n_targets, 1 + n_levels).
 

@@ -170,7 +170,16 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = int(forecasts.origins[row])
-        maps += [_as_map(layer, origin, clock, weight, name) for layer in layers]
+        maps += [
+            _as_map(
+                layer,
+                origin,
+                clock,
+                weight,
+                name,
+            )
+            for layer in layers
+        ]
     return maps
 
 
@@ -188,7 +197,9 @@ def _warn_of_no_weight(model: BaseInformer, weights: list[float]) -> None:
 
 
 def _observe(
-    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
+    ensemble: EnsembleForecaster,
+    rows: Rows,
+    origins: IntArray,
 ) -> list[tuple[float, list[LayerAttention]]]:
     """Return the weight of the network, and the attention of each layer, of some windows."""
     windows = ensemble.windows(rows, origins)
@@ -209,7 +220,11 @@ def _observe(
 
 
 def _as_map(
-    layer: LayerAttention, origin: int, clock: Clock, weight: float, series: Hashable
+    layer: LayerAttention,
+    origin: int,
+    clock: Clock,
+    weight: float,
+    series: Hashable,
 ) -> AttentionMap:
     """Add times to a layer's attention of one window."""
     return AttentionMap(

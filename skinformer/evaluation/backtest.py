@@ -162,9 +162,23 @@ def backtest(
     quantiles = np.empty(0) if wanted is None else wanted
     request = _Request(horizon, step, known_future, quantiles)
     if refit is False:
-        return _forecast_all(estimator, X, y, start, request)
+        return _forecast_all(
+            estimator,
+            X,
+            y,
+            start,
+            request,
+        )
     every = 1 if refit is True else check_row_count("refit", refit)
-    return _refit_all(estimator, X, y, start, every, request, n_jobs)
+    return _refit_all(
+        estimator,
+        X,
+        y,
+        start,
+        every,
+        request,
+        n_jobs,
+    )
 
 
 def _refit_all(
@@ -177,7 +191,13 @@ def _refit_all(
     n_jobs: int | None,
 ) -> pd.DataFrame:
     """Forecast from all origins, of which so many share a fit to the rows before the first."""
-    folds = _refit_folds(X, y, start, every, request)
+    folds = _refit_folds(
+        X,
+        y,
+        start,
+        every,
+        request,
+    )
     fits = (
         delayed(_fit_and_forecast)(estimator, every, request, *fold) for fold in folds
     )
@@ -190,7 +210,11 @@ def _refit_all(
 
 
 def _refit_folds(
-    X: Any, y: Any, start: Any, every: int, request: _Request
+    X: Any,
+    y: Any,
+    start: Any,
+    every: int,
+    request: _Request,
 ) -> Iterator[tuple[_Rows, _Rows]]:
     """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
@@ -246,7 +270,11 @@ def _rows_of(y: Any, rows: IntArray) -> Any:
 
 
 def _fit_and_forecast(
-    estimator: Any, every: int, request: _Request, training: _Rows, test: _Rows
+    estimator: Any,
+    every: int,
+    request: _Request,
+    training: _Rows,
+    test: _Rows,
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
@@ -291,7 +319,11 @@ def _horizon(last: Any, horizon: int | None) -> int:
 
 
 def _forecast_all(
-    estimator: Any, X: Any, y: Any, start: Any, request: _Request
+    estimator: Any,
+    X: Any,
+    y: Any,
+    start: Any,
+    request: _Request,
 ) -> pd.DataFrame:
     """Forecast from all origins of a fitted estimator."""
     horizon, step, known_future, levels = request
@@ -299,7 +331,13 @@ def _forecast_all(
     origins = rows.origins(start, horizon, step)
     transformers, last = split_last_step(estimator)
     if hasattr(last, "forecast"):
-        model = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+        model = ForecastingModel(
+            transformers,
+            last,
+            rows.time,
+            rows.labels,
+            levels,
+        )
         parts = _forecast_by_model(model, rows, origins)
     elif len(levels):
         raise_no_ranges(estimator, "predict_quantiles")
@@ -309,7 +347,9 @@ def _forecast_all(
 
 
 def _forecast_by_model(
-    model: ForecastingModel, rows: SortedRows, origins: pd.DataFrame
+    model: ForecastingModel,
+    rows: SortedRows,
+    origins: pd.DataFrame,
 ) -> Iterator[_Forecasts]:
     """Forecast from all origins at once where rows may be given to `update`, else by turns."""
     observed = rows.truth.notna().any(axis=1).to_numpy()
@@ -343,7 +383,9 @@ def _forecast_turns(
 
 
 def _as_table(
-    rows: SortedRows, levels: Float64Array, parts: Iterable[_Forecasts]
+    rows: SortedRows,
+    levels: Float64Array,
+    parts: Iterable[_Forecasts],
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     origins, forecasts = zip(*parts, strict=True)
@@ -369,7 +411,10 @@ def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
 
 
 def _label(
-    rows: SortedRows, row: IntArray, target: IntArray, origin: IntArray
+    rows: SortedRows,
+    row: IntArray,
+    target: IntArray,
+    origin: IntArray,
 ) -> pd.DataFrame:
     """Name what forecasts are of, and put the truth beside: numbers of rows and columns each."""
     time = rows.time

@@ -164,7 +164,10 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         return pd.concat([known, own]).drop_duplicates(["series", "step"], keep="last")
 
     def _last_known(
-        self, known: pd.DataFrame, until: pd.DataFrame, target: int
+        self,
+        known: pd.DataFrame,
+        until: pd.DataFrame,
+        target: int,
     ) -> pd.Series:
         """Find one target's last value known whole seasons before steps, or at them."""
         by = ["series", "phase"]
@@ -176,6 +179,10 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         return found.set_index("index")[target].sort_index()
 
 
-def _as_rows(series: Any, steps: Any, values: Float64Array) -> pd.DataFrame:
+def _as_rows(
+    series: Any,
+    steps: Any,
+    values: Float64Array,
+) -> pd.DataFrame:
     """Put series, step and the targets' values, numbered, side by side."""
     return pd.DataFrame(values).assign(series=series, step=steps)

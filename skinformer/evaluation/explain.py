@@ -165,7 +165,11 @@ def _complete_groups(
     return named | alone
 
 
-def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
+def _orders(
+    n: int,
+    n_permutations: int,
+    seed: int,
+) -> Iterator[Sequence[int]]:
     """Return all orders of up to five groups, else some that are drawn, each with its reverse."""
     if n <= 5:
         yield from permutations(range(n))
@@ -217,7 +221,13 @@ class _Counterfactual:
                 past = history.steps_of(rows)
                 usual[rows] = usual_values(history, series, past, history.clock)
         usual_given[np.isnan(observed.values)] = np.nan
-        return cls(forecasts, columns, groups, usual, usual_given)
+        return cls(
+            forecasts,
+            columns,
+            groups,
+            usual,
+            usual_given,
+        )
 
     def forecast(self, inside: frozenset[int]) -> Float64Array:
         """Forecast, (n, n_targets), with the own values of some groups, before calibration."""
@@ -356,7 +366,9 @@ def _put_in_units(points: Float64Array, forecasts: RequestedForecasts) -> None:
 
 
 def _parts_of_windows(
-    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
+    ensemble: EnsembleForecaster,
+    rows: Rows,
+    origins: IntArray,
 ) -> Float64Array:
     """Return weights and points of members, (n_windows, n_members, 2, pred_len, n_targets)."""
     sizes = ensemble.sizes

@@ -16,7 +16,11 @@ from skinformer.validation.arguments import check_coverage, check_levels
 
 
 def pinball_loss(
-    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+    y_true: Any,
+    y_quantiles: Any,
+    *,
+    levels: npt.ArrayLike,
+    sample_weight: Any = None,
 ) -> float:
     """
     Measure quantiles by the loss that each is lowest for.
@@ -47,7 +51,11 @@ def pinball_loss(
 
 
 def weighted_quantile_loss(
-    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+    y_true: Any,
+    y_quantiles: Any,
+    *,
+    levels: npt.ArrayLike,
+    sample_weight: Any = None,
 ) -> float:
     """
     Measure quantiles by twice their pinball losses over the size of the truth.
@@ -79,7 +87,11 @@ def weighted_quantile_loss(
 
 
 def crps_of_quantiles(
-    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+    y_true: Any,
+    y_quantiles: Any,
+    *,
+    levels: npt.ArrayLike,
+    sample_weight: Any = None,
 ) -> float:
     """
     Estimate the continuous ranked probability score from quantiles.
@@ -119,7 +131,12 @@ def crps_of_quantiles(
     return mean_score(crps, sample_weight)
 
 
-def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -> float:
+def crps_of_samples(
+    y_true: Any,
+    y_samples: Any,
+    *,
+    sample_weight: Any = None,
+) -> float:
     """
     Estimate the continuous ranked probability score from samples.
 
@@ -156,7 +173,10 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
 
 
 def interval_coverage(
-    y_true: Any, y_interval: Any, *, sample_weight: Any = None
+    y_true: Any,
+    y_interval: Any,
+    *,
+    sample_weight: Any = None,
 ) -> float:
     """
     Return which share of the truth lies within its interval.
@@ -185,7 +205,12 @@ def interval_coverage(
     return mean_score(np.where(np.isnan(y), y, is_covered), sample_weight)
 
 
-def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
+def interval_width(
+    y_true: Any,
+    y_interval: Any,
+    *,
+    sample_weight: Any = None,
+) -> float:
     """
     Return how wide intervals are.
 
@@ -213,7 +238,11 @@ def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -
 
 
 def winkler_score(
-    y_true: Any, y_interval: Any, *, coverage: float, sample_weight: Any = None
+    y_true: Any,
+    y_interval: Any,
+    *,
+    coverage: float,
+    sample_weight: Any = None,
 ) -> float:
     """
     Measure intervals by their width, and by how far the truth lies outside.
@@ -249,7 +278,9 @@ def winkler_score(
 
 
 def _pinball(
-    y_true: Any, y_quantiles: Any, levels: Float64Array
+    y_true: Any,
+    y_quantiles: Any,
+    levels: Float64Array,
 ) -> tuple[Float64Array, Float64Array]:
     """Return the truth, (n, n_targets), and the loss of each quantile: (n, n_targets, n_levels)."""
     y, quantiles = read_scored(y_true, y_quantiles, len(levels))

@@ -43,7 +43,12 @@ class SortedRows:
     series: IntArray
     first_row: IntArray
 
-    def origins(self, start: Any, horizon: int, step: int) -> pd.DataFrame:
+    def origins(
+        self,
+        start: Any,
+        horizon: int,
+        step: int,
+    ) -> pd.DataFrame:
         """List the origins of all series, every `step` rows.
 
         A row for each: ``first``, the first row of its series; ``row`` and ``stop``, the first one
@@ -70,7 +75,10 @@ class SortedRows:
 
 
 def read_sorted_rows(
-    estimator: Any, X: Any, y: Any, known_future: str | Sequence[Any]
+    estimator: Any,
+    X: Any,
+    y: Any,
+    known_future: str | Sequence[Any],
 ) -> SortedRows:
     """Read rows and their truth, and bring those of each series together in time."""
     last = split_last_step(estimator)[1]
@@ -103,7 +111,10 @@ def _as_floats(X: pd.DataFrame, columns: list[int]) -> pd.DataFrame:
 
 
 def _hidden_columns(
-    last: Any, names: list[Any], targets: list[Any], known_future: Any
+    last: Any,
+    names: list[Any],
+    targets: list[Any],
+    known_future: Any,
 ) -> list[int]:
     """Return the positions of columns that neither the user, the fit nor the calendar knows."""
     known = checks.check_ahead(known_future, names, targets)
@@ -120,7 +131,11 @@ def _first_number(last: Any) -> int:
     return 0
 
 
-def _find_targets(estimator: Any, last: Any, X: pd.DataFrame) -> list[Any]:
+def _find_targets(
+    estimator: Any,
+    last: Any,
+    X: pd.DataFrame,
+) -> list[Any]:
     """Return the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
     if isinstance(estimator, SeasonalNaive):
         places = [place for place in estimator.targets_ if place < X.shape[1]]
@@ -135,7 +150,11 @@ def _find_targets(estimator: Any, last: Any, X: pd.DataFrame) -> list[Any]:
     return list(last.roles_.targets)
 
 
-def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
+def _read_truth(
+    targets: list[Any],
+    X: pd.DataFrame,
+    y: Any,
+) -> pd.DataFrame:
     """Read the truth of X's rows, one column a target."""
     y = _find_truth(targets, X, y)
     truth = read_targets(y)
@@ -155,7 +174,11 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     return pd.DataFrame(truth.values, X.index, pd.Index(names, tupleize_cols=False))
 
 
-def _find_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> Any:
+def _find_truth(
+    targets: list[Any],
+    X: pd.DataFrame,
+    y: Any,
+) -> Any:
     """Return y, or of a frame, be it y or X, the columns of the targets."""
     if y is None:
         if not targets:

@@ -20,7 +20,12 @@ from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_row_count
 
 
-def wape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+def wape(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+) -> float:
     """
     Divide the sum of absolute errors by the sum of the truth's sizes.
 
@@ -48,7 +53,12 @@ def wape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     return ratio_score(errors, np.abs(y), sample_weight)
 
 
-def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+def smape(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+) -> float:
     """
     Measure absolute errors in percent of the mean size of truth and forecast.
 
@@ -78,7 +88,13 @@ def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     return mean_score(200 * errors / size, sample_weight)
 
 
-def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
+def mase(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    y_train: Any,
+    season: int = 1,
+) -> float:
     """
     Measure absolute errors in units of each series' own seasonal changes in training.
 
@@ -104,10 +120,22 @@ def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> mase([5.0, 6.0], [5.0, 7.0], y_train=[1.0, 2.0, 3.0, 4.0])
     0.5
     """
-    return _scaled(y_true, y_pred, y_train, season, power=1)
+    return _scaled(
+        y_true,
+        y_pred,
+        y_train,
+        season,
+        power=1,
+    )
 
 
-def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
+def rmsse(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    y_train: Any,
+    season: int = 1,
+) -> float:
     """
     Measure root mean squared errors in units of each series' seasonal changes in training.
 
@@ -133,10 +161,21 @@ def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     >>> rmsse([5.0, 6.0], [7.0, 8.0], y_train=[1.0, 2.0, 3.0, 4.0])
     2.0
     """
-    return _scaled(y_true, y_pred, y_train, season, power=2)
+    return _scaled(
+        y_true,
+        y_pred,
+        y_train,
+        season,
+        power=2,
+    )
 
 
-def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float:
+def seasonal_change(
+    rows: Float64Array,
+    season: int,
+    *,
+    power: int = 1,
+) -> float:
     """
     Average how much a series changes from one season to the next.
 
@@ -169,7 +208,12 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
 
 
 def _scaled(
-    y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int
+    y_true: Any,
+    y_pred: Any,
+    y_train: Any,
+    season: int,
+    *,
+    power: int,
 ) -> float:
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
@@ -230,7 +274,12 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 
     def __call__(
-        self, y_true: Any, y_pred: Any, *, sample_weight: Any = None, **options: Any
+        self,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        sample_weight: Any = None,
+        **options: Any,
     ) -> float:
         """
         Measure the rows whose truth is known.

@@ -10,7 +10,10 @@ from skinformer.timeline.timeline import Timeline
 
 
 def usual_values(
-    history: Timeline, series: int, steps: IntArray, clock: Clock
+    history: Timeline,
+    series: int,
+    steps: IntArray,
+    clock: Clock,
 ) -> Float32Array:
     """Return the usual standardised values of a series at steps of a clock: (n, n_columns).
 
@@ -44,7 +47,11 @@ def _longest_season(clock: Clock, n_rows: int) -> int:
     return longest
 
 
-def _phases(clock: Clock, steps: IntArray, season: int) -> IntArray:
+def _phases(
+    clock: Clock,
+    steps: IntArray,
+    season: int,
+) -> IntArray:
     """Count steps within a season; hours by the clock on the wall, which is moved in summer."""
     if season == 1:
         return np.zeros_like(steps)

@@ -106,7 +106,10 @@ class ExportedForecast(nn.Module):
         return forecast, fed_back.masked_fill(lost, torch.nan)
 
     def _standardise(
-        self, past: Tensor, future: Tensor | None, units: dict[str, Tensor]
+        self,
+        past: Tensor,
+        future: Tensor | None,
+        units: dict[str, Tensor],
     ) -> Tensor:
         """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
@@ -166,7 +169,13 @@ class ExportedForecast(nn.Module):
                 found[name] = module(window, ahead, *categories)
             else:
                 network = cast(Informer, module)
-                found[name] = correct(network, found[base], window, ahead, *categories)
+                found[name] = correct(
+                    network,
+                    found[base],
+                    window,
+                    ahead,
+                    *categories,
+                )
         return found
 
     def _categories(

@@ -67,7 +67,11 @@ class Units(nn.Module):
         return table[torch.where(known, series, last)]
 
     def standardise(
-        self, values: Tensor, of_windows: dict[str, Tensor], *, first: int
+        self,
+        values: Tensor,
+        of_windows: dict[str, Tensor],
+        *,
+        first: int,
     ) -> Tensor:
         """Return consecutive columns, (batch, length, n), in deviations from the mean, float32.
 
@@ -90,7 +94,10 @@ class Units(nn.Module):
         return torch.cat([transformed, values[..., n_targets:]], dim=-1)
 
     def limit(
-        self, forecast: Tensor, past: Tensor, of_windows: dict[str, Tensor]
+        self,
+        forecast: Tensor,
+        past: Tensor,
+        of_windows: dict[str, Tensor],
     ) -> Tensor:
         """Compress what of a forecast, (batch, pred_len, n_targets), goes beyond the limits.
 

@@ -56,7 +56,10 @@ class Calibration:
 
     @classmethod
     def of(
-        cls, timeline: Timeline, split: IntArray | None, settings: FitSettings
+        cls,
+        timeline: Timeline,
+        split: IntArray | None,
+        settings: FitSettings,
     ) -> Calibration:
         """Keep what the ensemble does not hold; the split is the row where each series' begins."""
         alone = settings.train_network and not settings.linear_path
@@ -150,12 +153,22 @@ def _fit_sizes(
     # 1. What is known at the origins.
     changes = _volatility_before(origins, timeline, series, errors.shape[2])
     quiet = least_volatility(changes)
-    features = features_of(forecaster, outputs, changes, series, quiet)
+    features = features_of(
+        forecaster,
+        outputs,
+        changes,
+        series,
+        quiet,
+    )
     # 2. Sizes, and errors in these.
     errors = _without_standstill(errors, changes, timeline, series)
     steps = window_rows(timeline.steps_of(origins), errors.shape[1])
     spread = fit_spread(
-        errors, features, steps, seasons=_seasons(timeline), n_windows=windows.n_apart
+        errors,
+        features,
+        steps,
+        seasons=_seasons(timeline),
+        n_windows=windows.n_apart,
     )
     log_size = spread.log_size(features, steps)
     relative = spread.relative(errors, log_size)
@@ -170,7 +183,10 @@ def _fit_sizes(
 
 
 def _volatility_before(
-    rows: IntArray, timeline: Timeline, series: IntArray, n_targets: int
+    rows: IntArray,
+    timeline: Timeline,
+    series: IntArray,
+    n_targets: int,
 ) -> Float64Array:
     """Compute the volatility before some rows of these series: (n, n_targets)."""
     begin = timeline.first_row[series]
@@ -178,7 +194,10 @@ def _volatility_before(
 
 
 def _without_standstill(
-    errors: Float64Array, changes: Float64Array, timeline: Timeline, series: IntArray
+    errors: Float64Array,
+    changes: Float64Array,
+    timeline: Timeline,
+    series: IntArray,
 ) -> Float64Array:
     """Leave out windows in which series stood still that have moved since; round to zero.
 
@@ -193,7 +212,9 @@ def _without_standstill(
 
 
 def _sample(
-    relative: Float64Array, windows: CalibrationWindows, timeline: Timeline
+    relative: Float64Array,
+    windows: CalibrationWindows,
+    timeline: Timeline,
 ) -> Residuals:
     """Keep a sample of errors, divided by the sizes of those of the windows before them."""
     most_values = 2_000_000
@@ -237,7 +258,9 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
 
 
 def _far_sizes(
-    forecaster: StepForecaster, found: Intervals, split: IntArray | None
+    forecaster: StepForecaster,
+    found: Intervals,
+    split: IntArray | None,
 ) -> Float64Array:
     """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
     pred_len = forecaster.sizes.pred_len

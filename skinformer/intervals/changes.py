@@ -22,7 +22,11 @@ from skinformer.timeline.timeline import Timeline
 _MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
-def with_walk_sizes(spread: Spread, timeline: Timeline, few: BoolArray) -> Spread:
+def with_walk_sizes(
+    spread: Spread,
+    timeline: Timeline,
+    few: BoolArray,
+) -> Spread:
     """Replace sizes of targets of which too few errors are known by a random walk's.
 
     timeline: the rows of the fit.
@@ -51,10 +55,19 @@ def with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     errors = np.resize(residuals.errors, (n, *shape))
     errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
-    return replace(residuals, errors=errors, series=series, origins=np.arange(n))
+    return replace(
+        residuals,
+        errors=errors,
+        series=series,
+        origins=np.arange(n),
+    )
 
 
-def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Array:
+def _walk_sizes(
+    timeline: Timeline,
+    pred_len: int,
+    n_targets: int,
+) -> Float64Array:
     """Compute logs of mean errors of a random walk with the changes of each target."""
     values = timeline.values[:, :n_targets].astype(np.float64)
     if timeline.weight is not None:
@@ -70,7 +83,11 @@ def _walk_sizes(timeline: Timeline, pred_len: int, n_targets: int) -> Float64Arr
     return np.log(np.maximum(mean_error, 1e-12))
 
 
-def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Array:
+def level_sizes(
+    timeline: Timeline,
+    scaler: Scaler,
+    n_targets: int,
+) -> Float64Array:
     """Compute logs of mean errors of series never observed, (n_series, n_targets); else NaN.
 
     Such a series is forecast at the mean of the others in the same units, and may have the level

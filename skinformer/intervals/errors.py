@@ -23,7 +23,9 @@ class WindowForecasts(NamedTuple):
 
 
 def forecast_windows(
-    forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
+    forecaster: StepForecaster,
+    origins: IntArray,
+    horizon: int | None = None,
 ) -> WindowForecasts:
     """Forecast windows of the history, and compare them with it.
 

@@ -110,7 +110,10 @@ class Intervals:
         return rows.with_mean(paths, of_shares.mean(axis=2))
 
     def _sized_rows(
-        self, outputs: Float64Array, scaler: Scaler, series: IntArray
+        self,
+        outputs: Float64Array,
+        scaler: Scaler,
+        series: IntArray,
     ) -> SizedRows:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
@@ -121,7 +124,13 @@ class Intervals:
         growth = self.growth * np.log(times_farther)
         size = np.exp(log_size + growth + typical[step, np.arange(n_targets)])
         last_residual = len(self.spread.typical) - 1
-        return SizedRows(point, size, np.minimum(step, last_residual), scaler, series)
+        return SizedRows(
+            point,
+            size,
+            np.minimum(step, last_residual),
+            scaler,
+            series,
+        )
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,10 @@ class IntervalForecaster(StepForecaster):
         return outputs[..., 0]
 
     def forecasts(
-        self, outputs: Float64Array, levels: Float64Array, series: IntArray
+        self,
+        outputs: Float64Array,
+        levels: Float64Array,
+        series: IntArray,
     ) -> Float64Array:
         """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
 
@@ -166,7 +178,10 @@ class IntervalForecaster(StepForecaster):
         return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(
-        self, outputs: Float32Array, where: BoolArray, value: Float32Array
+        self,
+        outputs: Float32Array,
+        where: BoolArray,
+        value: Float32Array,
     ) -> None:
         """Put a value in the place of some outputs, without an error."""
         log_of_no_size = -100.0
@@ -241,7 +256,11 @@ class _SizedWindows:
         # 3. Sizes of the earlier errors.
         has_moved = predicted.changes >= STILL
         recent = self._recent_sizes(
-            rows, earlier, trailing, predicted_before, has_moved
+            rows,
+            earlier,
+            trailing,
+            predicted_before,
+            has_moved,
         )
         # 4. All together.
         log_size = predicted.log_size + np.log(trailing_sizes(recent))[:, None]
@@ -290,7 +309,10 @@ class _SizedWindows:
         return trailing_origins(anchor, earliest, distance)
 
     def _forecast(
-        self, rows: Rows, origins: IntArray, earlier: IntArray
+        self,
+        rows: Rows,
+        origins: IntArray,
+        earlier: IntArray,
     ) -> tuple[Float64Array, Float64Array]:
         """Forecast windows and earlier ones, those that are both once."""
         both = np.append(origins, earlier)
@@ -300,7 +322,10 @@ class _SizedWindows:
         return outputs[:n], outputs[n:]
 
     def _predict(
-        self, rows: Rows, windows: _Windows, outputs: Float64Array
+        self,
+        rows: Rows,
+        windows: _Windows,
+        outputs: Float64Array,
     ) -> _Prediction:
         """Predict the sizes of errors of forecasts by what is known at the origins."""
         fit = self.forecaster
@@ -311,7 +336,13 @@ class _SizedWindows:
         targets = rows.values[:, : fit.sizes.n_targets]
         changes = volatility(targets, begin, end)
         series = self._series(rows, origins)
-        features = features_of(fit, outputs, changes, series, fit.intervals.quiet)
+        features = features_of(
+            fit,
+            outputs,
+            changes,
+            series,
+            fit.intervals.quiet,
+        )
         steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
         log_size = fit.intervals.spread.log_size(features, steps)
         return _Prediction(fit.head.point(outputs), log_size, changes)
@@ -347,7 +378,10 @@ class _SizedWindows:
         return recent
 
     def _errors(
-        self, point: Float64Array, rows: Rows, origins: IntArray
+        self,
+        point: Float64Array,
+        rows: Rows,
+        origins: IntArray,
     ) -> Float64Array:
         """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
@@ -364,7 +398,10 @@ class _SizedWindows:
         return errors
 
     def _widen_unknown(
-        self, log_size: Float64Array, rows: Rows, origins: IntArray
+        self,
+        log_size: Float64Array,
+        rows: Rows,
+        origins: IntArray,
     ) -> None:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
@@ -380,7 +417,9 @@ class _SizedWindows:
 
 
 def _join(
-    point: Float64Array, log_size: Float64Array, n_since: IntArray
+    point: Float64Array,
+    log_size: Float64Array,
+    n_since: IntArray,
 ) -> Float32Array:
     """Join the three values of each step: (n, pred_len, n_targets, 3).
 

@@ -106,14 +106,22 @@ def _choose_series(forecaster: StepForecaster) -> IntArray:
 
 
 def _fitted_before(
-    forecaster: StepForecaster, chosen: IntArray, history: Timeline, split: IntArray
+    forecaster: StepForecaster,
+    chosen: IntArray,
+    history: Timeline,
+    split: IntArray,
 ) -> StepForecaster:
     """Return the forecaster of chosen series as it was fitted to their rows before the split."""
     scaler = forecaster.scaler.of_series(chosen)
     ensemble = forecaster.ensemble.before_split(
         chosen, history.head(split), forecaster.sizes, scaler
     )
-    return replace(forecaster, history=history, scaler=scaler, ensemble=ensemble)
+    return replace(
+        forecaster,
+        history=history,
+        scaler=scaler,
+        ensemble=ensemble,
+    )
 
 
 def _mean_error(held_out: HeldOut) -> float:

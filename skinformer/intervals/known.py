@@ -9,7 +9,10 @@ from skinformer.timeline.timeline import Timeline
 
 
 def find_known(
-    rows: Rows, history: Timeline, requested: RequestedSteps, n_targets: int
+    rows: Rows,
+    history: Timeline,
+    requested: RequestedSteps,
+    n_targets: int,
 ) -> BoolArray:
     """Find rows that were observed, in the history or in X: (n_rows,)."""
     known = _known_in_history(rows, history, requested)
@@ -24,7 +27,9 @@ def find_known(
 
 
 def _known_in_history(
-    rows: Rows, history: Timeline, requested: RequestedSteps
+    rows: Rows,
+    history: Timeline,
+    requested: RequestedSteps,
 ) -> BoolArray:
     """Whether rows are those of the history, and were observed there."""
     place = requested.place
@@ -42,7 +47,13 @@ def _as_timeline(rows: Rows, requested: RequestedSteps) -> Timeline:
     first_row = np.searchsorted(rows.segment, np.arange(n_segments + 1))
     last = len(rows.steps) - 1
     first_step = rows.steps[np.minimum(first_row[:-1], last)]
-    return Timeline(rows.values, None, first_row, first_step, requested.clock)
+    return Timeline(
+        rows.values,
+        None,
+        first_row,
+        first_step,
+        requested.clock,
+    )
 
 
 def known_until(rows: Rows, known: BoolArray) -> IntArray:

@@ -16,11 +16,21 @@ from skinformer.model.settings import NetworkSettings
 Kernel: TypeAlias = DenseAttention | ProbSparseAttention
 
 
-def make_kernel(attention: str, *, causal: bool, factor: float, seed: int) -> Kernel:
+def make_kernel(
+    attention: str,
+    *,
+    causal: bool,
+    factor: float,
+    seed: int,
+) -> Kernel:
     """Build the attention kernel that ``attention`` names; "dense" ignores factor and seed."""
     if attention == "dense":
         return DenseAttention(causal=causal)
-    return ProbSparseAttention(causal=causal, factor=factor, seed=seed)
+    return ProbSparseAttention(
+        causal=causal,
+        factor=factor,
+        seed=seed,
+    )
 
 
 class QKNorm(nn.Module):
@@ -138,7 +148,13 @@ class MultiHeadAttention(nn.Module):
         v = self._split_heads(value)
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)
-        heads = self.kernel(q, k, v, keys=keys, n_last=n_last)
+        heads = self.kernel(
+            q,
+            k,
+            v,
+            keys=keys,
+            n_last=n_last,
+        )
         context = heads.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
         for gate in gates:
             context = context * gate[:, length - n_last :].sigmoid()

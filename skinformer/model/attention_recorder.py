@@ -91,7 +91,14 @@ class AttentionRecorder:
             n_queries = weights.shape[2]
             queries = queries[-n_queries:]
             kept.append(
-                LayerAttention(*place, weights, selected, visible, queries, keys)
+                LayerAttention(
+                    *place,
+                    weights,
+                    selected,
+                    visible,
+                    queries,
+                    keys,
+                )
             )
         return kept
 

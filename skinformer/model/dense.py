@@ -55,15 +55,31 @@ class DenseAttention(nn.Module):
         return F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
 
     def weights(
-        self, q: Tensor, k: Tensor, *, keys: None, n_last: int
+        self,
+        q: Tensor,
+        k: Tensor,
+        *,
+        keys: None,
+        n_last: int,
     ) -> AttentionWeights:
         """Write out the weights of the last ``n_last`` queries, in memory of length²."""
         values = unit_values(k)
-        weights = self.forward(q.float(), k.float(), values, keys=keys, n_last=n_last)
+        weights = self.forward(
+            q.float(),
+            k.float(),
+            values,
+            keys=keys,
+            n_last=n_last,
+        )
         selected = torch.ones_like(weights[..., 0], dtype=torch.bool)
         return AttentionWeights(weights, selected, self._visible(q, k, n_last))
 
-    def _visible(self, q: Tensor, k: Tensor, n_last: int) -> Tensor:
+    def _visible(
+        self,
+        q: Tensor,
+        k: Tensor,
+        n_last: int,
+    ) -> Tensor:
         """Return which keys each of the last queries may see, (n_last, n_keys)."""
         n_keys = k.shape[-2]
         visible = torch.ones(n_last, n_keys, dtype=torch.bool, device=q.device)

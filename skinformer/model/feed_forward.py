@@ -31,7 +31,14 @@ class FeedForward(nn.Module):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(self, *, d_model: int, d_ff: int, activation: str, bias: bool) -> None:
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        d_ff: int,
+        activation: str,
+        bias: bool,
+    ) -> None:
         super().__init__()
         self.inner = HiddenLinear(d_model, d_ff, bias=bias)
         self.outer = ResidualOutput(d_ff, d_model, bias=bias)
@@ -63,7 +70,13 @@ class SwiGLU(nn.Module):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(self, *, d_model: int, d_ff: int, bias: bool) -> None:
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        d_ff: int,
+        bias: bool,
+    ) -> None:
         super().__init__()
         width = max(1, 2 * d_ff // 3)
         self.gate = HiddenLinear(d_model, width, bias=bias)
@@ -77,9 +90,22 @@ class SwiGLU(nn.Module):
 
 
 def make_feed_forward(
-    activation: str, *, d_model: int, d_ff: int, bias: bool
+    activation: str,
+    *,
+    d_model: int,
+    d_ff: int,
+    bias: bool,
 ) -> FeedForward | SwiGLU:
     """Build the feed-forward sublayer that ``activation`` names; "swiglu" is two thirds as wide."""
     if activation == "swiglu":
-        return SwiGLU(d_model=d_model, d_ff=d_ff, bias=bias)
-    return FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, bias=bias)
+        return SwiGLU(
+            d_model=d_model,
+            d_ff=d_ff,
+            bias=bias,
+        )
+    return FeedForward(
+        d_model=d_model,
+        d_ff=d_ff,
+        activation=activation,
+        bias=bias,
+    )

@@ -32,7 +32,11 @@ class FloatLayerNorm(nn.LayerNorm):
         """Normalise each step of (..., d_model), in float32."""
         # CPU autocast would otherwise keep the statistics of a bf16 input in bf16.
         return F.layer_norm(
-            x.float(), self.normalized_shape, self.weight, self.bias, self.eps
+            x.float(),
+            self.normalized_shape,
+            self.weight,
+            self.bias,
+            self.eps,
         )
 
 

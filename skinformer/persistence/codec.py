@@ -251,7 +251,9 @@ def _node(name: str, of: Any) -> dict[str, Any]:
 
 
 def _decode(
-    tree: Any, arrays: dict[int, AnyArray] | None, decoders: Mapping[str, _Convert]
+    tree: Any,
+    arrays: dict[int, AnyArray] | None,
+    decoders: Mapping[str, _Convert],
 ) -> Any:
     """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
     if type(tree) is list:

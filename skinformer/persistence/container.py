@@ -131,7 +131,11 @@ def read_content(path: FilePath) -> Content:
     return _parse(text, body)
 
 
-def _check_start(length: bytes, start: bytes, n_bytes: int) -> int:
+def _check_start(
+    length: bytes,
+    start: bytes,
+    n_bytes: int,
+) -> int:
     """Return the length of the header; raise if it cannot be that of a file of so many bytes."""
     if not re.fullmatch(re.escape(_START) + b"[0-9a-f]{64}", start):
         raise ModelFileError("it does not begin like one")
@@ -164,7 +168,13 @@ def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
         begin, end = place["data_offsets"]
         if begin != position or set(place) != {"dtype", "shape", "data_offsets"}:
             raise ModelFileError("its arrays do not follow one another")
-        arrays[int(name)] = _array(body, begin, end, place["dtype"], place["shape"])
+        arrays[int(name)] = _array(
+            body,
+            begin,
+            end,
+            place["dtype"],
+            place["shape"],
+        )
         position = end
     numbers = list(range(len(header)))
     if position != len(body) or sorted(arrays) != numbers:
@@ -173,14 +183,23 @@ def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
 
 
 def _array(
-    body: bytearray, begin: int, end: int, kind: str, shape: list[int]
+    body: bytearray,
+    begin: int,
+    end: int,
+    kind: str,
+    shape: list[int],
 ) -> AnyArray:
     dtype = np.dtype(_TYPES[kind])
     n_bytes = math.prod(shape) * dtype.itemsize
     # An array without numbers may not be as long as it likes, either.
     if n_bytes != end - begin or max(shape, default=0) > len(body):
         raise ModelFileError("an array has not the size that it says")
-    raw = np.frombuffer(body, dtype=np.uint8, count=n_bytes, offset=begin)
+    raw = np.frombuffer(
+        body,
+        dtype=np.uint8,
+        count=n_bytes,
+        offset=begin,
+    )
     if kind == "BOOL":
         raw = raw != 0
     return raw.view(dtype).reshape(shape).copy()

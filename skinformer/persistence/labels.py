@@ -237,11 +237,27 @@ LABEL_KINDS = [
     _label_kind(pd.Timedelta, "m"),
     _label_kind(pd.Period, "period"),
     Kind(
-        "Step", pd.tseries.offsets.BaseOffset, _encode_step, _decode_step, derived=True
+        "Step",
+        pd.tseries.offsets.BaseOffset,
+        _encode_step,
+        _decode_step,
+        derived=True,
     ),
-    Kind("Index", pd.Index, _encode_index, _decode_index, derived=True),
+    Kind(
+        "Index",
+        pd.Index,
+        _encode_index,
+        _decode_index,
+        derived=True,
+    ),
     Kind("Categories", pd.CategoricalDtype, _encode_categories, _decode_categories),
     Kind("DataFrame", pd.DataFrame, _encode_frame, _decode_frame),
     Kind("Fraction", Fraction, Fraction.as_integer_ratio, _decode_fraction),
-    Kind("Scalar", np.generic, _encode_scalar, _decode_scalar, derived=True),
+    Kind(
+        "Scalar",
+        np.generic,
+        _encode_scalar,
+        _decode_scalar,
+        derived=True,
+    ),
 ]

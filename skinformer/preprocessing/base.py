@@ -41,7 +41,12 @@ class RowTransformer(TransformerMixin, PlainPickles):
             return values
         names = self.get_feature_names_out()
         # PERF: without a copy, as the values are new; of windows it would double the memory.
-        return pd.DataFrame(values, index=X.index, columns=names, copy=False)
+        return pd.DataFrame(
+            values,
+            index=X.index,
+            columns=names,
+            copy=False,
+        )
 
 
 def as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -138,7 +138,11 @@ class SlidingWindow(RowTransformer):
         windows = np.empty((*values.shape, self.seq_len), dtype=past_values.dtype)
         newest = found.steps - self.lag
         rows_back = _rows_back(
-            past_codes, past_steps, found.series, newest, length=self.seq_len
+            past_codes,
+            past_steps,
+            found.series,
+            newest,
+            length=self.seq_len,
         )
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
         for back, row in enumerate(rows_back, start=1):

@@ -53,7 +53,11 @@ def as_frame(X: Any) -> Any:
 
 
 def read_columns(
-    estimator: object, X: Any, *, reset: bool, roles: Roles | None = None
+    estimator: object,
+    X: Any,
+    *,
+    reset: bool,
+    roles: Roles | None = None,
 ) -> Columns:
     """Read X as columns of numbers, in X's order. NaN and infinity are checked by role, later.
 
@@ -75,7 +79,11 @@ def read_columns(
 
 
 def _read_frame(
-    estimator: object, X: pd.DataFrame, *, reset: bool, roles: Roles | None
+    estimator: object,
+    X: pd.DataFrame,
+    *,
+    reset: bool,
+    roles: Roles | None,
 ) -> Columns:
     """Read a frame as columns of numbers."""
     checks.check_columns(estimator, X, reset=reset)
@@ -91,7 +99,12 @@ def _read_frame(
     return Columns(columns, X.index, named=True)
 
 
-def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
+def read_rows(
+    estimator: object,
+    X: Any,
+    *,
+    reset: bool,
+) -> LabelledRows:
     """Read X as one block, whatever its columns are; values may be missing, but not infinite.
 
     reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
@@ -111,4 +124,10 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
     if columns.index is not None:
         time, series = time_labels(columns.index)
     names = list(columns.values)
-    return LabelledRows(values, names, columns.named, time, series)
+    return LabelledRows(
+        values,
+        names,
+        columns.named,
+        time,
+        series,
+    )

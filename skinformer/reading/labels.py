@@ -213,7 +213,10 @@ class LabelReader(NumberReader):
         return labels
 
     def decode_frame(
-        self, values: Float64Array, index: pd.Index | None, names: pd.Index
+        self,
+        values: Float64Array,
+        index: pd.Index | None,
+        names: pd.Index,
     ) -> pd.DataFrame:
         """Return labels of codes as a frame; categoricals where they came so, in their order."""
         columns = {}
@@ -224,7 +227,10 @@ class LabelReader(NumberReader):
 
 
 def _encode(
-    column: pd.Series, target: Labels, where: str, unseen: float
+    column: pd.Series,
+    target: Labels,
+    where: str,
+    unseen: float,
 ) -> Float64Array:
     """Encode labels of one target; warn of those that training did not hold."""
     codes = target.encode(column)
@@ -236,7 +242,12 @@ def _encode(
     return codes
 
 
-def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
+def read_labels(
+    X: Any,
+    y: Any,
+    target: Any,
+    class_weight: Any,
+) -> LabelReader:
     """Find the classes of targets, which may be columns of X, see `find_targets`, or y.
 
     class_weight: "balanced" or a dict; of several targets in a list.
@@ -271,7 +282,9 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
 
 
 def _find_classes(
-    columns: Sequence[pd.Series], where: Sequence[str], class_weight: Any
+    columns: Sequence[pd.Series],
+    where: Sequence[str],
+    class_weight: Any,
 ) -> tuple[Labels, ...]:
     """Find the classes of targets, and the weights of these."""
     weights = checks.check_class_weights(class_weight, len(columns))
@@ -288,7 +301,9 @@ def _find_classes(
 
 
 def _check_same_labels(
-    columns: Sequence[pd.Series], targets: Sequence[Labels], names: Sequence[Hashable]
+    columns: Sequence[pd.Series],
+    targets: Sequence[Labels],
+    names: Sequence[Hashable],
 ) -> None:
     """Raise if a column of X holds labels that y does not."""
     for column, labels, name in zip(columns, targets, names, strict=False):
@@ -308,7 +323,11 @@ def _table(X: Any) -> pd.DataFrame:
 
 
 def _places(
-    X: Any, table: pd.DataFrame, names: Sequence[Hashable], *, by_name: bool
+    X: Any,
+    table: pd.DataFrame,
+    names: Sequence[Hashable],
+    *,
+    by_name: bool,
 ) -> dict[Hashable, int]:
     """Find columns by their names, else by their place, as far as rows hold them."""
     columns: Iterable[Hashable] = range(table.shape[1])

@@ -55,12 +55,28 @@ class GroupedRows:
         steps = clock.steps(time)
         is_named = freq is not None
         checks.check_on_grid(
-            steps, time, clock, self.series, self.names, named=is_named
+            steps,
+            time,
+            clock,
+            self.series,
+            self.names,
+            named=is_named,
         )
-        checks.check_no_missing_steps(time, self.series, steps, clock, self.names)
+        checks.check_no_missing_steps(
+            time,
+            self.series,
+            steps,
+            clock,
+            self.names,
+        )
         return clock, steps
 
-    def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
+    def places(
+        self,
+        X: Any,
+        clock: Clock,
+        steps: IntArray,
+    ) -> RowPlaces:
         """Return what later rows are placed by, without the rows themselves."""
         digest = content_digest(X) if self.time is None else b""
         end = int(steps[-1]) + 1
@@ -68,7 +84,9 @@ class GroupedRows:
 
 
 def group_rows(
-    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
+    time: OptionalIndex,
+    series_labels: OptionalIndex,
+    n_rows: int,
 ) -> GroupedRows:
     """Bring training rows of each series together, without a copy where they are sorted already.
 
@@ -88,7 +106,9 @@ def group_rows(
 
 
 def sort_rows(
-    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
+    time: OptionalIndex,
+    series_labels: OptionalIndex,
+    n_rows: int,
 ) -> GroupedRows:
     """Sort rows that may be in any order; without labels of time each series keeps its order."""
     series, names = _number_series(series_labels, n_rows)
@@ -103,7 +123,10 @@ def sort_rows(
 
 
 def _number_series(
-    labels: OptionalIndex, n_rows: int, *, by_name: bool = False
+    labels: OptionalIndex,
+    n_rows: int,
+    *,
+    by_name: bool = False,
 ) -> tuple[IntArray, OptionalIndex]:
     """
     Count series in order of appearance or of their names; no labels means one series.
@@ -163,7 +186,11 @@ class RowPlaces:
         return 1 if self.names is None else len(self.names)
 
     def find(
-        self, X: Any, time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
+        self,
+        X: Any,
+        time: OptionalIndex,
+        series_labels: OptionalIndex,
+        n_rows: int,
     ) -> FoundRows:
         """Return series and step of each row, in X's order.
 
@@ -184,9 +211,22 @@ class RowPlaces:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
             checks.check_on_own_grid(steps, time, clock)
-        return FoundRows(series, steps, names, clock, own=own, assumed=False)
+        return FoundRows(
+            series,
+            steps,
+            names,
+            clock,
+            own=own,
+            assumed=False,
+        )
 
-    def _follow(self, X: Any, n_rows: int, *, labelled: bool) -> FoundRows:
+    def _follow(
+        self,
+        X: Any,
+        n_rows: int,
+        *,
+        labelled: bool,
+    ) -> FoundRows:
         """Place rows without labels behind the training rows, or on them if they are these."""
         is_fitted = False
         if self.digest and not labelled:
@@ -196,12 +236,19 @@ class RowPlaces:
             steps += self.end
         series = np.zeros_like(steps)
         return FoundRows(
-            series, steps, self.names, self.clock, own=False, assumed=not is_fitted
+            series,
+            steps,
+            self.names,
+            self.clock,
+            own=False,
+            assumed=not is_fitted,
         )
 
 
 def _find_series(
-    known: OptionalIndex, labels: OptionalIndex, n_rows: int
+    known: OptionalIndex,
+    labels: OptionalIndex,
+    n_rows: int,
 ) -> tuple[IntArray, OptionalIndex]:
     """Find each row's series, numbered as fitted, new ones behind; and the names of all."""
     if known is None or labels is None:

@@ -34,7 +34,11 @@ class FittedRows:
     may_miss: bool
 
 
-def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
+def read_prediction(
+    estimator: object,
+    X: Any,
+    fitted: FittedRows,
+) -> Table:
     """Validate rows of `predict` or `forecast`, which may be in any order; they stay in X's order.
 
     The clock is the fitted one, or one of the same step that starts at X's first row if X does not
@@ -46,7 +50,12 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     return _read_table(estimator, X, fitted, optional)
 
 
-def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
+def read_update(
+    estimator: object,
+    X: Any,
+    y: Any,
+    fitted: FittedRows,
+) -> Table:
     """Validate rows of `update`, which may be in any order, and their targets, in y's units.
 
     y is needed in features mode, and used elsewhere where X's target is missing.
@@ -70,7 +79,12 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     return replace(table, columns=targets + covariates, weight=weight)
 
 
-def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:
+def read_y_true(
+    estimator: object,
+    X: Any,
+    y: Any,
+    roles: Roles,
+) -> Float64Array:
     """Return targets of rows to score, (n, n_targets): y, or else those of X; NaN is missing."""
     if y is not None:
         values = read_targets(y).values
@@ -83,7 +97,10 @@ def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array
 
 
 def _read_table(
-    estimator: object, X: Any, fitted: FittedRows, optional: Set[Hashable]
+    estimator: object,
+    X: Any,
+    fitted: FittedRows,
+    optional: Set[Hashable],
 ) -> Table:
     """Validate rows, whose optional columns may miss or be left out."""
     roles = fitted.roles
@@ -109,7 +126,10 @@ def _read_table(
 
 
 def _read_fitted_columns(
-    estimator: object, X: Any, roles: Roles, optional: Set[Hashable]
+    estimator: object,
+    X: Any,
+    roles: Roles,
+    optional: Set[Hashable],
 ) -> Columns:
     """Read the fitted columns; NaN stands in optional ones that X leaves out."""
     X = as_frame(X)
@@ -124,7 +144,9 @@ def _read_fitted_columns(
 
 
 def _order_columns(
-    columns: Columns, fitted: FittedRows, optional: Set[Hashable]
+    columns: Columns,
+    fitted: FittedRows,
+    optional: Set[Hashable],
 ) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
     roles = fitted.roles

@@ -45,7 +45,13 @@ def read_targets(y: Any) -> Targets:
     made_up: Names = ("y",)
     if not one_dimensional:
         made_up = tuple(f"y{j}" for j in range(columns.shape[1]))
-    return Targets(columns, names or made_up, names, index, one_dimensional)
+    return Targets(
+        columns,
+        names or made_up,
+        names,
+        index,
+        one_dimensional,
+    )
 
 
 def own_names(y: Any) -> Names:
@@ -59,7 +65,11 @@ def own_names(y: Any) -> Names:
 
 
 def find_targets(
-    wanted: Any, names: Sequence[Hashable], *, named: bool, y_names: Names | None
+    wanted: Any,
+    names: Sequence[Hashable],
+    *,
+    named: bool,
+    y_names: Names | None,
 ) -> Names:
     """Return which columns of X are the targets; none if y alone holds them.
 
@@ -93,7 +103,9 @@ def _lack_all(names: Sequence[Hashable], targets: Names) -> bool:
 
 
 def find_known(
-    names: Sequence[Hashable], given: Container[Hashable], targets: Container[Hashable]
+    names: Sequence[Hashable],
+    given: Container[Hashable],
+    targets: Container[Hashable],
 ) -> Names:
     """Return which columns are known ahead, in X's order: those given, and the calendar's.
 

@@ -73,7 +73,11 @@ class TrainingRows(NamedTuple):
 
 
 def read_training(
-    estimator: object, X: Any, y: Any, sample_weight: Any, settings: ReadingSettings
+    estimator: object,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    settings: ReadingSettings,
 ) -> TrainingRows:
     """Validate the rows of `fit`, by the messages of `validation`.
 
@@ -89,7 +93,13 @@ def read_training(
     weight = checks.truth_weight(sample_weight, observed)
     # 2. Rows in their places.
     rows = _group_rows(columns, y_targets, len(observed), settings)
-    table = _make_table(rows, targets, covariates, weight, settings)
+    table = _make_table(
+        rows,
+        targets,
+        covariates,
+        weight,
+        settings,
+    )
     # 3. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
     if y_targets is None and settings.target is None:
@@ -99,7 +109,10 @@ def read_training(
 
 
 def _read_roles(
-    estimator: object, X: Any, y: Any, settings: ReadingSettings
+    estimator: object,
+    X: Any,
+    y: Any,
+    settings: ReadingSettings,
 ) -> tuple[Columns, Targets | None, Roles]:
     """Read the columns of X and of y, and find their roles."""
     if isinstance(X, pd.DataFrame):
@@ -110,7 +123,13 @@ def _read_roles(
     roles = _assign_roles(columns, y_targets, settings, classifies=classifies)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
     if y_targets is not None:
-        _check_targets(X, y, y_targets, columns, roles)
+        _check_targets(
+            X,
+            y,
+            y_targets,
+            columns,
+            roles,
+        )
     return columns, y_targets, roles
 
 
@@ -153,7 +172,11 @@ def _assign_roles(
 
 
 def _find_targets(
-    columns: Columns, y_targets: Targets | None, wanted: Any, *, classifies: bool
+    columns: Columns,
+    y_targets: Targets | None,
+    wanted: Any,
+    *,
+    classifies: bool,
 ) -> tuple[Names, Names]:
     """Return the targets of X, and where they are copies of y's columns the names of these."""
     names = tuple(columns.values)
@@ -165,7 +188,11 @@ def _find_targets(
     return copies, y_targets.own_names if copies else ()
 
 
-def _column_levels(X: Any, y: Any, mode: str) -> tuple[Names, Names]:
+def _column_levels(
+    X: Any,
+    y: Any,
+    mode: str,
+) -> tuple[Names, Names]:
     """Return names of the levels of the targets' labels and of those of X's columns."""
     of_x = _level_names(X)
     name = getattr(y, "name", None)
@@ -182,7 +209,11 @@ def _level_names(rows: Any) -> Names:
 
 
 def _check_targets(
-    X: Any, y: Any, y_targets: Targets, columns: Columns, roles: Roles
+    X: Any,
+    y: Any,
+    y_targets: Targets,
+    columns: Columns,
+    roles: Roles,
 ) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
     checks.check_some_truth(y_targets.values)
@@ -195,7 +226,9 @@ def _check_targets(
 
 
 def _combine_targets(
-    columns: dict[Hashable, AnyArray], y_targets: Targets | None, roles: Roles
+    columns: dict[Hashable, AnyArray],
+    y_targets: Targets | None,
+    roles: Roles,
 ) -> tuple[Roles, list[AnyArray], BoolArray]:
     """Return roles, the targets in y's units, and where they are observed.
 
@@ -217,7 +250,9 @@ def _combine_targets(
 
 
 def _link_targets(
-    names: Names, histories: list[AnyArray], y: Float64Array
+    names: Names,
+    histories: list[AnyArray],
+    y: Float64Array,
 ) -> tuple[tuple[tuple[float, float], ...], list[AnyArray]]:
     """Return slopes and intercepts from X's targets to y, and targets in y's units."""
     checks.check_target_count(len(histories), y.shape[1])
@@ -233,7 +268,9 @@ def _link_targets(
 
 
 def _check_covariates(
-    columns: dict[Hashable, AnyArray], roles: Roles, settings: ReadingSettings
+    columns: dict[Hashable, AnyArray],
+    roles: Roles,
+    settings: ReadingSettings,
 ) -> list[AnyArray]:
     """Return covariates, past-only ones first; raise if they hold what they may not."""
     covariates = []
@@ -244,7 +281,10 @@ def _check_covariates(
 
 
 def _group_rows(
-    columns: Columns, y_targets: Targets | None, n_rows: int, settings: ReadingSettings
+    columns: Columns,
+    y_targets: Targets | None,
+    n_rows: int,
+    settings: ReadingSettings,
 ) -> GroupedRows:
     """Group rows by their series, as X labels them, or else y; raise if all are too short."""
     index = columns.index
@@ -272,11 +312,20 @@ def _make_table(
     columns = [column[rows.order] for column in (*targets, *covariates)]
     if weight is not None:
         weight = weight[rows.order]
-    return Table(columns, len(targets), rows.series, steps, clock, weight)
+    return Table(
+        columns,
+        len(targets),
+        rows.series,
+        steps,
+        clock,
+        weight,
+    )
 
 
 def _with_static(
-    table: Table, roles: Roles, settings: ReadingSettings
+    table: Table,
+    roles: Roles,
+    settings: ReadingSettings,
 ) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
     covariates = (*roles.past, *roles.known)
@@ -289,7 +338,13 @@ def _with_static(
     unchanged = tuple(name for name in constant if name in can_change)
     past = without(roles.past, static)
     known = (*without(roles.known, static), *static)
-    roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)
+    roles = replace(
+        roles,
+        past=past,
+        known=known,
+        static=static,
+        unchanged=unchanged,
+    )
     # Columns in the order of their roles.
     columns = table.columns[: table.n_targets]
     for name in (*past, *known):

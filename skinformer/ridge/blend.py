@@ -68,7 +68,10 @@ def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
 
 
 def mixed_errors(
-    stretches: list[Stretch], weights: Float64Array, chosen: IntArray, n_strengths: int
+    stretches: list[Stretch],
+    weights: Float64Array,
+    chosen: IntArray,
+    n_strengths: int,
 ) -> Float64Array:
     """Return the mean squared error of a mixture of candidates on each stretch.
 
@@ -81,7 +84,9 @@ def mixed_errors(
 
 
 def _of_chosen(
-    stretches: list[Stretch], chosen: IntArray, n_strengths: int
+    stretches: list[Stretch],
+    chosen: IntArray,
+    n_strengths: int,
 ) -> Float64Array:
     """Return the products of the candidates' errors at their strengths, stretch by stretch."""
     places = np.arange(len(chosen)) * n_strengths + chosen

@@ -76,7 +76,10 @@ def _change_sums(problem: Problem, origins: IntArray) -> Sums:
 
 
 def calendar_effect(
-    problem: Problem, origins: IntArray, *, with_known: bool
+    problem: Problem,
+    origins: IntArray,
+    *,
+    with_known: bool,
 ) -> CalendarEffect | None:
     """Regress targets on the cells of the calendar, and on columns known ahead at each time of day.
 
@@ -97,7 +100,10 @@ def calendar_effect(
     if not blocks:
         return None
     parts = []
-    for places in np.array_split(np.arange(len(blocks)), min(4, len(blocks))):
+    for places in np.array_split(
+        np.arange(len(blocks)),
+        min(4, len(blocks)),
+    ):
         of_time = [blocks[i] for i in places]
         parts.append(_level_sums(problem, of_time, design))
     penalty = _choose_penalty(parts, design)
@@ -141,7 +147,13 @@ class _Design(NamedTuple):
     timed: bool
 
     @classmethod
-    def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
+    def of(
+        cls,
+        problem: Problem,
+        cells: Cells,
+        *,
+        with_known: bool,
+    ) -> _Design:
         """Choose effects by the time for few columns: solving takes as long as products."""
         n_known = problem.n_known if with_known else 0
         timed = cls(cells, n_known, timed=True)
@@ -176,10 +188,20 @@ class _Design(NamedTuple):
         table = known[None]
         if self.timed:
             table = table + timed.reshape(cells.n_times, *known.shape)
-        return CalendarEffect(level, table, bounds, cells.places, cells.fields)
+        return CalendarEffect(
+            level,
+            table,
+            bounds,
+            cells.places,
+            cells.fields,
+        )
 
 
-def _cut_blocks(problem: Problem, origins: IntArray, design: _Design) -> list[IntArray]:
+def _cut_blocks(
+    problem: Problem,
+    origins: IntArray,
+    design: _Design,
+) -> list[IntArray]:
     """Cut the rows of windows into consecutive ones of two cycles, none of two series.
 
     None where rows hold fewer than four cycles; some of them where there are very many.
@@ -207,12 +229,19 @@ def _runs(problem: Problem, origins: IntArray) -> list[IntArray]:
     borders = np.flatnonzero(np.diff(origins) >= length) + 1
     runs = []
     for run in np.split(origins, borders):
-        rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
+        rows = np.arange(
+            run[0] - problem.seq_len,
+            run[-1] + problem.pred_len,
+        )
         runs.append(rows)
     return runs
 
 
-def _level_sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Sums:
+def _level_sums(
+    problem: Problem,
+    blocks: list[IntArray],
+    design: _Design,
+) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     assert problem.cycle is not None
     sums = Sums.of_sizes(1, design.width, problem.n_targets)
@@ -245,13 +274,21 @@ def _is_known(problem: Problem, rows: IntArray) -> Float64Array:
     return out
 
 
-def known_columns(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
+def known_columns(
+    problem: Problem,
+    rows: IntArray,
+    n_known: int,
+) -> Float64Array:
     """Read the last columns of rows, which are known ahead."""
     first = problem.values.shape[1] - n_known
     return np.nan_to_num(problem.values[rows, first:].astype(np.float64))
 
 
-def _known_bounds(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
+def _known_bounds(
+    problem: Problem,
+    rows: IntArray,
+    n_known: int,
+) -> Float64Array:
     """Return the lowest and highest values of columns known ahead, (2, n_known)."""
     known = known_columns(problem, rows, n_known)
     return np.stack([known.min(axis=0), known.max(axis=0)])
@@ -267,7 +304,13 @@ def with_year(problem: Problem, origins: IntArray) -> Problem:
         bounds = _known_bounds(problem, origins, problem.n_known)
         level = np.zeros((cells.n_cells, problem.n_targets))
         effect = problem.effect[None]
-        calendar = CalendarEffect(level, effect, bounds, cells.places, cells.fields)
+        calendar = CalendarEffect(
+            level,
+            effect,
+            bounds,
+            cells.places,
+            cells.fields,
+        )
     return problem._replace(calendar=calendar._replace(year=year))
 
 
@@ -299,7 +342,9 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
 
 
 def _year_regressors(
-    cycle: RowCells, rows: IntArray, waves: Float64Array
+    cycle: RowCells,
+    rows: IntArray,
+    waves: Float64Array,
 ) -> Float64Array:
     """Lay out the waves of rows, a line in time, and 1."""
     day, cell = np.divmod(cycle.of_row[rows], cycle.cells.n_cells)
@@ -324,7 +369,10 @@ def _year_rows(problem: Problem, origins: IntArray) -> IntArray:
     n_effects = cells.n_days * cells.n_times * problem.n_targets
     if cells.n_days == 1 or n_effects > 10_000_000:
         return nothing
-    rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
+    rows = np.arange(
+        origins.min() - problem.seq_len,
+        origins.max() + problem.pred_len,
+    )
     rows = rows[_is_known(problem, rows).all(axis=1)]
     rows = rows[spread_places(len(rows), 100_000)]
     days = np.unique(problem.cycle.of_row[rows] // cells.n_cells)
@@ -343,7 +391,10 @@ def _year_waves(cells: Cells) -> Float64Array:
     time = np.arange(cells.n_times)
     # With one wave of each, WTH errs by 1 to 2 % more.
     of_year = fourier(day_of_year / 366, 2)
-    of_day = fourier(time / cells.n_times, min(2, (cells.n_times - 1) // 2))
+    of_day = fourier(
+        time / cells.n_times,
+        min(2, (cells.n_times - 1) // 2),
+    )
     # Each wave of the year times each of the day; the first is constant.
     waves = np.kron(of_year, of_day)
     return np.asarray(waves[:, 1:], dtype=np.float64)

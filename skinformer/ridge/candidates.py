@@ -137,7 +137,10 @@ class Competition:
         return np.arange(stop - candidate.length * n_columns, end)
 
     def forecasts(
-        self, candidate: Candidate, ridges: Decomposition, windows: Windows
+        self,
+        candidate: Candidate,
+        ridges: Decomposition,
+        windows: Windows,
     ) -> Iterator[Float64Array]:
         """Forecast distances from the last values, (n, pred_len, n_targets), by each strength."""
         used = self.features(candidate)

@@ -103,10 +103,20 @@ def fit_linear_path(
     if split is None or not fits.folds:
         return fits
     validation = windows.take(windows.steps >= split)
-    return find_phases(rest, fits, training, validation, late)
+    return find_phases(
+        rest,
+        fits,
+        training,
+        validation,
+        late,
+    )
 
 
-def _fit_blends(trial: _Trial, periods: _Periods, late: IntArray) -> LinearFits:
+def _fit_blends(
+    trial: _Trial,
+    periods: _Periods,
+    late: IntArray,
+) -> LinearFits:
     """Weigh candidates; blend those of all windows, without each period, and with late ones."""
     trial.stretches.extend(periods.compare())
     choice = _weigh(trial)
@@ -120,7 +130,9 @@ def _fit_blends(trial: _Trial, periods: _Periods, late: IntArray) -> LinearFits:
 
 
 def _choose_effect(
-    problem: Problem, windows: TimedOrigins, split: int | None
+    problem: Problem,
+    windows: TimedOrigins,
+    split: int | None,
 ) -> Effect:
     """Choose what is known ahead and found by itself, where ridges forecast better without it.
 
@@ -145,7 +157,10 @@ def _choose_effect(
 
 
 def _best_effect(
-    problem: Problem, windows: TimedOrigins, split: int | None, early: IntArray
+    problem: Problem,
+    windows: TimedOrigins,
+    split: int | None,
+    early: IntArray,
 ) -> tuple[Effect, Problem]:
     """Find effects by early windows; return the one that gains most, and the problem beside it."""
     kinds = [Effect(calendar=True)]
@@ -173,7 +188,11 @@ def _best_effect(
 
 
 def _log_errors(
-    problem: Problem, windows: TimedOrigins, split: int | None, *, alone: bool = True
+    problem: Problem,
+    windows: TimedOrigins,
+    split: int | None,
+    *,
+    alone: bool = True,
 ) -> Float64Array:
     """Return the log error, on each stretch, of short maps beside the problem's effect.
 
@@ -190,7 +209,11 @@ def _log_errors(
 
 
 def _try_candidates(
-    problem: Problem, windows: TimedOrigins, split: int | None, *, alone: bool = False
+    problem: Problem,
+    windows: TimedOrigins,
+    split: int | None,
+    *,
+    alone: bool = False,
 ) -> _Trial:
     """Forecast each stretch by candidates fitted before it, and fit them up to the split."""
     pred_len = problem.pred_len
@@ -217,7 +240,9 @@ def _try_candidates(
 
 
 def _stretch_borders(
-    problem: Problem, windows: TimedOrigins, split: int | None
+    problem: Problem,
+    windows: TimedOrigins,
+    split: int | None,
 ) -> list[tuple[int, int]]:
     """Cut the second half of the training windows into stretches; the split is the last one."""
     steps = windows.ending_before(split, problem.pred_len).steps
@@ -235,7 +260,11 @@ def _stretch_borders(
     return list(pairwise(borders))
 
 
-def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
+def _fold_ends(
+    problem: Problem,
+    steps: IntArray,
+    n_folds: int,
+) -> IntArray:
     """Cut training windows into equal times and return where each ends; none where few."""
     if len(steps) < max(n_folds, 1) * (problem.seq_len + problem.pred_len):
         return steps[:0]
@@ -246,7 +275,12 @@ def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
 class _Periods:
     """Equal times of the training windows, each left out of what the others teach."""
 
-    def __init__(self, problem: Problem, training: TimedOrigins, n_folds: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        training: TimedOrigins,
+        n_folds: int,
+    ) -> None:
         self.problem = problem
         self.training = training.origins
         ends = _fold_ends(problem, training.steps, n_folds)
@@ -292,7 +326,9 @@ class _Periods:
 
 
 def _count_in_windows(
-    problem: Problem, flags: BoolArray, origins: IntArray
+    problem: Problem,
+    flags: BoolArray,
+    origins: IntArray,
 ) -> IntArray:
     """Count the flagged rows of each window."""
     total = np.zeros((len(flags) + 1, *flags.shape[1:]), dtype=np.int64)
@@ -321,7 +357,9 @@ def _usable(problem: Problem, windows: TimedOrigins) -> TimedOrigins:
 
 
 def _without_jumps(
-    problem: Problem, training: TimedOrigins, windows: TimedOrigins
+    problem: Problem,
+    training: TimedOrigins,
+    windows: TimedOrigins,
 ) -> IntArray:
     """Leave out windows of the split that hold what strengths chosen before it know nothing of.
 
@@ -361,7 +399,9 @@ def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
 
 
 def _weighted_errors(
-    competition: Competition, ridges: dict[Candidate, Decomposition], windows: Windows
+    competition: Competition,
+    ridges: dict[Candidate, Decomposition],
+    windows: Windows,
 ) -> Float32Array:
     """Return the errors of all forecasts, (n_forecasts, n_truths), times roots of weights.
 

@@ -75,7 +75,10 @@ def find_phases(
 
 
 def _find_maps(
-    problem: Problem, layout: PhaseMaps, judges: list[_Period], late: IntArray
+    problem: Problem,
+    layout: PhaseMaps,
+    judges: list[_Period],
+    late: IntArray,
 ) -> list[Float64Array]:
     """Return maps without each period, of all of them, and of late windows, too, if there are any.
 
@@ -114,7 +117,9 @@ def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
 
 
 def _with_phases(
-    fits: LinearFits, layout: PhaseMaps, weights: list[Float64Array]
+    fits: LinearFits,
+    layout: PhaseMaps,
+    weights: list[Float64Array],
 ) -> LinearFits:
     """Add maps to all fits, so that each blend has those that have not learnt its period.
 
@@ -198,7 +203,9 @@ class _Residuals(NamedTuple):
 
 
 def _residuals(
-    problem: Problem, maps: PhaseMaps, period: _Period
+    problem: Problem,
+    maps: PhaseMaps,
+    period: _Period,
 ) -> Iterator[_Residuals]:
     """Compute what a fit leaves of windows, of ascending origins, chunk by chunk."""
     path = LinearPath(replace(period.fit, phases=maps))
@@ -219,7 +226,12 @@ def _residuals(
         yield _Residuals(features.mT.numpy(), left, windows.weight)
 
 
-def _learn(problem: Problem, maps: PhaseMaps, part: float, period: _Period) -> Sums:
+def _learn(
+    problem: Problem,
+    maps: PhaseMaps,
+    part: float,
+    period: _Period,
+) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
     n_features = _n_features(problem, maps)
     sums = Sums.of_sizes(problem.n_targets, n_features, problem.pred_len)
@@ -259,7 +271,10 @@ def _choose(
 
 
 def _losses(
-    problem: Problem, maps: PhaseMaps, period: _Period, ridges: Decomposition
+    problem: Problem,
+    maps: PhaseMaps,
+    period: _Period,
+    ridges: Decomposition,
 ) -> Float64Array:
     """Return squared errors of windows by strength and share, (n, n_strengths * n_shares)."""
     shares = np.array(SHARES)

@@ -96,7 +96,9 @@ class Problem(NamedTuple):
 
 
 def gather(
-    problem: Problem, origins: IntArray, n_most: int | None = None
+    problem: Problem,
+    origins: IntArray,
+    n_most: int | None = None,
 ) -> Iterator[Windows]:
     """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
     length = problem.seq_len + problem.pred_len
@@ -217,7 +219,12 @@ class Sums(NamedTuple):
     weight: Float64Array
 
     @classmethod
-    def of_sizes(cls, n_groups: int, n_features: int, n_outputs: int) -> Sums:
+    def of_sizes(
+        cls,
+        n_groups: int,
+        n_features: int,
+        n_outputs: int,
+    ) -> Sums:
         """Start from nothing."""
         gram = np.zeros((n_groups, n_features, n_features))
         cross = np.zeros((n_groups, n_features, n_outputs))
@@ -240,7 +247,11 @@ class Sums(NamedTuple):
             yield cls.total(parts[:i] + parts[i + 1 :])
 
     def add(
-        self, group: int, features: Floats, future: Float64Array, weight: Float64Array
+        self,
+        group: int,
+        features: Floats,
+        future: Float64Array,
+        weight: Float64Array,
     ) -> None:
         """Add some windows, (n, …) each, as many as fit in memory."""
         of_window = weight.mean(axis=1, keepdims=True).astype(features.dtype)
@@ -265,7 +276,10 @@ class Sums(NamedTuple):
         features = mixed_features(windows, length=length)
         n = len(features)
         self.add(
-            0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1)
+            0,
+            features,
+            windows.future.reshape(n, -1),
+            windows.weight.reshape(n, -1),
         )
 
     def of_features(self, used: IntArray) -> Sums:
@@ -278,7 +292,8 @@ class Sums(NamedTuple):
         weight = np.maximum(self.weight, _TINY)
         of_group = np.maximum(self.weight.mean(axis=1), _TINY)
         return Equations(
-            self.gram / of_group[:, None, None], self.cross / weight[:, None]
+            self.gram / of_group[:, None, None],
+            self.cross / weight[:, None],
         )
 
     def shared(self) -> Sums:

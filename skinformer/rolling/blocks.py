@@ -163,7 +163,11 @@ class RecursiveForecaster:
         return targets
 
     def _build_buffer(
-        self, observed: Observed, place: Placement, segment: IntArray, start: IntArray
+        self,
+        observed: Observed,
+        place: Placement,
+        segment: IntArray,
+        start: IntArray,
     ) -> _RowBuffer:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
         first_step, end_step, until = _extent(place, self.sizes, segment, start)
@@ -182,7 +186,13 @@ class RecursiveForecaster:
             known[rows[observed.filled]] = False
         # 3. Hold the others until they are forecast.
         missing = _hold_targets(segments, self.sizes.n_targets)
-        laid_out = Rows(segments.values, segments.series, segments.steps, begin, known)
+        laid_out = Rows(
+            segments.values,
+            segments.series,
+            segments.steps,
+            begin,
+            known,
+        )
         return _RowBuffer(segments, laid_out, missing, until)
 
     def _empty_rows(self, first_step: IntArray, end_step: IntArray) -> Timeline:
@@ -190,10 +200,20 @@ class RecursiveForecaster:
         first_row = np.concatenate([[0], np.cumsum(end_step - first_step)])
         shape = (first_row[-1], self.history.values.shape[1])
         values = np.full(shape, np.nan, dtype=np.float32)
-        return Timeline(values, None, first_row, first_step, self.history.clock)
+        return Timeline(
+            values,
+            None,
+            first_row,
+            first_step,
+            self.history.clock,
+        )
 
     def _put_in(
-        self, segments: Timeline, place: Placement, rows: IntArray, given: Float32Array
+        self,
+        segments: Timeline,
+        place: Placement,
+        rows: IntArray,
+        given: Float32Array,
     ) -> IntArray:
         """Put in rows of the history, and over them those of X; return the former, -1 for none."""
         values = segments.values
@@ -246,7 +266,10 @@ class RecursiveForecaster:
         lacks_known = lacks[:, n_past:n_changing].any(axis=1)
         lacks_known &= rows.steps <= until[rows.segment]
         fill_forward(covariates, buffer.segments.first_row)
-        return HeldValues(int(lacks_past.sum()), int(lacks_known.sum()))
+        return HeldValues(
+            int(lacks_past.sum()),
+            int(lacks_known.sum()),
+        )
 
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
         """Find the forecasts that fill what is missing."""
@@ -263,7 +286,10 @@ class RecursiveForecaster:
         )
 
     def _forecast_all(
-        self, buffer: _RowBuffer, runs: MissingRuns, origins: IntArray
+        self,
+        buffer: _RowBuffer,
+        runs: MissingRuns,
+        origins: IntArray,
     ) -> Float32Array:
         """Fill gaps, then forecast the origins that are asked for, some of them in gaps."""
         made, outputs = self._fill(buffer, runs)
@@ -310,7 +336,10 @@ def _hold_targets(segments: Timeline, n_targets: int) -> BoolArray:
 
 
 def block_starts(
-    place: Placement, segment: IntArray, steps: IntArray, pred_len: int
+    place: Placement,
+    segment: IntArray,
+    steps: IntArray,
+    pred_len: int,
 ) -> IntArray:
     """Find the origin, as a step, of the block that each step of a segment is in."""
     anchor = place.anchor[segment]
@@ -318,7 +347,9 @@ def block_starts(
 
 
 def _ends(
-    segment: IntArray, steps: IntArray, n_segments: int
+    segment: IntArray,
+    steps: IntArray,
+    n_segments: int,
 ) -> tuple[IntArray, IntArray]:
     """Find each segment's first and last step; the last is the smaller one where it has none."""
     limits = np.iinfo(np.int64)
@@ -330,7 +361,10 @@ def _ends(
 
 
 def _extent(
-    place: Placement, sizes: ModelSizes, segment: IntArray, start: IntArray
+    place: Placement,
+    sizes: ModelSizes,
+    segment: IntArray,
+    start: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Find the first step of each segment's rows, the one after the last, and the last start."""
     first, last = _ends(segment, start, len(place.anchor))
@@ -343,7 +377,10 @@ def _extent(
 
 
 def _cells_to_fill(
-    buffer: _RowBuffer, runs: MissingRuns, turn_edges: IntArray, pred_len: int
+    buffer: _RowBuffer,
+    runs: MissingRuns,
+    turn_edges: IntArray,
+    pred_len: int,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """
     Find the cells that forecasts fill, and the numbers of the points of their turn that fill them.

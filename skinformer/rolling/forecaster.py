@@ -138,7 +138,10 @@ class StepForecaster:
             self.set_constant(outputs, is_zero, zeros.zero[series])
 
     def set_constant(
-        self, outputs: Float32Array, where: BoolArray, value: Float32Array
+        self,
+        outputs: Float32Array,
+        where: BoolArray,
+        value: Float32Array,
     ) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
         outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
@@ -215,7 +218,13 @@ class StepForecaster:
         sizes = self.sizes._replace(seq_len=self.look_back)
         # Steps of rows that are their own timeline lie elsewhere in a day.
         closed = Closed.of(self.history) if clock == self.history.clock else None
-        return RecursiveForecaster(self.history, sizes, self.point, forecast, closed)
+        return RecursiveForecaster(
+            self.history,
+            sizes,
+            self.point,
+            forecast,
+            closed,
+        )
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of the segments that are asked for."""

@@ -20,7 +20,9 @@ def nothing_observed(history: Timeline) -> Observed:
 
 
 def without_early(
-    table: Table, observed: Observed, history: Timeline
+    table: Table,
+    observed: Observed,
+    history: Timeline,
 ) -> tuple[Table, Observed]:
     """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
@@ -30,7 +32,11 @@ def without_early(
     return table.take(kept), observed.take(kept)
 
 
-def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
+def after_observed(
+    place: Placement,
+    observed: Observed,
+    n_targets: int,
+) -> Placement:
     """Move the anchor of each segment behind the last observed target of X."""
     anchor = place.begin.copy()
     missing = np.isnan(observed.values[:, :n_targets])
@@ -39,7 +45,11 @@ def after_observed(place: Placement, observed: Observed, n_targets: int) -> Plac
     return place._replace(anchor=anchor)
 
 
-def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Observed:
+def without_later(
+    observed: Observed,
+    place: Placement,
+    sizes: ModelSizes,
+) -> Observed:
     """Make past-only values that X holds after the origin NaN."""
     values = observed.values.copy()
     ahead = observed.steps >= place.anchor[observed.segment]
@@ -48,7 +58,11 @@ def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Ob
     return observed._replace(values=values)
 
 
-def steps_of_rows(observed: Observed, place: Placement, otherwise: int) -> IntArray:
+def steps_of_rows(
+    observed: Observed,
+    place: Placement,
+    otherwise: int,
+) -> IntArray:
     """Count the steps of each segment from its origin to its last row of X.
 
     A segment that has no row after its origin is forecast as far as the one that goes farthest, and
@@ -91,7 +105,10 @@ def check_known_ahead(
 
 
 def _missing_ahead(
-    observed: Observed, place: Placement, horizon: IntArray, j: int
+    observed: Observed,
+    place: Placement,
+    horizon: IntArray,
+    j: int,
 ) -> BoolArray:
     """Whether column j lacks a value at the steps to forecast, (n_segments, n_steps)."""
     missing = np.arange(horizon.max(initial=0)) < horizon[:, None]

@@ -54,7 +54,11 @@ class MissingRuns(NamedTuple):
 
 
 def find_missing_runs(
-    unknown: BoolArray, *, seq_len: int, pred_len: int, longest: int | None
+    unknown: BoolArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    longest: int | None,
 ) -> MissingRuns:
     """Find the forecasts that fill unknown rows, in one pass over the rows.
 
@@ -74,7 +78,9 @@ def find_missing_runs(
 
 
 def _split_gaps(
-    unknown: BoolArray, pred_len: int, longest: int | None
+    unknown: BoolArray,
+    pred_len: int,
+    longest: int | None,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Split gaps into forecasts: their origins and lengths, and the number of each gap's first."""
     edges = np.flatnonzero(np.diff(unknown, prepend=False, append=False))
@@ -97,7 +103,11 @@ def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
     return number, np.arange(len(number)) - begin[number]
 
 
-def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:
+def _begins_chain(
+    origins: IntArray,
+    lengths: IntArray,
+    seq_len: int,
+) -> BoolArray:
     """Whether forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
     ends = origins + lengths

@@ -10,7 +10,9 @@ from skinformer.timeline.windows import origins_between
 
 
 def forecast_origins(
-    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
+    forecaster: StepForecaster,
+    origins: IntArray,
+    horizon: IntArray,
 ) -> tuple[Float64Array, HeldValues]:
     """Forecast the steps after many rows of the history, at a cost linear in these.
 
@@ -39,7 +41,9 @@ def forecast_origins(
 
 
 def _request(
-    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
+    forecaster: StepForecaster,
+    origins: IntArray,
+    horizon: IntArray,
 ) -> RequestedSteps:
     """Lay out a segment for each origin, with its context and what is known ahead."""
     history = forecaster.history
@@ -58,12 +62,26 @@ def _request(
     steps = origins_between(start, start + horizon - 1)
     segment = np.repeat(np.arange(n_segments), horizon)
     is_stored = np.zeros(n_segments, dtype=bool)
-    place = Placement(series, anchor=start, begin=start, stored=is_stored)
-    return RequestedSteps(observed, segment, steps, place, history.clock)
+    place = Placement(
+        series,
+        anchor=start,
+        begin=start,
+        stored=is_stored,
+    )
+    return RequestedSteps(
+        observed,
+        segment,
+        steps,
+        place,
+        history.clock,
+    )
 
 
 def _observe(
-    forecaster: StepForecaster, rows: IntArray, segment: IntArray, origins: IntArray
+    forecaster: StepForecaster,
+    rows: IntArray,
+    segment: IntArray,
+    origins: IntArray,
 ) -> Observed:
     """Return what is known of rows at the origins of their segments.
 

@@ -32,7 +32,12 @@ def after_history(timeline: Timeline) -> Placement:
     """Place forecasts directly after the stored history: one segment a series, from its end on."""
     end = timeline.end_step
     is_stored = np.ones(len(end), dtype=bool)
-    return Placement(np.arange(len(end)), anchor=end, begin=end, stored=is_stored)
+    return Placement(
+        np.arange(len(end)),
+        anchor=end,
+        begin=end,
+        stored=is_stored,
+    )
 
 
 def find_early(table: Table, timeline: Timeline) -> BoolArray:
@@ -45,7 +50,11 @@ def find_early(table: Table, timeline: Timeline) -> BoolArray:
 
 
 def place_rows(
-    table: Table, timeline: Timeline, *, observed: BoolArray, farthest: int
+    table: Table,
+    timeline: Timeline,
+    *,
+    observed: BoolArray,
+    farthest: int,
 ) -> tuple[Placement, IntArray]:
     """Place the rows of X: the segments that X has rows of, and the segment of each row.
 

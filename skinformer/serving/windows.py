@@ -50,7 +50,12 @@ class _Rows(NamedTuple):
     clock: Clock
     values: pd.DataFrame
 
-    def values_at(self, series: IntArray, steps: IntArray, first: int) -> Float64Array:
+    def values_at(
+        self,
+        series: IntArray,
+        steps: IntArray,
+        first: int,
+    ) -> Float64Array:
         """Return columns from the first one on, (n_windows, length, n); NaN without a row.
 
         series: (n_windows,); steps: (n_windows, length).
@@ -74,7 +79,9 @@ class _Rows(NamedTuple):
 
 
 def window_inputs(
-    X: pd.DataFrame, signature: Signature, origins: Any = None
+    X: pd.DataFrame,
+    signature: Signature,
+    origins: Any = None,
 ) -> WindowInputs:
     """
     Make the arrays that an exported graph takes of rows.
@@ -172,7 +179,10 @@ def _make_clock(time: pd.Index, signature: Signature) -> Clock:
 
 
 def _check_steps(
-    index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock
+    index: pd.Index,
+    time: pd.Index,
+    steps: IntArray,
+    clock: Clock,
 ) -> None:
     """Raise if rows lie between two steps, or two of them on one."""
     off = steps == OFF_GRID
@@ -223,7 +233,9 @@ def _in_zone(time: Any, tz: str | None) -> Any:
 
 
 def _place_origins(
-    origins: Any, rows: _Rows, signature: Signature
+    origins: Any,
+    rows: _Rows,
+    signature: Signature,
 ) -> tuple[IntArray, IntArray]:
     """Return each window's series, by its number among those of X, and its first step ahead."""
     if origins is None:
@@ -248,7 +260,9 @@ def _last_origins(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
 
 
 def _find_origins(
-    origins: Any, rows: _Rows, signature: Signature
+    origins: Any,
+    rows: _Rows,
+    signature: Signature,
 ) -> tuple[IntArray, IntArray]:
     """Place origins: the number of their series among those of X, and their steps."""
     index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
@@ -277,7 +291,10 @@ def _fitted_numbers(names: pd.Index | None, signature: Signature) -> IntArray:
 
 
 def _check_ahead(
-    ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray
+    ahead: Float64Array,
+    signature: Signature,
+    clock: Clock,
+    start: IntArray,
 ) -> None:
     """Raise if a column known ahead lacks a value in a step to forecast, and may not."""
     missing = np.argwhere(np.isnan(ahead))

@@ -74,7 +74,13 @@ class Pairs(NamedTuple):
         """List every step and target of windows, in the order of (n, pred_len, n_targets)."""
         shape = (len(origins), pred_len, n_targets)
         window, ahead, target = np.indices(shape).reshape(3, -1)
-        return cls(origins[window], ahead, target, begin[window], steps[window])
+        return cls(
+            origins[window],
+            ahead,
+            target,
+            begin[window],
+            steps[window],
+        )
 
     def take(self, part: slice | IntArray | BoolArray) -> Pairs:
         """Choose pairs."""
@@ -168,7 +174,12 @@ class FeatureMaker:
             details[i] = detail
         return details
 
-    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
+    def make(
+        self,
+        values: Floats,
+        pairs: Pairs,
+        clock: Clock,
+    ) -> Float64Array:
         """Make the features of pairs: (n, n_features).
 
         NaN where nothing is known. The first ones are the anchors: the last value, the mean of the
@@ -200,7 +211,10 @@ class FeatureMaker:
         details = self._details()
         for j, detail in enumerate(details, start=n_past):
             features += _known_features(view, j, detail)
-        for j in range(n_past + len(details), n_past + columns.n_known):
+        for j in range(
+            n_past + len(details),
+            n_past + columns.n_known,
+        ):
             features.append(view.ahead(j, view.pairs.origin))
         # 4. What is usual.
         if self.calendar is not None:
@@ -212,7 +226,11 @@ class View:
     """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers."""
 
     def __init__(
-        self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock
+        self,
+        values: Any,
+        pairs: Pairs,
+        maker: FeatureMaker,
+        clock: Clock,
     ) -> None:
         self.values = values
         self.pairs = pairs
@@ -235,7 +253,10 @@ class View:
         return self._read(column, rows, self.row + 1)
 
     def _read(
-        self, column: int | IntArray, rows: IntArray, stop: IntArray
+        self,
+        column: int | IntArray,
+        rows: IntArray,
+        stop: IntArray,
     ) -> Float64Array:
         """Read rows of each pair from its series' first one to `stop`; NaN for others."""
         start = self.pairs.begin
@@ -290,7 +311,10 @@ def _target_features(view: View) -> list[AnyArray]:
 
 
 def _season_features(
-    view: View, season: int, phase: IntArray, same_phase: Float64Array
+    view: View,
+    season: int,
+    phase: IntArray,
+    same_phase: Float64Array,
 ) -> list[AnyArray]:
     """Make features of the target's phase in the last seasons, beside it, and of whole seasons."""
     target = view.pairs.target
@@ -327,7 +351,11 @@ def _effect_features(view: View, calendar: CalendarEffect) -> list[AnyArray]:
     return [usual, usual - _usual(view, calendar, ahead_of_phase)]
 
 
-def _usual(view: View, calendar: CalendarEffect, ahead: IntArray) -> Float64Array:
+def _usual(
+    view: View,
+    calendar: CalendarEffect,
+    ahead: IntArray,
+) -> Float64Array:
     """Read the effect on the targets of rows; before the series began it is the first row's."""
     pairs = view.pairs
     ahead = np.maximum(ahead, pairs.begin - pairs.origin)
@@ -350,7 +378,11 @@ def _past_features(view: View, j: int) -> list[AnyArray]:
     return features
 
 
-def _known_features(view: View, j: int, detail: int) -> list[AnyArray]:
+def _known_features(
+    view: View,
+    j: int,
+    detail: int,
+) -> list[AnyArray]:
     """Make features of a column known ahead: at the step, against phases before, and beside it."""
     now = view.ahead(j, view.row)
     features = [now]

@@ -126,7 +126,13 @@ def fit_tabular(
     """
     # 1. Draw the pairs of an origin and a step ahead, and make their features.
     maker = _make_maker(timeline, columns, plain or (), calendar)
-    pairs = _draw_training_pairs(timeline, maker, missing, stop, random_state)
+    pairs = _draw_training_pairs(
+        timeline,
+        maker,
+        missing,
+        stop,
+        random_state,
+    )
     training = _make_training(timeline, maker, pairs)
 
     # 2. Make fewer features of the columns known ahead that do not help.
@@ -187,14 +193,20 @@ def _find_plain(maker: FeatureMaker, training: _Training) -> tuple[int, ...]:
 
 
 def _fit_members(
-    training: _Training, plans: list[_Plan], random_state: int
+    training: _Training,
+    plans: list[_Plan],
+    random_state: int,
 ) -> tuple[Anchored, ...]:
     """Fit regressors beside each other."""
     fits = [partial(_fit_member, training, plan, random_state) for plan in plans]
     return tuple(at_once(fits))
 
 
-def _fit_member(training: _Training, plan: _Plan, random_state: int) -> Anchored:
+def _fit_member(
+    training: _Training,
+    plan: _Plan,
+    random_state: int,
+) -> Anchored:
     """Fit one regressor to the distances from its level."""
     distance = training.distance_from(plan.anchor)
     regressor = ready(plan.model, random_state)
@@ -234,12 +246,25 @@ def _draw_training_pairs(
     end = timeline.first_row[1:]
     if stop is not None:
         end = np.minimum(stop, end)
-    usable = _usable(timeline, maker, begin, end, missing)
+    usable = _usable(
+        timeline,
+        maker,
+        begin,
+        end,
+        missing,
+    )
     if not len(usable):
         raise ValueError(
             "no truth is left to learn from: give more rows, or a later stop."
         )
-    return draw_pairs(timeline, maker.columns, begin, usable, random_state, MOST_PAIRS)
+    return draw_pairs(
+        timeline,
+        maker.columns,
+        begin,
+        usable,
+        random_state,
+        MOST_PAIRS,
+    )
 
 
 def _usable(
@@ -296,7 +321,13 @@ def draw_pairs(
     farthest_ahead = np.minimum(sizes.pred_len, row - start)
     ahead = (generator.random(n_pairs) * farthest_ahead).astype(np.int64)
     origin = row - ahead
-    return Pairs(origin, ahead, target, start, timeline.steps_of(origin))
+    return Pairs(
+        origin,
+        ahead,
+        target,
+        start,
+        timeline.steps_of(origin),
+    )
 
 
 def _level(features: Float64Array, anchor: int | None) -> Float64Array:
@@ -309,7 +340,11 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     return np.nan_to_num(level, copy=False)
 
 
-def _make_training(timeline: Timeline, maker: FeatureMaker, pairs: Pairs) -> _Training:
+def _make_training(
+    timeline: Timeline,
+    maker: FeatureMaker,
+    pairs: Pairs,
+) -> _Training:
     """Make the features of pairs, and read their truths."""
     features = maker.make(timeline.values, pairs, timeline.clock)
     rows = pairs.origin + pairs.ahead
@@ -332,7 +367,11 @@ def _mean_error(training: _Training, anchor: int) -> float:
 
 
 def _plan_trees(
-    maker: FeatureMaker, training: _Training, models: tuple[Any, Any], *, of_mean: bool
+    maker: FeatureMaker,
+    training: _Training,
+    models: tuple[Any, Any],
+    *,
+    of_mean: bool,
 ) -> list[_Plan]:
     """Choose the level that each of the boosted trees learns distances from, and its features."""
     medians, means = models

@@ -14,7 +14,10 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 
 def unhelpful_columns(
-    maker: FeatureMaker, features: Float64Array, y: Float64Array, steps: IntArray
+    maker: FeatureMaker,
+    features: Float64Array,
+    y: Float64Array,
+    steps: IntArray,
 ) -> tuple[int, ...]:
     """Find the columns known ahead that explain nothing of what the target's own past leaves.
 
@@ -35,7 +38,10 @@ def unhelpful_columns(
 
 
 def _are_helpful(
-    maker: FeatureMaker, features: Float64Array, y: Float64Array, late: BoolArray
+    maker: FeatureMaker,
+    features: Float64Array,
+    y: Float64Array,
+    late: BoolArray,
 ) -> BoolArray:
     """Return whether late pairs are forecast better by each column, learnt from the others."""
     groups = maker.known_positions(features.shape[1])
@@ -70,12 +76,19 @@ def _late_error(
 
 
 def _forecast(
-    features: Float64Array, y: Float64Array, learnt: BoolArray, *, n_trees: int
+    features: Float64Array,
+    y: Float64Array,
+    learnt: BoolArray,
+    *,
+    n_trees: int,
 ) -> Float64Array:
     """Forecast all pairs by trees that are fitted to some of them."""
     known = np.flatnonzero(~np.isnan(features[learnt]).all(axis=0))
     trees = HistGradientBoostingRegressor(
-        max_iter=n_trees, max_leaf_nodes=15, early_stopping=False, random_state=0
+        max_iter=n_trees,
+        max_leaf_nodes=15,
+        early_stopping=False,
+        random_state=0,
     )
     with threads_for(0):
         trees.fit(features[learnt][:, known], y[learnt])

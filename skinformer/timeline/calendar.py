@@ -33,9 +33,21 @@ FIELDS: dict[str, Field] = {
     "hour": Field(24, 0, 1, lambda index: index.hour),
     "weekday": Field(7, 0, 7, lambda index: index.day_of_week),
     "day": Field(31, 1, 7, lambda index: index.day - 1),
-    "week": Field(53, 7, 28, lambda index: (index.day_of_year - 1) // 7, annual=True),
+    "week": Field(
+        53,
+        7,
+        28,
+        lambda index: (index.day_of_year - 1) // 7,
+        annual=True,
+    ),
     # NOTE[DIFF] N 2.3 counts months from 1, which breaks a table of 12 in December.
-    "month": Field(12, 0, 360, lambda index: index.month - 1, annual=True),
+    "month": Field(
+        12,
+        0,
+        360,
+        lambda index: index.month - 1,
+        annual=True,
+    ),
 }
 
 

@@ -193,13 +193,24 @@ class WallClock(Clock):
         if low >= self.wall:
             return 0
         count = 1
-        while pd.date_range(end=self.wall, periods=count + 1, freq=self.freq)[0] > low:
+        while (
+            pd.date_range(
+                end=self.wall,
+                periods=count + 1,
+                freq=self.freq,
+            )[0]
+            > low
+        ):
             count *= 2
         return count
 
     def _grid(self, before: int, after: int) -> pd.DatetimeIndex:
         """Make the labels of steps -before … after."""
-        past = pd.date_range(end=self.wall, periods=before + 1, freq=self.freq)
+        past = pd.date_range(
+            end=self.wall,
+            periods=before + 1,
+            freq=self.freq,
+        )
         future = pd.date_range(self.wall, periods=after + 1, freq=self.freq)
         walls = pd.DatetimeIndex(past[:-1].append(future))
         return _on_the_clock(walls, self.origin.tz)
@@ -341,7 +352,11 @@ def short_label(label: Any) -> str:
     return f"{label:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
-def join_series(names: pd.Index | None, codes: IntArray, labels: pd.Index) -> pd.Index:
+def join_series(
+    names: pd.Index | None,
+    codes: IntArray,
+    labels: pd.Index,
+) -> pd.Index:
     """Put the names of a panel's series before labels of time; the labels alone without names.
 
     >>> names, days = pd.Index(["a", "b"], name="site"), pd.Index([7, 8], name="day")
@@ -389,7 +404,11 @@ def _common_gap(gaps: IntArray, default: int) -> int | None:
     return commonest if commonest > 0 and not (gaps % commonest).any() else None
 
 
-def _with_freq(dates: pd.DatetimeIndex, steps: IntArray, freq: Any) -> pd.DatetimeIndex:
+def _with_freq(
+    dates: pd.DatetimeIndex,
+    steps: IntArray,
+    freq: Any,
+) -> pd.DatetimeIndex:
     """Set the frequency of consecutive dates; pandas refuses what daylight saving moved."""
     if not len(steps) or (np.diff(steps) != 1).any():
         return dates

@@ -44,7 +44,11 @@ class Closed(NamedTuple):
         return is_closed
 
 
-def _never_observed(phase: IntArray, known: BoolArray, season: int) -> BoolArray:
+def _never_observed(
+    phase: IntArray,
+    known: BoolArray,
+    season: int,
+) -> BoolArray:
     """Return which phases passed five times at least, and were never observed, (season,)."""
     passed = np.bincount(phase, minlength=season)
     n_observed = np.bincount(phase, weights=known, minlength=season)

@@ -73,7 +73,12 @@ class CalendarEffect(NamedTuple):
             out += known[..., j, None] * self.known[time, j]
         return out
 
-    def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
+    def at(
+        self,
+        known: Float64Array,
+        steps: IntArray,
+        clock: Clock,
+    ) -> Float64Array:
         """Add up effects of steps, (n, n_targets); NaN counts as the mean, `bounds` hold."""
         every, place = np.unique(steps, return_inverse=True)
         values = calendar_values(clock.labels(every), self.fields)
@@ -90,7 +95,10 @@ class RowCells(NamedTuple):
 
 
 def calendar_cells(
-    fields: Sequence[str], values: AnyArray, *, years: bool = False
+    fields: Sequence[str],
+    values: AnyArray,
+    *,
+    years: bool = False,
 ) -> Cells | None:
     """Find the cycle that calendar fields, with their values in training, go through.
 
@@ -121,10 +129,20 @@ def calendar_cells(
     # With more cells, ten minutes of a week each, each is seen too seldom.
     if not 1 < n_cells <= 1008:
         return None
-    return Cells(tuple(fields), places, n_times, n_cells, n_days)
+    return Cells(
+        tuple(fields),
+        places,
+        n_times,
+        n_cells,
+        n_days,
+    )
 
 
-def _place_times(places: IntArray, fields: Sequence[str], values: AnyArray) -> int:
+def _place_times(
+    places: IntArray,
+    fields: Sequence[str],
+    values: AnyArray,
+) -> int:
     """Set what hours and minutes add to a cell's number, and return how many times a day has."""
     if "hour" not in fields:
         return 1
@@ -145,7 +163,10 @@ def number_cells(places: Any, values: Any) -> Any:
 
 
 def row_cells(
-    timeline: Timeline, fields: Sequence[str], *, years: bool = False
+    timeline: Timeline,
+    fields: Sequence[str],
+    *,
+    years: bool = False,
 ) -> RowCells | None:
     """Find where in their cycle the rows of a timeline lie; None where there is no cycle."""
     if not fields:

@@ -26,7 +26,10 @@ class ForecastBounds(NamedTuple):
 
     @classmethod
     def of(
-        cls, timeline: Timeline, n_targets: int, limits: Limits | None = None
+        cls,
+        timeline: Timeline,
+        n_targets: int,
+        limits: Limits | None = None,
     ) -> ForecastBounds:
         """Compute the bounds of a history's series; infinite where `limits` hold already."""
         y = timeline.values[:, :n_targets]
@@ -71,7 +74,9 @@ class ForecastBounds(NamedTuple):
 
 
 def _is_outside(
-    y_pred: Float32Array, low: Float32Array, high: Float32Array
+    y_pred: Float32Array,
+    low: Float32Array,
+    high: Float32Array,
 ) -> BoolArray:
     """Whether a window has a forecast beyond its bounds, (n,)."""
     is_below = y_pred < align_with_steps(low, y_pred)

@@ -21,7 +21,8 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
         _check_days(index)
     first = wall_times(index)
     last = index.to_timestamp(how="end") if hasattr(index, "to_timestamp") else first
-    years = range(first.min().year - 1, last.max().year + 2)  # with the days beside
+    # One year more on each side, for the days before and after.
+    years = range(first.min().year - 1, last.max().year + 2)
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
     # Each of which has a weekend beside it.
@@ -35,7 +36,12 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     return values.reshape(len(index), -1)
 
 
-def _values_of_place(start: Any, stop: Any, days: Any, weekmask: str) -> Float64Array:
+def _values_of_place(
+    start: Any,
+    stop: Any,
+    days: Any,
+    weekmask: str,
+) -> Float64Array:
     """Count holidays from first to last days, and find free days beside them, (n, 3).
 
     days: the holidays, sorted.

@@ -6,7 +6,11 @@ Values = TypeVar("Values")
 
 
 def mask_future(
-    values: Values, *, n_future: int, hidden: slice | list[int], fill: float
+    values: Values,
+    *,
+    n_future: int,
+    hidden: slice | list[int],
+    fill: float,
 ) -> Values:
     """Hide columns in the last rows of each window, or one table, in a copy (the note, section 1).
 

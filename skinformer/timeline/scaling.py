@@ -105,7 +105,12 @@ class Scaler:
             out[:, j] = values
         return out
 
-    def forward(self, column: AnyArray, series: IntArray, j: int) -> AnyArray:
+    def forward(
+        self,
+        column: AnyArray,
+        series: IntArray,
+        j: int,
+    ) -> AnyArray:
         """Transform column j as it is before it is standardised."""
         if self.targets is None:
             return column
@@ -118,7 +123,11 @@ class Scaler:
         return self.targets.logs[:, j]
 
     def _check_range(
-        self, column: AnyArray, values: Float64Array, owner: IntArray, j: int
+        self,
+        column: AnyArray,
+        values: Float64Array,
+        owner: IntArray,
+        j: int,
     ) -> None:
         """Raise if a value lies so far from the mean that its square overflows in float32."""
         farthest = 1e18
@@ -220,7 +229,13 @@ class Scaler:
         mean = self.mean.mean(axis=0, where=like)
         apart = self.mean - mean
         size = np.maximum(self.scale, np.abs(apart))
-        unit = _units(size.max(axis=0, where=like, initial=0))
+        unit = _units(
+            size.max(
+                axis=0,
+                where=like,
+                initial=0,
+            )
+        )
         with np.errstate(over="ignore"):  # of those that do not count
             squares = (self.scale / unit) ** 2 + (apart / unit) ** 2
         spread = unit * np.sqrt(squares.mean(axis=0, where=like))
@@ -316,7 +331,10 @@ class _Moments(NamedTuple):
 
 
 def _damp(
-    scale: Float64Array, varies: BoolArray, has_size: BoolArray, logs: BoolArray
+    scale: Float64Array,
+    varies: BoolArray,
+    has_size: BoolArray,
+    logs: BoolArray,
 ) -> None:
     """Shrink the scale of series that never moved, so that forecasts move them little, in any unit.
 
@@ -332,7 +350,11 @@ def _damp(
             scale[is_still] *= share
 
 
-def _moments(values: Float64Array, owner: IntArray, n_series: int) -> _Moments:
+def _moments(
+    values: Float64Array,
+    owner: IntArray,
+    n_series: int,
+) -> _Moments:
     """Compute the moments of each series, without overflow."""
     size = np.zeros(n_series)
     np.fmax.at(size, owner, np.abs(values))

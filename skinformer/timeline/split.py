@@ -15,7 +15,12 @@ from skinformer.timeline.timeline import Table
 
 
 def split_rows(
-    table: Table, *, seq_len: int, pred_len: int, fraction: float, n_forecasts: int = 1
+    table: Table,
+    *,
+    seq_len: int,
+    pred_len: int,
+    fraction: float,
+    n_forecasts: int = 1,
 ) -> IntArray | None:
     """
     Find the row at which the validation split of each series begins.
@@ -86,7 +91,11 @@ def _counted(table: Table) -> BoolArray:
 
 
 def series_with_truth(
-    table: Table, split: IntArray | None, *, seq_len: int, pred_len: int
+    table: Table,
+    split: IntArray | None,
+    *,
+    seq_len: int,
+    pred_len: int,
 ) -> tuple[BoolArray, BoolArray]:
     """
     Find the series that have a truth to train on, and those that have one to validate on.
@@ -158,7 +167,10 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
     """
 
     def split(
-        self, X: Any, y: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """
         Return the rows of each split.

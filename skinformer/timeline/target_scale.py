@@ -114,7 +114,12 @@ class TargetScale:
         """Return the scale that takes logarithms there, (n_series, n_targets)."""
         return replace(self, logs=logs)
 
-    def forward(self, values: AnyArray, series: IntArray, j: int) -> AnyArray:
+    def forward(
+        self,
+        values: AnyArray,
+        series: IntArray,
+        j: int,
+    ) -> AnyArray:
         """Transform column j, (n,); what is no target, or not transformed, is given as it is."""
         if j >= self.n_targets or not self.is_transformed[:, j].any():
             return values
@@ -158,7 +163,11 @@ class TargetScale:
         is_bounded = (self.floor == 0).all(axis=0)
         logs = is_bounded & (self.logs.mean(axis=0) > 0.5)
         floor = np.where(is_bounded, 0.0, -np.inf)
-        low = self.low.min(axis=0, where=self.logs, initial=np.inf)
+        low = self.low.min(
+            axis=0,
+            where=self.logs,
+            initial=np.inf,
+        )
         n_logs = np.maximum(self.logs.sum(axis=0), 1)
         smear = (self.smear * self.logs).sum(axis=0) / n_logs
         return replace(
@@ -193,7 +202,9 @@ class TargetScale:
 
 
 def observe_targets(
-    columns: list[AnyArray], first_row: IntArray, n_targets: int
+    columns: list[AnyArray],
+    first_row: IntArray,
+    n_targets: int,
 ) -> tuple[TargetScale, Float64Array]:
     """Find the bounds of targets, and the least value of each series, (n_series, n_targets).
 
@@ -218,7 +229,10 @@ def observe_targets(
 
 
 def observe_records(
-    scale: TargetScale, columns: list[AnyArray], first_row: IntArray, n_steps: int
+    scale: TargetScale,
+    columns: list[AnyArray],
+    first_row: IntArray,
+    n_steps: int,
 ) -> TargetScale:
     """Find how high logarithms came, and by how much they broke their records.
 
@@ -248,7 +262,11 @@ def observe_records(
     return replace(scale, top=top, rise=np.maximum(rise, np.log(1.25)))
 
 
-def _largest_log(column: AnyArray, start: IntArray, low: Float64Array) -> Float64Array:
+def _largest_log(
+    column: AnyArray,
+    start: IntArray,
+    low: Float64Array,
+) -> Float64Array:
     """Return the largest logarithm of each series."""
     largest = np.fmax.reduceat(column, start).astype(np.float64)
     return np.log(np.fmax(largest, low))
@@ -270,12 +288,18 @@ def _largest_rise(record: Float64Array, n_steps: int) -> float:
 
 
 def _with_largest(
-    table: Float64Array | None, logs: BoolArray, new: BoolArray
+    table: Float64Array | None,
+    logs: BoolArray,
+    new: BoolArray,
 ) -> Float64Array | None:
     """Append the largest number of the series that take logarithms, where a new one does."""
     if table is None:
         return None
-    largest = table.max(axis=0, where=logs, initial=-np.inf)
+    largest = table.max(
+        axis=0,
+        where=logs,
+        initial=-np.inf,
+    )
     return np.vstack([table, np.where(new, largest, np.inf)])
 
 

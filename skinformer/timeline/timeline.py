@@ -92,7 +92,12 @@ class Table:
         if self.weight is not None:
             weight = self.weight.copy()
         weight[self.outliers] = 0.0
-        return replace(self, columns=columns, weight=weight, outliers=None)
+        return replace(
+            self,
+            columns=columns,
+            weight=weight,
+            outliers=None,
+        )
 
 
 @dataclass(frozen=True)
@@ -124,13 +129,17 @@ class Timeline:
     @property
     def series(self) -> IntArray:
         """The series of each row, shape (n_rows,)."""
-        return np.repeat(np.arange(self.n_series), np.diff(self.first_row))
+        return np.repeat(
+            np.arange(self.n_series),
+            np.diff(self.first_row),
+        )
 
     @property
     def steps(self) -> IntArray:
         """The step of each row, shape (n_rows,)."""
         offset = np.repeat(
-            self.first_step - self.first_row[:-1], np.diff(self.first_row)
+            self.first_step - self.first_row[:-1],
+            np.diff(self.first_row),
         )
         return np.arange(len(offset)) + offset
 
@@ -151,7 +160,12 @@ class Timeline:
         held = known & (place >= 0) & (place < np.diff(self.first_row)[owner])
         return np.where(held, self.first_row[owner] + place, -1)
 
-    def truths(self, rows: IntArray, scaler: Scaler, n_targets: int) -> Float64Array:
+    def truths(
+        self,
+        rows: IntArray,
+        scaler: Scaler,
+        n_targets: int,
+    ) -> Float64Array:
         """Return targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
         values = scaler.restored(self.values[rows, :n_targets], self.series_of(rows))
         if self.weight is not None:
@@ -216,7 +230,12 @@ class Timeline:
             weights = [self._weights(n_targets), other._weights(n_targets)]
             weight = np.concatenate(weights)[order]
         first_row = self.first_row + other.first_row
-        return replace(self, values=values, weight=weight, first_row=first_row)
+        return replace(
+            self,
+            values=values,
+            weight=weight,
+            first_row=first_row,
+        )
 
     def _weights(self, n_targets: int) -> Float32Array:
         """Return the weight of each truth, (n_rows, n_targets)."""
@@ -225,7 +244,12 @@ class Timeline:
         return self.weight
 
 
-def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Timeline:
+def build_timeline(
+    table: Table,
+    scaler: Scaler,
+    *,
+    fill_covariates: bool,
+) -> Timeline:
     """Standardise validated rows, in a float32 copy, and fill what is missing.
 
     Rows are sorted by series and step, consecutive within each series. Without ``fill_covariates``
@@ -237,7 +261,13 @@ def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Ti
     fill_forward(filled, first_row)
     weight = None if table.weight is None else table.weight.astype(np.float32)
     starts = np.minimum(first_row[:-1], len(table.steps) - 1)
-    return Timeline(values, weight, first_row, table.steps[starts], table.clock)
+    return Timeline(
+        values,
+        weight,
+        first_row,
+        table.steps[starts],
+        table.clock,
+    )
 
 
 def runs(series: IntArray, n_series: int) -> IntArray:

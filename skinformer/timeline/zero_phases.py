@@ -27,7 +27,12 @@ class ZeroPhases(NamedTuple):
     phases: tuple[BoolArray, ...]
 
     @classmethod
-    def of(cls, timeline: Timeline, scaler: Scaler, n_targets: int) -> ZeroPhases:
+    def of(
+        cls,
+        timeline: Timeline,
+        scaler: Scaler,
+        n_targets: int,
+    ) -> ZeroPhases:
         """Find phases of a day or a week with so many zeros that it is no chance."""
         clock = timeline.clock
         n_series = timeline.n_series
@@ -54,7 +59,11 @@ class ZeroPhases(NamedTuple):
         return is_zero
 
 
-def _always_zero(timeline: Timeline, is_zero: BoolArray, season: int) -> BoolArray:
+def _always_zero(
+    timeline: Timeline,
+    is_zero: BoolArray,
+    season: int,
+) -> BoolArray:
     """Return which phases of a season were always zero, (n_series + 1, n_targets, season)."""
     known = np.ones_like(is_zero)
     if timeline.weight is not None:
@@ -74,7 +83,12 @@ def _always_zero(timeline: Timeline, is_zero: BoolArray, season: int) -> BoolArr
     return always
 
 
-def _count(cell: IntArray, flags: BoolArray, n_series: int, season: int) -> AnyArray:
+def _count(
+    cell: IntArray,
+    flags: BoolArray,
+    n_series: int,
+    season: int,
+) -> AnyArray:
     """Count flags in the cells of series and phases, (n_series, season)."""
     counts = np.bincount(cell, flags, n_series * season)
     return counts.reshape(n_series, season)

@@ -97,7 +97,12 @@ def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
     return weight.sum(dtype=torch.float32)
 
 
-def weighted_mean(errors: Tensor, *, weight: Tensor | None, total: Tensor) -> Tensor:
+def weighted_mean(
+    errors: Tensor,
+    *,
+    weight: Tensor | None,
+    total: Tensor,
+) -> Tensor:
     """Return ``sum(weight * errors) / total``, or 0 where nothing is present.
 
     total: sum of the weights of all batches that share the mean (several with accumulation).

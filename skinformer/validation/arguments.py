@@ -44,7 +44,11 @@ def check_horizon(horizon: Any) -> None:
     check_count("horizon", horizon, "it counts the steps to forecast", advice=advice)
 
 
-def check_choice(name: str, value: Any, known: Collection[Any]) -> None:
+def check_choice(
+    name: str,
+    value: Any,
+    known: Collection[Any],
+) -> None:
     """Raise if a value is none of those that there are."""
     if value not in [*known]:  # which asks for no hash
         raise ValueError(f"{name}={value!r} must be one of {sorted(known, key=str)}.")

@@ -13,7 +13,12 @@ from sklearn.utils import check_array, validation
 from skinformer.timeline.roles import Roles
 
 
-def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
+def check_columns(
+    estimator: Any,
+    X: pd.DataFrame,
+    *,
+    reset: bool,
+) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
     check_unique_columns(X)
     validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -74,7 +79,12 @@ def check_rows(X: Any) -> None:
         )
 
 
-def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
+def numeric_array(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+) -> npt.NDArray[Any]:
     """Check rows without labels; NaN is allowed here and judged by column later."""
     check_rows(X)
     if hasattr(X, "columns"):  # a frame of another library
@@ -87,7 +97,11 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
             numbers.append(numeric_column(pd.Series(column), name))
         return np.column_stack(numbers)
     checked = validation.validate_data(
-        estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric",
+        ensure_all_finite="allow-nan",
     )
     check_kind(checked, "X")
     return checked
@@ -117,7 +131,9 @@ def _check_some_rows(n_rows: int) -> None:
 
 
 def numeric_column(
-    values: Any, name: Hashable, where: str = "X[{!r}]"
+    values: Any,
+    name: Hashable,
+    where: str = "X[{!r}]",
 ) -> npt.NDArray[Any]:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
     dtype = values.dtype
@@ -152,7 +168,10 @@ def _example_of_no_number(values: Any) -> Any:
 
 
 def check_target_exists(
-    target: Hashable, names: Sequence[Hashable], *, named: bool
+    target: Hashable,
+    names: Sequence[Hashable],
+    *,
+    named: bool,
 ) -> None:
     """Raise, with the fix that fits, if the target is not among the columns."""
     if target in names:
@@ -170,7 +189,9 @@ def check_target_exists(
 
 
 def check_known_future(
-    known: Sequence[Hashable], names: Sequence[Hashable], targets: Sequence[Hashable]
+    known: Sequence[Hashable],
+    names: Sequence[Hashable],
+    targets: Sequence[Hashable],
 ) -> None:
     """Raise if a column said to be known ahead is a target or does not exist."""
     for name in known:
@@ -187,7 +208,9 @@ def check_known_future(
 
 
 def check_ahead(
-    known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]
+    known: Any,
+    columns: Sequence[Hashable],
+    targets: Sequence[Hashable],
 ) -> list[Any]:
     """Return the columns said to be known ahead, or raise if they are no columns of X."""
     if known is None:
@@ -201,7 +224,10 @@ def check_ahead(
 
 
 def check_finite(
-    values: npt.NDArray[Any], name: Hashable, *, may_miss: bool = True
+    values: npt.NDArray[Any],
+    name: Hashable,
+    *,
+    may_miss: bool = True,
 ) -> None:
     """Raise if a column of X holds infinity, or NaN where none may be."""
     if values.dtype.kind != "f":

@@ -61,7 +61,11 @@ def check_exporter() -> None:
 
 
 def check_exportable(
-    model: Any, head: Any, others: list[str], scale: Any, mean_step: float | None
+    model: Any,
+    head: Any,
+    others: list[str],
+    scale: Any,
+    mean_step: float | None,
 ) -> None:
     """Raise unless a graph gives what `predict` does.
 

@@ -41,7 +41,11 @@ def name_of(forecaster: Any) -> str:
     return name
 
 
-def check_answer(answer: Any, name: str, shape: tuple[int, ...]) -> Float64Array:
+def check_answer(
+    answer: Any,
+    name: str,
+    shape: tuple[int, ...],
+) -> Float64Array:
     """Return forecasts as an array; raise if its shape is another one.
 
     shape: (n_histories, horizon), or (n_histories, horizon, n_levels).
@@ -57,7 +61,11 @@ def check_answer(answer: Any, name: str, shape: tuple[int, ...]) -> Float64Array
     return forecast
 
 
-def warn_of_lost(name: str, n_lost: int, n_histories: int) -> None:
+def warn_of_lost(
+    name: str,
+    n_lost: int,
+    n_histories: int,
+) -> None:
     """Warn that forecasts are no numbers, and what stands in their place."""
     warn_user(
         f"the forecaster {name!r} in members returned NaN or infinity for {n_lost} of "
@@ -65,7 +73,12 @@ def warn_of_lost(name: str, n_lost: int, n_histories: int) -> None:
     )
 
 
-def check_seconds(seconds: float, most: float, name: str, n_histories: int) -> None:
+def check_seconds(
+    seconds: float,
+    most: float,
+    name: str,
+    n_histories: int,
+) -> None:
     """Raise if a forecaster would take longer than its user allows.
 
     seconds: that all histories of a fit take, as a few of them did.

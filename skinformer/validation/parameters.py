@@ -112,7 +112,11 @@ def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
     return [*constraint, StrOptions(names)] if names else constraint
 
 
-def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -> None:
+def check_part_name(
+    parameter: str,
+    value: Any,
+    named: Collection[str | None],
+) -> None:
     """Raise if parameters are to be set of something that has none."""
     if value not in list(named):
         raise ValueError(
@@ -187,7 +191,12 @@ def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
     _check_names("embeddings", model.embeddings, ("series", "missing", "mask"))
 
 
-def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
+def check_members(
+    members: Any,
+    *,
+    names: Sequence[str],
+    classifies: bool,
+) -> None:
     """Raise if a list of members holds what forecasts nothing here, or lacks what others need.
 
     names: what it may hold, "trees" in place of one estimator; the first is weighed beside all
@@ -226,7 +235,11 @@ def _check_once(members: Sequence[Any], kind: str) -> None:
         )
 
 
-def _check_kinds(members: Sequence[Any], names: Sequence[str], kind: str) -> None:
+def _check_kinds(
+    members: Sequence[Any],
+    names: Sequence[str],
+    kind: str,
+) -> None:
     """Raise if something among members forecasts nothing of a kind."""
     wrong = [member for member in members if not _is_member(member, names, kind)]
     if wrong:
@@ -238,7 +251,11 @@ def _check_kinds(members: Sequence[Any], names: Sequence[str], kind: str) -> Non
         )
 
 
-def _is_member(member: Any, names: Sequence[str], kind: str) -> bool:
+def _is_member(
+    member: Any,
+    names: Sequence[str],
+    kind: str,
+) -> bool:
     """Return whether a member has one of some names, or is an estimator or forecaster of a kind."""
     if isinstance(member, str):
         return member in names
@@ -282,13 +299,21 @@ def _check_device(device: str) -> None:
         )
 
 
-def check_calendar(parameter: str, value: Any, calendar_fields: Sequence[str]) -> None:
+def check_calendar(
+    parameter: str,
+    value: Any,
+    calendar_fields: Sequence[str],
+) -> None:
     """Raise if a list of calendar fields holds an unknown one."""
     if isinstance(value, list):
         _check_names(parameter, value, calendar_fields)
 
 
-def _check_names(parameter: str, value: Sequence[str], known: Sequence[str]) -> None:
+def _check_names(
+    parameter: str,
+    value: Sequence[str],
+    known: Sequence[str],
+) -> None:
     """Raise if a list holds a name that is none of those known."""
     unknown = [name for name in value if name not in known]
     if unknown:
@@ -338,7 +363,11 @@ def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
 
 
 def warn_of_idle_series(
-    names: pd.Index | None, trained: BoolArray, *, seq_len: int, pred_len: int
+    names: pd.Index | None,
+    trained: BoolArray,
+    *,
+    seq_len: int,
+    pred_len: int,
 ) -> None:
     """Warn of the series of a panel that training learns nothing from."""
     if names is not None and len(trained) > 1 and not trained.all():

@@ -97,7 +97,9 @@ def _wape(rows: pd.DataFrame) -> float:
 
 
 def split_targets(
-    results: Mapping[str, pd.DataFrame], unit: Any, reference: str | None
+    results: Mapping[str, pd.DataFrame],
+    unit: Any,
+    reference: str | None,
 ) -> list[TargetFacts]:
     """Split results by target, without rows of which a truth or a forecast is unknown.
 

@@ -100,7 +100,10 @@ def _worst(facts: TargetFacts) -> str:
 def _forecast(facts: TargetFacts, shown: pd.DataFrame) -> Callable[[Figure], Any]:
     """Draw forecasts, one a time, beside the truth."""
     return lambda figure: ForecastDisplay.from_backtest(
-        shown, unit=facts.unit, name=facts.name, ax=figure.subplots()
+        shown,
+        unit=facts.unit,
+        name=facts.name,
+        ax=figure.subplots(),
     )
 
 
@@ -110,7 +113,10 @@ def _errors(facts: TargetFacts, group: str) -> str:
         f"Errors by {label}",
         f"Mean absolute error by {label}.",
         lambda figure: ErrorDisplay.from_predictions(
-            facts.tables, by=group, unit=facts.unit, ax=figure.subplots()
+            facts.tables,
+            by=group,
+            unit=facts.unit,
+            ax=figure.subplots(),
         ),
     )
 

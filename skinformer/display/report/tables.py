@@ -25,7 +25,11 @@ def series_table(facts: TargetFacts, errors: pd.DataFrame) -> str:
     return _write_errors(facts, errors.head(most_rows), "series")
 
 
-def _write_errors(facts: TargetFacts, table: pd.DataFrame, corner: str) -> str:
+def _write_errors(
+    facts: TargetFacts,
+    table: pd.DataFrame,
+    corner: str,
+) -> str:
     """Write errors as HTML, with a head for each; the corner names what the rows are."""
     heads = {
         "n": "forecasts",
@@ -49,6 +53,9 @@ def _write_errors(facts: TargetFacts, table: pd.DataFrame, corner: str) -> str:
         table = table.drop(columns=["coverage", "width"], errors="ignore")
     shown = table.filter(items=list(heads)).rename(columns=heads)
     html = shown.rename_axis(index=None, columns=corner).to_html(
-        border=0, na_rep="–", float_format=as_number, formatters=formatters
+        border=0,
+        na_rep="–",
+        float_format=as_number,
+        formatters=formatters,
     )
     return f'<div class="table">{html}</div>'
