@@ -43,7 +43,7 @@ def product(
     n_products = left.shape[-2] * left.shape[-1] * right.shape[-1]
     with threads_for(n_products / _SELDOM):
         multiplied = tensor_of(left) @ tensor_of(right)
-    return np.asarray(multiplied.numpy())
+    return multiplied.numpy()
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -76,7 +76,7 @@ def _robustly(
 ) -> _Found:
     """Run LAPACK; where it gives up, as MKL does on constants, on a matrix next to it."""
     n = symmetric.shape[-1]
-    largest = float(np.abs(symmetric).max(initial=0.0)) or 1.0
+    largest = np.abs(symmetric).max(initial=0.0) or 1.0
     distinct = np.diag(np.linspace(1, 2, n))
     nearby = symmetric
     with threads_for(n**3 / _SELDOM):

@@ -10,7 +10,7 @@ import numpy as np
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: Shares that compete.
-SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
+SHARES = tuple(np.linspace(0, 1, 21).tolist())
 #: Stretches on which a correction has to prove itself, fewer where they would be shorter than a
 #: forecast.
 MOST_STRETCHES = 12
@@ -25,14 +25,14 @@ def softmax(scores: Float64Array) -> Float64Array:
     """Turn scores, (…, n), the higher the better, into weights of sum 1."""
     raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
     total = raised.sum(axis=-1, keepdims=True)
-    return np.asarray(raised / total)
+    return raised / total
 
 
 def standard_error(values: Float64Array) -> Float64Array:
     """Return the standard error of the mean over the first axis; 0 of one value."""
     n = len(values)
     deviation = values.std(axis=0, ddof=n > 1)
-    return np.asarray(deviation / np.sqrt(n))
+    return deviation / np.sqrt(n)
 
 
 def sure_gain(gains: Float64Array) -> float:
@@ -45,7 +45,7 @@ def nearby_steps(pred_len: int) -> Float64Array:
     doublings = np.log2(np.arange(pred_len) + 1.0)
     distance = np.subtract.outer(doublings, doublings)
     width = 0.5  # so far apart, in doublings, what a step proves counts for e^-½
-    return np.asarray(np.exp(-0.5 * (distance / width) ** 2))
+    return np.exp(-0.5 * (distance / width) ** 2)
 
 
 def mean_errors(
@@ -60,13 +60,15 @@ def mean_errors(
     `forecast`, `y` and `weight` have shape (n_windows, pred_len, n_targets).
     """
     weight = weight.astype(np.float64)
-    errors = np.abs(forecast.astype(np.float64) - y) * weight
-    total = np.zeros((n_series, y.shape[2]))
-    total_weight = np.zeros_like(total)
-    np.add.at(total, series, errors.sum(axis=1))
+    distance = np.abs(forecast.astype(np.float64) - y)
+    errors = (distance * weight).sum(axis=1)
+    shape = n_series, y.shape[2]
+    total = np.zeros(shape)
+    total_weight = np.zeros(shape)
+    np.add.at(total, series, errors)
     np.add.at(total_weight, series, weight.sum(axis=1))
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / total_weight)
+        return total / total_weight
 
 
 def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
@@ -78,15 +80,17 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
     is_finite = np.isfinite(errors).all(axis=-1)
     is_judged = np.asarray(is_finite & (errors > small).any(axis=-1))
     at_least_small = np.maximum(errors, small)
-    logs = np.log(np.where(is_judged[..., None], at_least_small, 1.0))
+    comparable = np.where(is_judged[..., None], at_least_small, 1.0)
+    logs = np.log(comparable)
     logs -= logs.mean(axis=-1, keepdims=True)
-    farthest = 1.5  # so that no single series decides
-    return np.clip(logs, -farthest, farthest), is_judged
+    # No single series decides.
+    return np.clip(logs, -1.5, 1.5), is_judged
 
 
 def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
     """Add up the losses of windows, (n_windows, …), on each stretch."""
-    total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
+    n_stretches = stretches.max() + 1
+    total = np.zeros((n_stretches, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
     return total
 
@@ -104,12 +108,11 @@ def cut_stretches(
     >>> cut_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    first = int(steps.min())
     span = int(np.ptp(steps)) + 1
     n_stretches = min(n_most, span // pred_len)
     if n_stretches < 2:
         return None
-    return (steps - first) * n_stretches // span
+    return (steps - steps.min()) * n_stretches // span
 
 
 def best_share(losses: Float64Array) -> int:
@@ -170,7 +173,7 @@ def _pessimistic_losses(losses: Float64Array, margin: float) -> Float64Array:
     relative = _relative(losses)
     if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
         return np.ones(losses.shape[1])
-    return np.asarray(relative.mean(axis=0) + margin * standard_error(relative))
+    return relative.mean(axis=0) + margin * standard_error(relative)
 
 
 def _relative(losses: Float64Array) -> Float64Array:

@@ -7,6 +7,8 @@ and whether it sees logarithms, mean absolute errors tell: on four blocks of win
 by what was fitted to windows that share no truth with it.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,11 +57,12 @@ class OwnRidge:
     def forecast(self, past: Float64Array, series: IntArray) -> Float64Array:
         """Forecast windows, (n, seq_len), that are long enough: (n, pred_len)."""
         seen = past[:, -len(self.shared) :]
-        seen = np.log(seen) if self.logs else seen
+        if self.logs:
+            seen = np.log(seen)
         middle = seen.mean(axis=1, keepdims=True)
-        seen = seen - middle
-        read = row_products(seen, self.directions)
-        found: Float64Array = middle + row_products(seen, self.shared)
+        distance = seen - middle
+        read = row_products(distance, self.directions)
+        found = middle + row_products(distance, self.shared)
         found += np.einsum("nd,ndh->nh", read, self.own[series])
         if not self.logs:
             return found
@@ -133,12 +136,12 @@ def fit_own(
         for rows in look_backs:
             windows = _windows_of(scale, first_row, rows, pred_len)
             if len(windows.series):
-                shared = _fit_shared(windows, n_directions)
-                parts.append(_OwnMaps(windows, shared))
-    ridges = []
+                parts.append(_fit_shared(windows, n_directions))
     weights = _weights(parts, n_series)
-    for part, weight in zip(parts, weights, strict=True):
-        ridges.append(part.fitted(weight, of_mean=of_mean))
+    ridges = [
+        part.fitted(weight, of_mean=of_mean)
+        for part, weight in zip(parts, weights, strict=True)
+    ]
     return OwnFit(max(look_backs), pred_len, ridges)
 
 
@@ -155,7 +158,10 @@ def _scales(values: Float64Array, first_row: IntArray) -> list[_Scale]:
     is_positive = np.minimum.reduceat(values, first_row[:-1]) > 0
     logs = np.log(np.maximum(values, 1e-300))
     every = np.ones_like(is_positive)
-    return [_Scale(values, every, logs=False), _Scale(logs, is_positive, logs=True)]
+    return [
+        _Scale(values, every, logs=False),
+        _Scale(logs, is_positive, logs=True),
+    ]
 
 
 class _Windows(NamedTuple):
@@ -230,7 +236,6 @@ def _windows_of(
     n_windows = np.diff(first_row) - rows - pred_len + 1
     enough = n_windows >= max(rows // 2, _BLOCKS)
     series = np.flatnonzero(enough & scale.able)
-    begin, end = first_row[series], first_row[series + 1]
     # Windows of each series, spread over it: 128 to 256, and so many of all.
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
     n_taken -= n_taken % _BLOCKS
@@ -238,8 +243,8 @@ def _windows_of(
     part = _WindowsOfSeries(
         scale,
         series,
-        begin,
-        end,
+        first_row[series],
+        first_row[series + 1],
         unit,
         rows,
         pred_len,
@@ -250,60 +255,42 @@ def _windows_of(
     return part
 
 
-class _Shared(NamedTuple):
-    """What all series share: directions, and maps of all but each block's windows, and of all."""
+def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _OwnMaps:
+    """Fit the map of all series, and the directions in which windows vary most.
 
-    directions: Float64Array
-    maps: Float64Array
-
-
-def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
-    """Fit the map of all series, and the directions in which windows vary most."""
+    Its strength is that by which what is fitted without a block forecasts it best.
+    """
     windows, block = _sample(part)
     past = windows.past.reshape(-1, part.rows)
     future = windows.future.reshape(-1, part.pred_len)
-    kept = windows.kept.reshape(_BLOCKS + 1, -1)
-    maps, gram = _best_maps(past, future, kept, block)
-    _, vectors = eigenvectors(gram)
-    strongest_first = vectors[:, ::-1]
-    directions = np.ascontiguousarray(strongest_first[:, :n_directions])
-    return _Shared(directions, maps)
-
-
-def _best_maps(
-    past: Float64Array,
-    future: Float64Array,
-    all_kept: BoolArray,
-    block: IntArray,
-) -> tuple[Float64Array, Float64Array]:
-    """Find the strength by which what is fitted without a block forecasts it best.
-
-    Returned are its maps, without each block and of all windows, and the products of all windows.
-    """
     strengths = 10.0 ** np.arange(-4, 2)  # in mean squares of a row
-    errors = []
+    errors = np.zeros(len(strengths))
     tried = []
-    gram = np.eye(past.shape[1])
-    for b, kept in enumerate(all_kept):
-        gram = product(past[kept].T, past[kept])
-        cross = product(past[kept].T, future[kept])
+    for b, is_kept in enumerate(windows.kept):
+        kept = past[is_kept.ravel()]
+        gram = product(kept.T, kept)
+        cross = product(kept.T, future[is_kept.ravel()])
         maps = ridge_maps(gram, cross, strengths)
         inside = block == b
         left = future[inside] - product(past[inside], maps)
-        errors.append((left**2).sum(axis=(1, 2)))
+        errors += (left**2).sum(axis=(1, 2))
         tried.append(maps)
-    best = np.sum(errors, axis=0).argmin()
-    return np.stack(tried)[:, best], gram
+    # The last ones are of all windows.
+    _, vectors = eigenvectors(gram)
+    strongest_first = vectors[:, ::-1]
+    return _OwnMaps(
+        part,
+        np.ascontiguousarray(strongest_first[:, :n_directions]),
+        np.stack(tried)[:, errors.argmin()],
+    )
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
     """Cut some windows of some series, 20,000 in all, and find the block of each."""
     most_windows = 20_000
     n_windows = len(part.series) * part.n_taken
-    step = min(
-        max(1, n_windows // most_windows),
-        part.n_taken // _BLOCKS,
-    )
+    step = max(1, n_windows // most_windows)
+    step = min(step, part.n_taken // _BLOCKS)
     every = math.ceil(n_windows / (step * most_windows))
     windows = part.cut(slice(None, None, every), step)
     block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
@@ -312,10 +299,14 @@ def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
 
 @dataclass(frozen=True)
 class _OwnMaps:
-    """Maps of what the shared map leaves of each series, while they are fitted."""
+    """Maps of what the shared map leaves of each series, while they are fitted.
+
+    maps: the shared ones, of all but each block's windows, and of all.
+    """
 
     windows: _WindowsOfSeries
-    shared: _Shared
+    directions: Float64Array
+    maps: Float64Array
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
         """Return windows of some series after the other, and what is read of them."""
@@ -325,7 +316,8 @@ class _OwnMaps:
         for start in range(0, len(part.series), size):
             some = slice(start, start + size)
             windows = part.cut(some)
-            yield some, windows, product(windows.past, self.shared.directions)
+            read = product(windows.past, self.directions)
+            yield some, windows, read
 
     def _fit(
         self,
@@ -339,12 +331,14 @@ class _OwnMaps:
         """
         is_kept = windows.kept[b, :, :, None]
         kept = (read * is_kept).swapaxes(1, 2)
-        by_shared = product(product(kept, windows.past), self.shared.maps[b])
+        cross = product(kept, windows.past)
+        by_shared = product(cross, self.maps[b])
         left = product(kept, windows.future) - by_shared
         values, vectors = eigenvectors(product(kept, read))
         values = np.maximum(values, 0.0)[:, :, None]
         mean = values.mean(axis=1, keepdims=True) + 1e-12
-        turned = product(np.ascontiguousarray(vectors.swapaxes(1, 2)), left)
+        inverse = np.ascontiguousarray(vectors.swapaxes(1, 2))
+        turned = product(inverse, left)
         maps = []
         for strength in _STRENGTHS:
             shrunk = turned / (values + strength * mean)
@@ -375,7 +369,7 @@ class _OwnMaps:
         middle = windows.middle[:, inside]
         future = windows.future[:, inside]
         truth = self._on_values((middle + future) * unit)
-        by_shared = product(windows.past[:, inside], self.shared.maps[b])
+        by_shared = product(windows.past[:, inside], self.maps[b])
         errors = []
         for maps in self._fit(windows, read, b).swapaxes(0, 1):
             by_own = product(read_inside, np.ascontiguousarray(maps))
@@ -393,37 +387,33 @@ class _OwnMaps:
         """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
         total = weights.sum(axis=1)
         share = weights / np.maximum(total[:, None], 1e-300)
-        n_directions = self.shared.directions.shape[1]
-        shape = len(weights), n_directions, self.windows.pred_len
+        shape = len(weights), self.directions.shape[1], self.windows.pred_len
         own = np.zeros(shape, dtype=np.float32)
         for some, windows, read in self._chunks():
             series = self.windows.series[some]
             maps = self._fit(windows, read, _BLOCKS)
             own[series] = np.einsum("nk,nkdh->ndh", share[series], maps)
         log_shift = np.zeros(len(weights))
-        if of_mean and self.windows.scale.logs:
-            self._set_log_shift(log_shift)
+        logs = self.windows.scale.logs
+        if of_mean and logs:
+            shifts = [series_log_shift(rows) for rows in self.windows.each_series()]
+            log_shift[self.windows.series] = shifts
+            # A new series has the median.
+            log_shift[-1] = np.median(shifts)
         return OwnRidge(
-            logs=self.windows.scale.logs,
-            shared=self.shared.maps[-1],
-            directions=self.shared.directions,
-            own=own,
-            weight=total.astype(np.float32),
-            log_shift=log_shift,
+            logs,
+            self.maps[-1],
+            self.directions,
+            own,
+            total.astype(np.float32),
+            log_shift,
         )
-
-    def _set_log_shift(self, log_shift: Float64Array) -> None:
-        """Compute what makes means of each series' medians; a new one has the median."""
-        series = self.windows.series
-        for i, logs in zip(series, self.windows.each_series(), strict=True):
-            log_shift[i] = series_log_shift(logs)
-        log_shift[-1] = np.median(log_shift[series])
 
 
 def _deviation(values: Float64Array) -> float:
     """Return the standard deviation, whatever the size; that of a constant is its size, or 1."""
-    size = float(np.abs(values).max()) or 1.0
-    deviation = float((values / size).std())
+    size = np.abs(values).max() or 1.0
+    deviation = (values / size).std()
     is_constant = deviation <= 1e-12
     return size if is_constant else size * deviation
 
@@ -440,7 +430,8 @@ def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     panel = mean_of_known(relative.T)
     # How far a series' own log errors are believed beside the panel's mean, and the difference
     # that makes a factor e in the weight.
-    trust, temperature = 0.7, 0.05
+    trust = 0.7
+    temperature = 0.05
     own = panel + trust * (relative - panel)
     own[np.isnan(relative).all(axis=1)] = panel
     scores = -np.vstack([own, panel]) / temperature

@@ -25,14 +25,17 @@ def place_means(
         What a season counts for beside the next one.
     """
     place, _ = past.places(season)
-    n, n_rows = past.values.shape
-    age = (n_rows - 1 - np.arange(n_rows)) // season
+    n = len(place)
+    rows_behind = np.arange(past.n_rows)[::-1]
+    age = rows_behind // season
     weight = past.known * decay**age
-    weighed = weight * np.nan_to_num(past.values)
-    cell = (np.arange(n)[:, None] * season + place).ravel()
-    total = np.bincount(cell, weighed.ravel(), n * season)
+    weighted = weight * np.nan_to_num(past.values)
+    window = np.arange(n)[:, None]
+    cell = (window * season + place).ravel()
+    total = np.bincount(cell, weighted.ravel(), n * season)
     count = np.bincount(cell, weight.ravel(), n * season)
-    means = total / np.where(count > 0, count, np.nan)
+    with np.errstate(invalid="ignore"):
+        means = total / count
     return means.reshape(n, season)
 
 
@@ -40,9 +43,11 @@ def last_values(past: Past, season: int) -> Float64Array:
     """Return what each place in a season was last: (n, season), NaN where none was observed."""
     place, _ = past.places(season)
     window, row = np.nonzero(past.known)
-    out = np.full((len(past.values), season), np.nan)
+    shape = len(place), season
+    out = np.full(shape, np.nan)
     known_place = place[window, row]
-    out[window, known_place] = past.values[window, row]  # the last one stays
+    # The last one stays.
+    out[window, known_place] = past.values[window, row]
     return out
 
 
@@ -78,7 +83,8 @@ def around_level(
 ) -> Float64Array:
     """Average each place's distance from the moving mean of a season: (n, season), of mean 0."""
     distance = past.values - _moving_mean(past.values, season)
-    profile = np.nan_to_num(place_means(past.replaced(distance), season, decay))
+    around = Past(distance, past.wall)
+    profile = np.nan_to_num(place_means(around, season, decay))
     return profile - profile.mean(axis=1, keepdims=True)
 
 
@@ -91,18 +97,16 @@ def _moving_mean(values: Float64Array, season: int) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
     cumulated = sums_before(np.nan_to_num(values), ~np.isnan(values))
     half = season // 2
-    if season % 2 == 1:
-        sums, counts = _around(cumulated, -half, half)
-    else:
-        # The first and the last row count half.
-        sums, counts = _around(cumulated, -half, half - 1)
-        later_sums, later_counts = _around(cumulated, 1 - half, half)
-        sums, counts = sums + later_sums, counts + later_counts
+    shorter_half = (season - 1) // 2
+    # Twice a season; the first and the last row of an even one count half.
+    earlier = _around(cumulated, -half, shorter_half)
+    later = _around(cumulated, -shorter_half, half)
+    sums, counts = earlier + later
     # Nine tenths of the rows that the best known season has.
-    least = np.maximum(0.9 * counts.max(axis=1, keepdims=True), 1)
-    enough = counts >= least
-    mean = sums / np.where(enough, counts, np.nan)
-    return _interpolated(mean, np.asarray(enough))
+    most = counts.max(axis=1, keepdims=True)
+    is_enough = counts >= np.maximum(0.9 * most, 1)
+    mean = sums / np.where(is_enough, counts, np.nan)
+    return _interpolated(mean, is_enough)
 
 
 def _around(
@@ -121,7 +125,8 @@ def _around(
 def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
     """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
-    for i in np.flatnonzero(known.any(axis=1) & ~known.all(axis=1)):
+    has_gaps = known.any(axis=1) & ~known.all(axis=1)
+    for i in np.flatnonzero(has_gaps):
         there = rows[known[i]]
         values[i] = np.interp(rows, there, values[i, there])
     return values

@@ -8,8 +8,6 @@ wanders does not.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skinformer.classical.past import Past
@@ -52,72 +50,59 @@ def without_step(past: Past, season: int) -> Past:
     distance = np.nan_to_num(np.abs(differences))
     unit = distance.max(axis=1, keepdims=True) + _TINY
     first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
-    steps = _possible_steps(differences / unit, first_raised, season)
+    height, relative = _possible_steps(differences / unit, first_raised, season)
 
-    highest = steps.relative.argmax(axis=1)[:, None]
-    standard_deviations = np.take_along_axis(steps.relative, highest, axis=1)
-    height = np.take_along_axis(steps.height, highest, axis=1) * unit
-    is_step = standard_deviations > 4.0
+    highest = relative.argmax(axis=1)[:, None]
+    height = np.take_along_axis(height, highest, axis=1) * unit
+    # In standard deviations of differences.
+    is_step = relative.max(axis=1, keepdims=True) > 4.0
     first_behind = season + first_raised[highest]
     is_before = np.arange(past.n_rows) < first_behind
-    return past.replaced(past.values + height * (is_step & is_before))
+    moved = past.values + height * (is_step & is_before)
+    return Past(moved, past.wall)
 
 
 def _seasonal_differences(past: Past, season: int) -> Float64Array:
     """Subtract from each row the one a season before, by the clock on the wall."""
-    row = np.arange(past.n_rows)
-    offset = past.wall[:, : past.n_rows] - row
-    changed = offset[:, season:] - offset[:, :-season]
-    before = row[:-season] + changed
+    wall = past.wall[:, : past.n_rows]
+    clock_change = wall[:, season:] - wall[:, :-season] - season
+    before = np.arange(past.n_rows - season) + clock_change
     before = np.clip(before, 0, past.n_rows - 1)
     earlier = np.take_along_axis(past.values, before, axis=1)
     return past.values[:, season:] - earlier
-
-
-class _Steps(NamedTuple):
-    """
-    What changes where each season of differences begins, (n, n_begins) each.
-
-    Attributes
-    ----------
-    height : ndarray
-        How much higher the season's differences are than all others.
-    relative : ndarray
-        The same in standard deviations of differences; 0 where there is no sudden step.
-    """
-
-    height: Float64Array
-    relative: Float64Array
 
 
 def _possible_steps(
     differences: Float64Array,
     begin: IntArray,
     season: int,
-) -> _Steps:
-    """Compare the season of differences that begins at each row with all others."""
+) -> tuple[Float64Array, Float64Array]:
+    """Compare the season of differences that begins at each row with all others.
+
+    Returned is how much higher its differences are, (n, n_begins), and the same in standard
+    deviations of differences, 0 where there is no sudden step.
+    """
     filled = np.nan_to_num(differences)
     sums = sums_before(~np.isnan(differences), filled, filled**2)
     end = np.minimum(begin + season, differences.shape[1])
     raised = _between(sums, begin, end)
-    others = sums[:, :, -1:] - raised
+    total = sums[:, :, -1:]
+    others = total - raised
     height = _mean(raised) - _mean(others)
     squares = _squares_around_mean(raised) + _squares_around_mean(others)
-    n_known = sums[0, :, -1:]
+    n_known = total[0]
     deviation = np.sqrt(squares / np.maximum(n_known, 1))
     relative = np.abs(height) / np.maximum(deviation, _TINY)
-    relative[raised[0] < min(_FEWEST, season)] = 0.0
-    relative[others[0] < max(season, 2 * _FEWEST)] = 0.0
-    relative[
-        ~_is_sudden(
-            sums,
-            begin,
-            season,
-            raised,
-            height,
-        )
-    ] = 0.0
-    return _Steps(height, relative)
+    is_sudden = _is_sudden(
+        sums,
+        begin,
+        season,
+        raised,
+        height,
+    )
+    enough_raised = raised[0] >= min(_FEWEST, season)
+    enough_others = others[0] >= max(season, 2 * _FEWEST)
+    return height, relative * (is_sudden & enough_raised & enough_others)
 
 
 def _is_sudden(

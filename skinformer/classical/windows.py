@@ -70,32 +70,16 @@ def real_rows(length: IntArray, n_rows: int) -> BoolArray:
 
 def mean_of_known(values: Float64Array) -> Float64Array:
     """Average rows, (n, k), of which some values are NaN, as it is where all of them are."""
+    total = np.nansum(values, axis=1)
     count = (~np.isnan(values)).sum(axis=1)
-    count = np.where(count > 0, count, np.nan)
-    return np.nansum(values, axis=1) / count
+    with np.errstate(invalid="ignore"):
+        return total / count
 
 
 def sums_before(*columns: Float64Array) -> Float64Array:
     """Add up the rows before each one, (n_columns, n, n_rows + 1), of columns, (n, n_rows)."""
     sums = np.cumsum(np.stack(columns), axis=2)
     return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
-
-
-def futures(
-    values: Float64Array,
-    origin: IntArray,
-    end: IntArray,
-    pred_len: int,
-) -> Float64Array:
-    """Cut the rows from each origin on, (n, pred_len); from ``end`` on they are NaN.
-
-    >>> futures(np.arange(5.0), np.array([3]), np.array([5]), 3)
-    array([[ 3.,  4., nan]])
-    """
-    rows = origin[:, None] + np.arange(pred_len)
-    return np.where(
-        rows < end[:, None], values[np.minimum(rows, len(values) - 1)], np.nan
-    )
 
 
 def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
@@ -137,7 +121,7 @@ def padded(past: Float64Array, length: IntArray) -> Float64Array:
     seq_len = past.shape[1]
     first = seq_len - length[:, None]
     columns = np.maximum(np.arange(seq_len), first)
-    return np.take_along_axis(np.asarray(past, dtype=np.float64), columns, axis=1)
+    return np.take_along_axis(past, columns, axis=1)
 
 
 def unit_of(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.past import Ends, Past, begun
+from skinformer.classical.past import Past, begun
 
 NAN = np.nan
 PAST = Past(
@@ -18,25 +18,22 @@ def first_alive(*values):
 
 
 def test_ends_are_the_first_and_the_last_known_row():
-    ends = Ends.of(PAST)
-    assert [ends.first.tolist(), ends.last.tolist()] == [[2, 1], [4, 5]]
-    assert [ends.first_value.tolist(), ends.last_value.tolist()] == [[4, 3], [8, 7]]
+    assert [PAST.first.tolist(), PAST.last.tolist()] == [[2, 1], [4, 5]]
+    assert PAST.last_value.tolist() == [8, 7]
 
 
-def test_the_slope_counts_the_rows_between_the_ends():
-    assert Ends.of(PAST).slope.tolist() == [2, 1]
+def test_the_drift_counts_the_rows_between_the_ends():
+    assert PAST.drift.tolist() == [2, 1]
 
 
-def test_two_neighbours_have_the_slope_of_their_difference():
-    assert Ends.of(Past(np.array([[5.0, 8.0]]), np.arange(3)[None])).slope.tolist() == [
-        3
-    ]
+def test_two_neighbours_have_the_drift_of_their_difference():
+    past = Past(np.array([[5.0, 8.0]]), np.arange(3)[None])
+    assert past.drift.tolist() == [3]
 
 
-def test_a_single_row_has_no_slope():
-    assert Ends.of(
-        Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])
-    ).slope.tolist() == [0]
+def test_a_single_row_has_no_drift():
+    past = Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])
+    assert past.drift.tolist() == [0]
 
 
 def test_places_are_those_on_the_wall():
