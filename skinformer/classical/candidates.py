@@ -17,7 +17,6 @@ from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.profiles import (
     around_level,
-    at,
     last_values,
     nearest,
     place_means,
@@ -30,6 +29,8 @@ from skinformer.timeline.arrays import BoolArray, Float64Array
 
 #: Forecasts by name, (n, horizon) each.
 Named = dict[str, Float64Array]
+#: Rows of seasons, the short one first; at most two.
+Seasons = tuple[int, ...]
 
 
 class _Rest(NamedTuple):
@@ -56,7 +57,7 @@ _OF_TWO = 0.9
 
 
 @cache
-def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
+def candidate_names(seasons: Seasons, *, of_mean: bool) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
     past = Past(np.ones((1, 2)), np.arange(3)[None])
     plain = _on_values(past, seasons, of_mean=of_mean)
@@ -66,7 +67,7 @@ def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
 
 def forecast_candidates(
     past: Past,
-    seasons: tuple[int, ...],
+    seasons: Seasons,
     *,
     of_mean: bool,
 ) -> Float64Array:
@@ -102,7 +103,7 @@ def forecast_candidates(
     return bounded(found, past.values)
 
 
-def _shortest(seasons: tuple[int, ...]) -> int:
+def _shortest(seasons: Seasons) -> int:
     """Return the rows of the shortest season, 1 for none."""
     return seasons[0] if seasons else 1
 
@@ -113,7 +114,7 @@ def _stacked(found: Named) -> Float64Array:
 
 def _by_logs(
     past: Past,
-    seasons: tuple[int, ...],
+    seasons: Seasons,
     *,
     of_mean: bool,
 ) -> Float64Array:
@@ -131,7 +132,7 @@ def _by_logs(
 
 def _on_values(
     past: Past,
-    seasons: tuple[int, ...],
+    seasons: Seasons,
     *,
     of_mean: bool,
 ) -> Named:
@@ -162,13 +163,12 @@ def _repeated(past: Past, profile: Float64Array) -> Float64Array:
     season = profile.shape[1]
     able = _holds(past, season)
     profile[able] = nearest(profile[able])
-    _, ahead = past.places(season)
-    forecast = at(profile, ahead)
+    _, forecast = past.repeat(profile)
     forecast[~able] = np.nan
     return forecast
 
 
-def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
+def _around_levels(past: Past, seasons: Seasons) -> Named:
     """Forecast by levels and trends alone, below each season's profile, and below both."""
     each = _without_seasons(past, seasons)
     # PERF: one run of smoothing for all of them.
@@ -183,7 +183,7 @@ def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
     return found
 
 
-def _without_seasons(past: Past, seasons: tuple[int, ...]) -> list[_Rest]:
+def _without_seasons(past: Past, seasons: Seasons) -> list[_Rest]:
     """Take nothing off windows, each season's profile, and both."""
     each = [_Rest("", past, np.zeros(1), np.ones(1, dtype=bool))]
     for season in seasons:
@@ -231,9 +231,8 @@ def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
 
 def _without(past: Past, profile: Float64Array) -> tuple[Past, Float64Array]:
     """Subtract a profile from windows, and return what it adds to the steps ahead."""
-    now, ahead = past.places(profile.shape[1])
-    rest = past.values - at(profile, now)
-    return Past(rest, past.wall), at(profile, ahead)
+    now, ahead = past.repeat(profile)
+    return Past(past.values - now, past.wall), ahead
 
 
 def _shrunk_means(rest: Past, season: int) -> Float64Array:

@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.classical.candidates import candidate_names, forecast_candidates
+from skinformer.classical.candidates import (
+    Seasons,
+    candidate_names,
+    forecast_candidates,
+)
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
@@ -61,7 +65,7 @@ class Sizes(NamedTuple):
 
     seq_len: int
     pred_len: int
-    seasons: tuple[int, ...]
+    seasons: Seasons
     ridge_rows: int
     period: int
 
@@ -267,11 +271,11 @@ def fit_classical(
 
     weights, panel_weights = errors.weights()
     return ClassicalFit(
-        candidates=final,
-        weights=weights,
-        panel_weights=panel_weights,
-        never_negative=judged.never_negative,
-        begun=judged.first_steps,
+        final,
+        weights,
+        panel_weights,
+        judged.never_negative,
+        judged.first_steps,
     )
 
 
@@ -348,24 +352,35 @@ class _JudgedRows:
         origin: IntArray,
     ) -> Iterator[tuple[IntArray, Float64Array, Float64Array]]:
         """Forecast some series at their origins: numbers of a batch, forecasts, recent levels."""
-        rows = self.rows
-        sizes = self.sizes
-        begin = self.begin[some]
-        origin = origin[some]
-        filled, length = pasts(rows.values, begin, origin, sizes.seq_len)
-        row = origin[:, None] + np.arange(-sizes.seq_len, sizes.pred_len)
-        held = np.clip(row, begin[:, None], len(rows.wall) - 1)
-        wall = rows.wall[held] + row - held
-        known = rows.known[held[:, : sizes.seq_len]]
-        known &= real_rows(length, sizes.seq_len)
-        past = Past(np.where(known, filled, np.nan), wall)
-
+        filled, length = pasts(
+            self.rows.values,
+            self.begin[some],
+            origin[some],
+            self.sizes.seq_len,
+        )
+        past = self._past(some, origin, length)
         floor = self.never_negative[some]
         # The recent level is the mean of the last third of a horizon.
-        n_recent = max(_FEWEST, sizes.pred_len // 3)
+        n_recent = max(_FEWEST, self.sizes.pred_len // 3)
         for part, forecast in candidates.forecast(past, filled, length, floor):
             level = past.take(part).recent_level(n_recent)
             yield some[part], forecast, level
+
+    def _past(
+        self,
+        some: IntArray,
+        origin: IntArray,
+        length: IntArray,
+    ) -> Past:
+        """Cut what was observed before origins, of which so many rows are real."""
+        rows = self.rows
+        seq_len = self.sizes.seq_len
+        row = origin[some, None] + np.arange(-seq_len, self.sizes.pred_len)
+        held = np.clip(row, self.begin[some, None], len(rows.wall) - 1)
+        wall = rows.wall[held] + row - held
+        seen = held[:, :seq_len]
+        is_known = rows.known[seen] & real_rows(length, seq_len)
+        return Past(np.where(is_known, rows.values[seen], np.nan), wall)
 
 
 def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:

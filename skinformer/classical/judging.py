@@ -135,10 +135,17 @@ class ErrorAccumulator:
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
+        self._add_moves(series, weight, np.abs(truth - level[:, None]))
 
-        moves = np.abs(truth - level[:, None])
-        move = mean_of_known(moves)
-        leap = mean_of_known(_first_steps(moves))
+    def _add_moves(
+        self,
+        series: IntArray,
+        weight: Float64Array,
+        distance: Float64Array,
+    ) -> None:
+        """Add how far series went from their level before, (n, horizon), NaN where not known."""
+        move = mean_of_known(distance)
+        leap = mean_of_known(_first_steps(distance))
         leap = np.where(np.isnan(leap), move, leap)
         self.moves[series] += weight * move
         self.leaps[series] += weight * leap

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.profiles import at, place_means
+from skinformer.classical.profiles import place_means
 from skinformer.classical.windows import mean_of_known
 from skinformer.timeline.arrays import Float64Array
 
@@ -35,8 +35,7 @@ def mean_log_shift(logs: Past, season: int) -> Float64Array:
     """
     knows_season = logs.known.sum(axis=1) >= 2 * season
     means = np.nan_to_num(place_means(logs, season))
-    now, _ = logs.places(season)
-    effects = at(means, now) * knows_season[:, None]
+    effects, _ = logs.repeat(means * knows_season[:, None])
     n_effects = (season - 1) * knows_season
 
     changes = np.diff(logs.values - effects, axis=1)

@@ -10,7 +10,7 @@ by what was fitted to windows that share no truth with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,8 +31,8 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 
 #: Parts of each series' windows that are left out in turn.
 _BLOCKS = 4
-#: Strengths of own maps, in mean squares of a direction; behind these comes none of its own.
-_STRENGTHS = 10.0 ** np.arange(-2, 4)
+#: Strengths of own maps, in mean squares of a direction; the endless one leaves none.
+_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,16 @@ def fit_own(
     # (docs/laboratory/panels.md); all own maps have 24 million numbers at most.
     n_maps = 2 * len(look_backs) * n_series
     n_directions = min(max(24_000_000 // (n_maps * pred_len), 8), 32)
+    # A series that is not positive throughout has no logarithms: NaN, or minus infinity.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(values)
     parts = []
-    for scale in _scales(values, first_row):
+    for scale in (values, logs):
         for rows in look_backs:
             windows = _windows_of(scale, first_row, rows, pred_len)
             if len(windows.series):
-                parts.append(_fit_shared(windows, n_directions))
+                part = _fit_shared(windows, n_directions, logs=scale is logs)
+                parts.append(part)
     weights = _weights(parts, n_series)
     ridges = [
         part.fitted(weight, of_mean=of_mean)
@@ -145,49 +149,33 @@ def fit_own(
     return OwnFit(max(look_backs), pred_len, ridges)
 
 
-class _Scale(NamedTuple):
-    """Rows of all series, or their logarithms, and which series have these."""
-
-    values: Float64Array
-    able: BoolArray
-    logs: bool
-
-
-def _scales(values: Float64Array, first_row: IntArray) -> list[_Scale]:
-    """Take values and their logarithms, which series of positive values have."""
-    is_positive = np.minimum.reduceat(values, first_row[:-1]) > 0
-    logs = np.log(np.maximum(values, 1e-300))
-    every = np.ones_like(is_positive)
-    return [
-        _Scale(values, every, logs=False),
-        _Scale(logs, is_positive, logs=True),
-    ]
-
-
 class _Windows(NamedTuple):
     """Windows less their mean, in units, as many of each series.
 
     past, future: (n_series, n, rows or pred_len).
     middle: the mean, (n_series, n, 1).
+    unit: of each series, (n_series, 1, 1).
     kept: (n_blocks + 1, n_series, n), whether they share no truth with a block; the last keeps all.
     """
 
     past: Float64Array
     future: Float64Array
     middle: Float64Array
+    unit: Float64Array
     kept: BoolArray
 
 
 class _WindowsOfSeries(NamedTuple):
     """Windows of one look-back on one scale, of those series that have enough of them.
 
+    values: rows of all series, or their logarithms.
     series: numbers of those series; begin, end: their rows.
     unit: the standard deviation of each of them.
     rows, pred_len: numbers of rows seen and forecast.
     n_taken: how many windows of each series are read.
     """
 
-    scale: _Scale
+    values: Float64Array
     series: IntArray
     begin: IntArray
     end: IntArray
@@ -205,11 +193,19 @@ class _WindowsOfSeries(NamedTuple):
         place = taken * n_windows // self.n_taken
         first = begin + place
         row = first[:, :, None] + np.arange(length)
-        both = self.scale.values[row] / self.unit[some, None, None]
+        unit = self.unit[some, None, None]
+        both = self.values[row] / unit
         middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
         both -= middle
         past, future = np.split(both, [self.rows], axis=2)
-        return _Windows(past, future, middle, self._kept(place, n_windows))
+        kept = self._kept(place, n_windows)
+        return _Windows(
+            past,
+            future,
+            middle,
+            unit,
+            kept,
+        )
 
     def _kept(self, place: IntArray, n_windows: IntArray) -> BoolArray:
         """Return which windows share no truth with each block, and all."""
@@ -220,45 +216,57 @@ class _WindowsOfSeries(NamedTuple):
         everything = np.ones((1, *place.shape), dtype=bool)
         return np.concatenate([is_before | is_behind, everything])
 
-    def each_series(self) -> Iterator[Float64Array]:
-        """Cut the rows of each series."""
-        for begin, end in zip(self.begin, self.end, strict=True):
-            yield self.scale.values[begin:end]
+    def of_each_series(self, function: Callable[[Float64Array], float]) -> Float64Array:
+        """Compute a number from the rows of each series, (n_series,)."""
+        rows = zip(self.begin, self.end, strict=True)
+        return np.array([function(self.values[begin:end]) for begin, end in rows])
 
 
 def _windows_of(
-    scale: _Scale,
+    values: Float64Array,
     first_row: IntArray,
     rows: int,
     pred_len: int,
 ) -> _WindowsOfSeries:
     """Find the series that have windows enough, and the unit of each."""
     n_windows = np.diff(first_row) - rows - pred_len + 1
-    enough = n_windows >= max(rows // 2, _BLOCKS)
-    series = np.flatnonzero(enough & scale.able)
+    is_enough = n_windows >= max(rows // 2, _BLOCKS)
+    is_finite = np.isfinite(np.minimum.reduceat(values, first_row[:-1]))
+    series = np.flatnonzero(is_enough & is_finite)
     # Windows of each series, spread over it: 128 to 256, and so many of all.
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
     n_taken -= n_taken % _BLOCKS
-    unit = np.ones(len(series))
-    part = _WindowsOfSeries(
-        scale,
+    windows = _WindowsOfSeries(
+        values,
         series,
         first_row[series],
         first_row[series + 1],
-        unit,
+        np.ones(len(series)),
         rows,
         pred_len,
         n_taken,
     )
-    for i, values in enumerate(part.each_series()):
-        unit[i] = _deviation(values)
-    return part
+    return windows._replace(unit=windows.of_each_series(_deviation))
 
 
-def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _OwnMaps:
-    """Fit the map of all series, and the directions in which windows vary most.
+def _fit_shared(
+    part: _WindowsOfSeries,
+    n_directions: int,
+    *,
+    logs: bool,
+) -> _OwnMaps:
+    """Fit the map of all series, and the directions in which windows vary most."""
+    maps, gram = _best_maps(part)
+    _, vectors = eigenvectors(gram)
+    strongest_first = vectors[:, ::-1]
+    directions = np.ascontiguousarray(strongest_first[:, :n_directions])
+    return _OwnMaps(logs, part, directions, maps)
 
-    Its strength is that by which what is fitted without a block forecasts it best.
+
+def _best_maps(part: _WindowsOfSeries) -> tuple[Float64Array, Float64Array]:
+    """Find the strength by which what is fitted without a block forecasts it best.
+
+    Returned are its maps, without each block and of all windows, and the products of all windows.
     """
     windows, block = _sample(part)
     past = windows.past.reshape(-1, part.rows)
@@ -275,14 +283,8 @@ def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _OwnMaps:
         left = future[inside] - product(past[inside], maps)
         errors += (left**2).sum(axis=(1, 2))
         tried.append(maps)
-    # The last ones are of all windows.
-    _, vectors = eigenvectors(gram)
-    strongest_first = vectors[:, ::-1]
-    return _OwnMaps(
-        part,
-        np.ascontiguousarray(strongest_first[:, :n_directions]),
-        np.stack(tried)[:, errors.argmin()],
-    )
+    best = errors.argmin()
+    return np.stack(tried)[:, best], gram
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
@@ -304,6 +306,7 @@ class _OwnMaps:
     maps: the shared ones, of all but each block's windows, and of all.
     """
 
+    logs: bool
     windows: _WindowsOfSeries
     directions: Float64Array
     maps: Float64Array
@@ -324,11 +327,8 @@ class _OwnMaps:
         windows: _Windows,
         read: Float64Array,
         b: int,
-    ) -> Float64Array:
-        """Fit own maps without a block: (n_series, n_strengths, n_directions, pred_len).
-
-        The last strength is endless.
-        """
+    ) -> list[Float64Array]:
+        """Fit own maps without a block: of each strength, (n_series, n_directions, pred_len)."""
         is_kept = windows.kept[b, :, :, None]
         kept = (read * is_kept).swapaxes(1, 2)
         cross = product(kept, windows.past)
@@ -343,23 +343,21 @@ class _OwnMaps:
         for strength in _STRENGTHS:
             shrunk = turned / (values + strength * mean)
             maps.append(product(vectors, shrunk))
-        maps.append(np.zeros_like(left))
-        return np.stack(maps, axis=1)
+        return maps
 
     def errors(self) -> Float64Array:
         """Return the mean absolute error of each strength in units of values, (n_series, n)."""
-        found = np.zeros((len(self.windows.series), len(_STRENGTHS) + 1))
+        shape = len(self.windows.series), len(_STRENGTHS)
+        found = np.zeros(shape)
         for some, windows, read in self._chunks():
-            unit = self.windows.unit[some, None, None]
             for b in range(_BLOCKS):
-                found[some] += self._errors_on_block(windows, read, unit, b)
+                found[some] += self._errors_on_block(windows, read, b)
         return found / _BLOCKS
 
     def _errors_on_block(
         self,
         windows: _Windows,
         read: Float64Array,
-        unit: Float64Array,
         b: int,
     ) -> Float64Array:
         """Forecast a block by maps of all others: mean absolute errors, (n_series, n_strengths)."""
@@ -368,20 +366,20 @@ class _OwnMaps:
         read_inside = read[:, inside]
         middle = windows.middle[:, inside]
         future = windows.future[:, inside]
-        truth = self._on_values((middle + future) * unit)
+        truth = self._on_values((middle + future) * windows.unit)
         by_shared = product(windows.past[:, inside], self.maps[b])
         errors = []
-        for maps in self._fit(windows, read, b).swapaxes(0, 1):
-            by_own = product(read_inside, np.ascontiguousarray(maps))
+        for maps in self._fit(windows, read, b):
+            by_own = product(read_inside, maps)
             # In units from a window's mean.
             distance = np.clip(by_shared + by_own, -10.0, 10.0)
-            y_pred = self._on_values((middle + distance) * unit)
+            y_pred = self._on_values((middle + distance) * windows.unit)
             error = np.abs(y_pred - truth)
             errors.append(error.mean(axis=(1, 2)))
         return np.stack(errors, axis=1)
 
     def _on_values(self, scaled: Float64Array) -> Float64Array:
-        return np.exp(scaled) if self.windows.scale.logs else scaled
+        return np.exp(scaled) if self.logs else scaled
 
     def fitted(self, weights: Float64Array, *, of_mean: bool) -> OwnRidge:
         """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
@@ -392,16 +390,15 @@ class _OwnMaps:
         for some, windows, read in self._chunks():
             series = self.windows.series[some]
             maps = self._fit(windows, read, _BLOCKS)
-            own[series] = np.einsum("nk,nkdh->ndh", share[series], maps)
+            own[series] = np.einsum("nk,kndh->ndh", share[series], np.stack(maps))
         log_shift = np.zeros(len(weights))
-        logs = self.windows.scale.logs
-        if of_mean and logs:
-            shifts = [series_log_shift(rows) for rows in self.windows.each_series()]
+        if of_mean and self.logs:
+            shifts = self.windows.of_each_series(series_log_shift)
             log_shift[self.windows.series] = shifts
             # A new series has the median.
             log_shift[-1] = np.median(shifts)
         return OwnRidge(
-            logs,
+            self.logs,
             self.maps[-1],
             self.directions,
             own,
@@ -445,7 +442,7 @@ def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
 
     They are NaN where a series has too few windows for a part.
     """
-    shape = n_series, len(parts), len(_STRENGTHS) + 1
+    shape = n_series, len(parts), len(_STRENGTHS)
     errors = np.full(shape, np.nan)
     for i, part in enumerate(parts):
         errors[part.windows.series, i] = part.errors()

@@ -67,10 +67,15 @@ class Past(NamedTuple):
         """Return the value of each window in a column of its own, (n,)."""
         return self.values[np.arange(len(columns)), columns]
 
-    def places(self, season: int) -> tuple[IntArray, IntArray]:
-        """Return the place in the season of each row, and of each step to forecast."""
-        place = self.wall % season
-        return place[:, : self.n_rows], place[:, self.n_rows :]
+    def places(self, season: int) -> IntArray:
+        """Return the place in the season of each row, (n, n_rows)."""
+        return self.wall[:, : self.n_rows] % season
+
+    def repeat(self, profile: Float64Array) -> list[Float64Array]:
+        """Repeat profiles, (n, season), over the rows and over the steps to forecast."""
+        place = self.wall % profile.shape[1]
+        repeated = np.take_along_axis(profile, place, axis=1)
+        return np.split(repeated, [self.n_rows], axis=1)
 
     def recent_values(self, n_rows: int) -> Float64Array:
         """Return the last known rows of each window, of so many, and NaN before, (n, n_rows)."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from skinformer.classical.past import Past
 from skinformer.classical.windows import sums_before
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
 def place_means(
@@ -24,7 +24,7 @@ def place_means(
     decay : float, default=1.0
         What a season counts for beside the next one.
     """
-    place, _ = past.places(season)
+    place = past.places(season)
     n = len(place)
     rows_behind = np.arange(past.n_rows)[::-1]
     age = rows_behind // season
@@ -41,7 +41,7 @@ def place_means(
 
 def last_values(past: Past, season: int) -> Float64Array:
     """Return what each place in a season was last: (n, season), NaN where none was observed."""
-    place, _ = past.places(season)
+    place = past.places(season)
     window, row = np.nonzero(past.known)
     shape = len(place), season
     out = np.full(shape, np.nan)
@@ -86,11 +86,6 @@ def around_level(
     around = Past(distance, past.wall)
     profile = np.nan_to_num(place_means(around, season, decay))
     return profile - profile.mean(axis=1, keepdims=True)
-
-
-def at(profile: Float64Array, place: IntArray) -> Float64Array:
-    """Read profiles, (n, season), at places, (n, k)."""
-    return np.take_along_axis(profile, place, axis=1)
 
 
 def _moving_mean(values: Float64Array, season: int) -> Float64Array:

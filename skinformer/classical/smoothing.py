@@ -83,21 +83,19 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
         Level and trend at the last row, and how well each constant did.
     """
     values = values[:, -400:]  # what lies before is forgotten
-    known = ~np.isnan(values)
     start = _start(values)[:, None]
     level = np.repeat(start, len(grid.alpha), axis=1)
     trend = np.zeros_like(level)
     missed = np.zeros_like(level)
     beta = grid.alpha * grid.beta
-    first = known.any(axis=0).argmax()
-    for row in values.T[first:]:
+    for row in values.T:
         expected = level + grid.phi * trend
         error = row[:, None] - expected
         error[np.isnan(row)] = 0.0
         missed += np.abs(error)
         level = expected + grid.alpha * error
         trend = grid.phi * trend + beta * error
-    n_known = np.maximum(known.sum(axis=1), 1.0)
+    n_known = np.maximum((~np.isnan(values)).sum(axis=1), 1.0)
     return Smoothed(level, trend, missed / n_known[:, None], n_known)
 
 

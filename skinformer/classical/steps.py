@@ -100,9 +100,8 @@ def _possible_steps(
         raised,
         height,
     )
-    enough_raised = raised[0] >= min(_FEWEST, season)
-    enough_others = others[0] >= max(season, 2 * _FEWEST)
-    return height, relative * (is_sudden & enough_raised & enough_others)
+    has_others = others[0] >= max(season, 2 * _FEWEST)
+    return height, relative * (is_sudden & has_others)
 
 
 def _is_sudden(
@@ -112,15 +111,17 @@ def _is_sudden(
     raised: Float64Array,
     height: Float64Array,
 ) -> BoolArray:
-    """Return whether most of each height is there at once, and in the first row."""
+    """Return whether most of each height is there at once, in the first row, and stays."""
+    n_behind = min(_FEWEST, season)
     before = _between(sums, begin - _FEWEST, begin)
-    behind = _between(sums, begin, begin + min(_FEWEST, season))
+    behind = _between(sums, begin, begin + n_behind)
     first = _between(sums, begin, begin + 1)
     height_at_once = _mean(behind) - _mean(before)
     tolerance = 0.4 * np.abs(height)
     is_at_once = np.abs(height_at_once - height) <= tolerance
     is_in_first = np.abs(_mean(first) - _mean(raised)) <= tolerance
-    return is_at_once & is_in_first & (before[0] > 0)
+    is_known = (before[0] > 0) & (raised[0] >= n_behind)
+    return is_at_once & is_in_first & is_known
 
 
 def _between(

@@ -37,9 +37,13 @@ def test_a_single_row_has_no_drift():
 
 
 def test_places_are_those_on_the_wall():
-    now, ahead = PAST.places(3)
-    assert now.tolist() == [[0, 1, 2, 0, 1, 2], [2, 0, 1, 2, 0, 1]]
-    assert ahead.tolist() == [[0, 1], [2, 0]]
+    assert PAST.places(3).tolist() == [[0, 1, 2, 0, 1, 2], [2, 0, 1, 2, 0, 1]]
+
+
+def test_profiles_are_repeated_at_each_windows_places():
+    now, ahead = PAST.repeat(np.array([[10.0, 11, 12], [20, 21, 22]]))
+    assert now.tolist() == [[10, 11, 12, 10, 11, 12], [22, 20, 21, 22, 20, 21]]
+    assert ahead.tolist() == [[10, 11], [22, 20]]
 
 
 def test_columns_in_which_nothing_is_known_are_trimmed_with_their_wall():
