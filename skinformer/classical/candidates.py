@@ -209,14 +209,14 @@ def _levels(past: Past) -> Named:
     trends = states.some(slice(len(_LEVELS), None))
     level = levels.likely(levels.level)[:, None]
     end, slope = line(past.values)
-    rise = slope[:, None] * steps
+    rise = slope * steps
     n_unknown = past.n_rows - 1 - past.last[:, None]
     return {
         "level": np.repeat(level, past.horizon, axis=1),
         "damped": _damped(trends, steps),
         "theta": level + rise / 2,
         "drift": level + past.drift[:, None] * (n_unknown + steps),
-        "line": end[:, None] + rise,
+        "line": end + rise,
     }
 
 

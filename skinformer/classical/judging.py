@@ -121,14 +121,13 @@ class ErrorAccumulator:
         Where most candidates are right to the last digit, as of what stands still, the origin says
         nothing of them.
         """
-        known = ~np.isnan(truth)
-        distance = np.abs(forecast - truth[:, None])
-        error = distance.mean(axis=2, where=known[:, None])
+        error = _mean_absolute_errors(forecast, truth)
         median_error = np.nanmedian(error, axis=1)
         best_error = np.nanmin(error, axis=1)
         unit = np.maximum((best_error + median_error) / 2, 1e-300)
         # An origin weighs as the root of the steps that are known.
-        weight = np.sqrt(known.mean(axis=1)) * (median_error > 0)
+        share_known = (~np.isnan(truth)).mean(axis=1)
+        weight = np.sqrt(share_known) * (median_error > 0)
         relative = weight[:, None] * error / unit[:, None]
         self.errors[series] += np.nan_to_num(relative)
         self.counts[series] += weight[:, None] * ~np.isnan(error)
@@ -243,6 +242,13 @@ def _first_steps(distance: Float64Array) -> Float64Array:
     """Choose the first sixth of a horizon, over which nothing never asked may leap farther."""
     n_first = max(1, distance.shape[-1] // _LEAP)
     return distance[..., :n_first]
+
+
+def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float64Array:
+    """Average errors over known steps, (n, n_candidates); NaN where there is no forecast."""
+    truth = truth[:, None]
+    distance = np.abs(forecast - truth)
+    return distance.mean(axis=2, where=~np.isnan(truth))
 
 
 def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:

@@ -54,6 +54,4 @@ def series_log_shift(logs: Float64Array) -> float:
     0.33
     """
     changes = np.diff(logs)
-    if len(changes) < 2:
-        return 0.0
-    return float(min(changes.var(ddof=1) / 4, _MOST))
+    return min(changes.var(ddof=1) / 4, _MOST)

@@ -123,10 +123,8 @@ def begun(values: Float64Array, known: BoolArray) -> int:
     """
     seen = np.flatnonzero(known)
     changes = np.flatnonzero(np.diff(values[seen]) != 0)
-    if not len(seen):
-        return 0
     if not len(changes):
-        return int(seen[0])
+        return int(known.argmax())
     n_still = changes[0] + 1
     ends = np.append(changes, len(seen) - 1)
     longest_later = np.diff(ends).max()

@@ -120,8 +120,7 @@ def _around(
 def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
     """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
-    has_gaps = known.any(axis=1) & ~known.all(axis=1)
-    for i in np.flatnonzero(has_gaps):
+    for i in np.flatnonzero(~known.all(axis=1)):
         there = rows[known[i]]
         values[i] = np.interp(rows, there, values[i, there])
     return values

@@ -62,7 +62,7 @@ def ridge_names(seq_len: int, period: int) -> list[str]:
 class Scaled(NamedTuple):
     """Windows as ridges see them.
 
-    distance: from the last value, in units, (n, seq_len - 1).
+    distance: from the last value, which is left out, in units, (n, seq_len - 1).
     unit: (n, 1).
     anchors: forecasts, (n, pred_len) each.
     """
@@ -71,21 +71,13 @@ class Scaled(NamedTuple):
     unit: Float64Array
     anchors: dict[str, Float64Array]
 
-    def over(self, rows: int) -> Float64Array:
-        """Return distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
-        return self.distance[:, 1 - rows :]
-
-    def forecast(
-        self,
-        anchor: str,
-        rows: int,
-        maps: Float64Array,
-    ) -> Float64Array:
+    def forecast(self, anchor: str, maps: Float64Array) -> Float64Array:
         """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
-        distance = self.over(rows)
-        side_by_side = maps.transpose(1, 0, 2).reshape(rows - 1, -1)
+        n_strengths, n_distances, pred_len = maps.shape
+        distance = self.distance[:, -n_distances:]
+        side_by_side = maps.transpose(1, 0, 2).reshape(n_distances, -1)
         moved = row_products(distance, side_by_side) * self.unit
-        moved = moved.reshape(len(distance), *maps.shape[::2])
+        moved = moved.reshape(-1, n_strengths, pred_len)
         return moved + self.anchors[anchor][:, None]
 
 
@@ -160,7 +152,7 @@ class SharedRidges:
             maps = self.maps.get((scale, anchor, rows))
             if maps is not None:
                 able = length >= rows
-                found[able, i] = scaled.forecast(anchor, rows, maps)[able]
+                found[able, i] = scaled.forecast(anchor, maps)[able]
         return found.reshape(len(past), -1, self.pred_len)
 
 
@@ -256,7 +248,8 @@ def _learn(
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
     spread = np.ptp(past, axis=1, keepdims=True)
     is_real = scaled.unit >= 1e-6 * spread
-    distance = scaled.over(rows) * is_real
+    # The last row's distance is 0.
+    distance = scaled.distance[:, 1 - rows :] * is_real
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit * is_real
         if shared.of_mean:

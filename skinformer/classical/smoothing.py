@@ -115,23 +115,23 @@ def line(values: Float64Array) -> tuple[Float64Array, Float64Array]:
 
     Returns
     -------
-    end, slope : ndarray of shape (n,)
+    end, slope : ndarray of shape (n, 1)
         The value at the last row, and the change in a row.
 
     Examples
     --------
     >>> import numpy as np
     >>> line(np.array([[np.nan, 9.0, np.nan, 13.0]]))
-    (array([13.]), array([2.]))
+    (array([[13.]]), array([[2.]]))
     """
     place = np.arange(1.0 - values.shape[1], 1.0)
     place = np.where(np.isnan(values), np.nan, place)
-    middle = mean_of_known(place)
-    mean = mean_of_known(values)
-    away = np.nan_to_num(place - middle[:, None])
-    deviation = np.nan_to_num(values - mean[:, None])
+    middle = mean_of_known(place)[:, None]
+    mean = mean_of_known(values)[:, None]
+    away = np.nan_to_num(place - middle)
+    deviation = np.nan_to_num(values - mean)
     # A line through one row is level; products with distances from the mean lose no digits.
-    spread = (away**2).sum(axis=1)
-    covariance = (away * deviation).sum(axis=1)
+    spread = (away**2).sum(axis=1, keepdims=True)
+    covariance = (away * deviation).sum(axis=1, keepdims=True)
     slope = covariance / np.maximum(spread, 0.5)
     return mean - slope * middle, slope

@@ -101,10 +101,10 @@ def test_the_line_is_that_of_least_squares_through_the_known_rows():
         known = ~np.isnan(row)
         slope, end = np.polyfit(rows[known], row[known], 1)
         np.testing.assert_allclose(
-            [found_slope[i], found_end[i] - 1e6], [slope, end - 1e6], atol=1e-7
+            [found_slope[i, 0], found_end[i, 0] - 1e6], [slope, end - 1e6], atol=1e-7
         )
 
 
 def test_the_line_of_one_row_is_level():
     end, slope = line(np.array([[NAN, 5.0, NAN]]))
-    assert [end.tolist(), slope.tolist()] == [[5], [0]]
+    assert [end.tolist(), slope.tolist()] == [[[5]], [[0]]]
