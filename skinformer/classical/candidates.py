@@ -185,7 +185,8 @@ def _around_levels(past: Past, seasons: Seasons) -> Named:
 
 def _without_seasons(past: Past, seasons: Seasons) -> list[_Rest]:
     """Take nothing off windows, each season's profile, and both."""
-    each = [_Rest("", past, np.zeros(1), np.ones(1, dtype=bool))]
+    everywhere = np.ones(1, dtype=bool)
+    each = [_Rest("", past, np.zeros(1), everywhere)]
     for season in seasons:
         profile = around_level(past, season, _AROUND)
         rest, wave = _without(past, profile)
@@ -238,10 +239,10 @@ def _without(past: Past, profile: Float64Array) -> tuple[Past, Float64Array]:
 def _shrunk_means(rest: Past, season: int) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
-    around = Past(rest.values - middle, rest.wall)
-    means = np.nan_to_num(place_means(around, season, _OF_TWO))
+    means = place_means(rest, season, _OF_TWO) - middle
     n_seasons = (rest.n_rows - rest.first) / season
-    return means * shrinkage(n_seasons, 1.0)[:, None]
+    weight = shrinkage(n_seasons, 1.0)
+    return np.nan_to_num(means) * weight[:, None]
 
 
 def _holds(past: Past, n_rows: float) -> BoolArray:

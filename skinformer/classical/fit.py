@@ -138,7 +138,8 @@ class Candidates:
                 by_ridges = self.ridges.forecast(filled[rows], length[rows])
                 found = np.concatenate([found, by_ridges], axis=1)
             lowest = np.where(floor[rows], 0.0, -np.inf)
-            yield rows, np.maximum(found, lowest[:, None, None], out=found)
+            np.maximum(found, lowest[:, None, None], out=found)
+            yield rows, found
 
 
 @dataclass(frozen=True)
@@ -362,7 +363,8 @@ class _JudgedRows:
         floor = self.never_negative[some]
         # The recent level is the mean of the last third of a horizon.
         n_recent = max(_FEWEST, self.sizes.pred_len // 3)
-        for part, forecast in candidates.forecast(past, filled, length, floor):
+        batches = candidates.forecast(past, filled, length, floor)
+        for part, forecast in batches:
             level = past.take(part).recent_level(n_recent)
             yield some[part], forecast, level
 
@@ -380,7 +382,8 @@ class _JudgedRows:
         wall = rows.wall[held] + row - held
         seen = held[:, :seq_len]
         is_known = rows.known[seen] & real_rows(length, seq_len)
-        return Past(np.where(is_known, rows.values[seen], np.nan), wall)
+        values = np.where(is_known, rows.values[seen], np.nan)
+        return Past(values, wall)
 
 
 def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:

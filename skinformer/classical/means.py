@@ -41,8 +41,8 @@ def mean_log_shift(logs: Past, season: int) -> Float64Array:
     changes = np.diff(logs.values - effects, axis=1)
     n_changes = (~np.isnan(changes)).sum(axis=1)
     mean_change = mean_of_known(changes)
-    deviations = np.nan_to_num(changes - mean_change[:, None])
-    squares = (deviations**2).sum(axis=1)
+    deviations = changes - mean_change[:, None]
+    squares = np.nansum(deviations**2, axis=1)
     freedom = np.maximum(n_changes - 1 - n_effects, 1)
     return np.minimum(squares / freedom / 4, _MOST)
 

@@ -213,8 +213,9 @@ class _WindowsOfSeries(NamedTuple):
         borders = block * n_windows // _BLOCKS
         is_before = place <= borders[:-1] - self.pred_len
         is_behind = place >= borders[1:] + self.pred_len - 1
-        everything = np.ones((1, *place.shape), dtype=bool)
-        return np.concatenate([is_before | is_behind, everything])
+        without_block = is_before | is_behind
+        everything = np.ones_like(without_block[:1])
+        return np.concatenate([without_block, everything])
 
     def of_each_series(self, function: Callable[[Float64Array], float]) -> Float64Array:
         """Compute a number from the rows of each series, (n_series,)."""

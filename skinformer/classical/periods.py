@@ -82,7 +82,8 @@ def _gains(changes: Float64Array) -> Float64Array:
     unexplained = np.abs(changes - others / n_others)
     unexplained = unexplained.mean(axis=(1, 2), where=is_real)
     total = np.abs(changes).mean(axis=(1, 2), where=is_real)
-    gain = (total - unexplained) / np.where(total > 0, total, np.inf)
+    explained = total - unexplained
+    gain = explained / np.where(total > 0, total, np.inf)
     return np.maximum(gain, -1)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.windows import sums_before
+from skinformer.classical.windows import mean_of_known, sums_before
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
@@ -69,10 +69,8 @@ def nearest(profile: Float64Array) -> Float64Array:
             break
         before = profile[row, (place - distance) % n_places]
         behind = profile[row, (place + distance) % n_places]
-        # The mean of both where both are known, else the one that is.
-        before = np.where(np.isnan(before), behind, before)
-        behind = np.where(np.isnan(behind), before, behind)
-        out[row, place] = (before + behind) / 2
+        both = np.stack([before, behind], axis=1)
+        out[row, place] = mean_of_known(both)
     return out
 
 

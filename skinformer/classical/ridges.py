@@ -178,7 +178,8 @@ def fit_ridges(
     )
     pred_len = shared.pred_len
     for rows in look_backs(shared.seq_len, shared.period):
-        origin = Origins(begin + rows, end - pred_len).thinned(8192)
+        origins = Origins(begin + rows, end - pred_len)
+        origin = origins.thinned(8192)
         series = np.searchsorted(begin, origin, side="right") - 1
         windows, length = pasts(
             values,

@@ -135,13 +135,11 @@ def unit_of(
     is above 0: where nothing changes a trillionth of the values, or 1 where they are all 0.
     """
     lag = np.where(length > period, period, 1)
-    unit = np.zeros(len(past))
-    for step in np.unique(lag):
-        rows = lag == step
-        some = past[rows]
-        moved = np.abs(some[:, step:] - some[:, :-step])
-        n_real = length[rows] - step
-        moved *= real_rows(n_real, moved.shape[1])
-        unit[rows] = moved.sum(axis=1) / np.maximum(n_real, 1)
+    n_rows = past.shape[1]
+    before = np.maximum(np.arange(n_rows) - lag[:, None], 0)
+    change = np.abs(past - np.take_along_axis(past, before, axis=1))
+    n_changes = length - lag
+    total = (change * real_rows(n_changes, n_rows)).sum(axis=1)
+    unit = total / np.maximum(n_changes, 1)
     least = 1e-12 * np.abs(past).max(axis=1)
     return np.where(least > 0, np.maximum(unit, least), 1.0)
