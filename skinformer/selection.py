@@ -23,7 +23,8 @@ def shrinkage(n: Any, prior: float) -> Any:
 
 def softmax(scores: Float64Array) -> Float64Array:
     """Turn scores, (…, n), the higher the better, into weights of sum 1."""
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    most = scores.max(axis=-1, keepdims=True)
+    raised = np.exp(scores - most)
     total = raised.sum(axis=-1, keepdims=True)
     return raised / total
 
@@ -66,7 +67,11 @@ def mean_errors(
     total = np.zeros(shape)
     total_weight = np.zeros(shape)
     np.add.at(total, series, errors)
-    np.add.at(total_weight, series, weight.sum(axis=1))
+    np.add.at(
+        total_weight,
+        series,
+        weight.sum(axis=1),
+    )
     with np.errstate(invalid="ignore"):
         return total / total_weight
 
@@ -80,14 +85,21 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
     is_finite = np.isfinite(errors).all(axis=-1)
     is_judged = np.asarray(is_finite & (errors > small).any(axis=-1))
     at_least_small = np.maximum(errors, small)
-    comparable = np.where(is_judged[..., None], at_least_small, 1.0)
+    comparable = np.where(
+        is_judged[..., None],
+        at_least_small,
+        1.0,
+    )
     logs = np.log(comparable)
     logs -= logs.mean(axis=-1, keepdims=True)
     # No single series decides.
     return np.clip(logs, -1.5, 1.5), is_judged
 
 
-def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
+def stretch_sums(
+    losses: Float64Array,
+    stretches: IntArray,
+) -> Float64Array:
     """Add up the losses of windows, (n_windows, …), on each stretch."""
     n_stretches = stretches.max() + 1
     total = np.zeros((n_stretches, *losses.shape[1:]))
@@ -124,10 +136,17 @@ def best_share(losses: Float64Array) -> int:
     1
     """
     relative = _relative(losses)
-    return int(relative.max(axis=0).argmin()) if len(relative) else 0
+    if not len(relative):
+        return 0
+    worst = relative.max(axis=0)
+    return int(worst.argmin())
 
 
-def mean_share(losses: Float64Array, *, margin: float = 0.0) -> int:
+def mean_share(
+    losses: Float64Array,
+    *,
+    margin: float = 0.0,
+) -> int:
     """Find the share of the lowest mean log loss, so that no stretch counts for its size.
 
     losses: (n_stretches, n_shares); the first share is none.
@@ -156,7 +175,8 @@ def surest_share(losses: Float64Array) -> int:
     >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
     1
     """
-    return int(_pessimistic_losses(losses, 2.0).argmin())
+    pessimistic = _pessimistic_losses(losses, 2.0)
+    return int(pessimistic.argmin())
 
 
 def likely_gain(losses: Float64Array) -> float:
@@ -165,13 +185,18 @@ def likely_gain(losses: Float64Array) -> float:
     >>> round(likely_gain(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
     0.15
     """
-    return float(1 - _pessimistic_losses(losses, 1.0).min())
+    pessimistic = _pessimistic_losses(losses, 1.0)
+    return float(1 - pessimistic.min())
 
 
-def _pessimistic_losses(losses: Float64Array, margin: float) -> Float64Array:
+def _pessimistic_losses(
+    losses: Float64Array,
+    margin: float,
+) -> Float64Array:
     """Return the mean relative loss of each share with so many standard errors; 1 for none."""
     relative = _relative(losses)
-    if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
+    has_infinite = np.isinf(relative[:, 1:]).any()
+    if len(relative) < 2 or has_infinite:
         return np.ones(losses.shape[1])
     return relative.mean(axis=0) + margin * standard_error(relative)
 
@@ -182,4 +207,8 @@ def _relative(losses: Float64Array) -> Float64Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = losses / losses[:, :1]
     # Where none has no error, any share does infinite harm.
-    return np.where(np.isnan(relative), 1.0, relative)
+    return np.where(
+        np.isnan(relative),
+        1.0,
+        relative,
+    )

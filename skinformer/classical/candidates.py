@@ -49,7 +49,11 @@ class _Rest(NamedTuple):
 _AROUND = 0.8
 #: Constants of smoothing: level, trend, damping.
 _LEVELS = [(alpha, 0.0, 0.0) for alpha in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
-_TRENDS = product((0.1, 0.3, 0.6, 0.9), (0.05, 0.2, 0.5), (0.98, 0.9))
+_TRENDS = product(
+    (0.1, 0.3, 0.6, 0.9),
+    (0.05, 0.2, 0.5),
+    (0.98, 0.9),
+)
 _GRID = Grid(*np.transpose([*_LEVELS, *_TRENDS]))
 #: What a season counts for beside the next one in profiles of two seasons, which are harder to tell
 #: apart.
@@ -57,9 +61,16 @@ _OF_TWO = 0.9
 
 
 @cache
-def candidate_names(seasons: Seasons, *, of_mean: bool) -> list[str]:
+def candidate_names(
+    seasons: Seasons,
+    *,
+    of_mean: bool,
+) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
-    past = Past(np.ones((1, 2)), np.arange(3)[None])
+    past = Past(
+        np.ones((1, 2)),
+        np.arange(3)[None],
+    )
     plain = _on_values(past, seasons, of_mean=of_mean)
     by_logs = [f"log {name}" for name in _around_levels(past, seasons)]
     return [*plain, *by_logs]
@@ -149,7 +160,11 @@ def _on_values(
             levels[f"{prefix}median"] = np.nanmedian(values, axis=1)
     found = {}
     for name, level in levels.items():
-        found[name] = np.repeat(level[:, None], past.horizon, axis=1)
+        found[name] = np.repeat(
+            level[:, None],
+            past.horizon,
+            axis=1,
+        )
     for season in seasons:
         last = last_values(past, season)
         means = place_means(past, season)
@@ -158,7 +173,10 @@ def _on_values(
     return found | _around_levels(past, seasons)
 
 
-def _repeated(past: Past, profile: Float64Array) -> Float64Array:
+def _repeated(
+    past: Past,
+    profile: Float64Array,
+) -> Float64Array:
     """Repeat the profiles of windows that hold a season, (n, season)."""
     season = profile.shape[1]
     able = _holds(past, season)
@@ -168,7 +186,10 @@ def _repeated(past: Past, profile: Float64Array) -> Float64Array:
     return forecast
 
 
-def _around_levels(past: Past, seasons: Seasons) -> Named:
+def _around_levels(
+    past: Past,
+    seasons: Seasons,
+) -> Named:
     """Forecast by levels and trends alone, below each season's profile, and below both."""
     each = _without_seasons(past, seasons)
     # PERF: one run of smoothing for all of them.
@@ -179,26 +200,54 @@ def _around_levels(past: Past, seasons: Seasons) -> Named:
     for i, one in enumerate(each):
         for name, forecasts in levels.items():
             forecast = np.split(forecasts, len(each))[i] + one.wave
-            found[name + one.name] = np.where(one.able[:, None], forecast, np.nan)
+            found[name + one.name] = np.where(
+                one.able[:, None],
+                forecast,
+                np.nan,
+            )
     return found
 
 
-def _without_seasons(past: Past, seasons: Seasons) -> list[_Rest]:
+def _without_seasons(
+    past: Past,
+    seasons: Seasons,
+) -> list[_Rest]:
     """Take nothing off windows, each season's profile, and both."""
     everywhere = np.ones(1, dtype=bool)
-    each = [_Rest("", past, np.zeros(1), everywhere)]
+    each = [
+        _Rest(
+            "",
+            past,
+            np.zeros(1),
+            everywhere,
+        )
+    ]
     for season in seasons:
         profile = around_level(past, season, _AROUND)
         rest, wave = _without(past, profile)
         able = _holds(past, season)
-        each.append(_Rest(f" + season {season}", rest, wave, able))
+        each.append(
+            _Rest(
+                f" + season {season}",
+                rest,
+                wave,
+                able,
+            )
+        )
     if len(seasons) > 1:
         short, long = seasons
         profile = around_level(past, short, _OF_TWO)
         rest, wave = _without(past, profile)
         rest, slow = _without(rest, _shrunk_means(rest, long))
         able = _holds(past, 1.5 * long)
-        each.append(_Rest(" + both seasons", rest, wave + slow, able))
+        each.append(
+            _Rest(
+                " + both seasons",
+                rest,
+                wave + slow,
+                able,
+            )
+        )
     return each
 
 
@@ -221,7 +270,10 @@ def _levels(past: Past) -> Named:
     }
 
 
-def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
+def _damped(
+    trends: Smoothed,
+    steps: Float64Array,
+) -> Float64Array:
     """Go on by damped trends, as likely as their constants are."""
     phi = _GRID.phi[len(_LEVELS) :, None]
     reach = np.cumsum(phi**steps, axis=1)
@@ -230,13 +282,19 @@ def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
     return trends.likely(forecast)
 
 
-def _without(past: Past, profile: Float64Array) -> tuple[Past, Float64Array]:
+def _without(
+    past: Past,
+    profile: Float64Array,
+) -> tuple[Past, Float64Array]:
     """Subtract a profile from windows, and return what it adds to the steps ahead."""
     now, ahead = past.repeat(profile)
     return Past(past.values - now, past.wall), ahead
 
 
-def _shrunk_means(rest: Past, season: int) -> Float64Array:
+def _shrunk_means(
+    rest: Past,
+    season: int,
+) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
     means = place_means(rest, season, _OF_TWO) - middle

@@ -95,7 +95,10 @@ class Candidates:
         plain = candidate_names(self.sizes.seasons, of_mean=self.of_mean)
         if self.ridges is None:
             return plain
-        return plain + ridge_names(self.sizes.ridge_rows, self.sizes.period)
+        return plain + ridge_names(
+            self.sizes.ridge_rows,
+            self.sizes.period,
+        )
 
     def forecast(
         self,
@@ -133,12 +136,27 @@ class Candidates:
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
-            found = forecast_candidates(some, self.sizes.seasons, of_mean=self.of_mean)
+            found = forecast_candidates(
+                some,
+                self.sizes.seasons,
+                of_mean=self.of_mean,
+            )
             if self.ridges is not None:
-                by_ridges = self.ridges.forecast(filled[rows], length[rows])
+                by_ridges = self.ridges.forecast(
+                    filled[rows],
+                    length[rows],
+                )
                 found = np.concatenate([found, by_ridges], axis=1)
-            lowest = np.where(floor[rows], 0.0, -np.inf)
-            np.maximum(found, lowest[:, None, None], out=found)
+            lowest = np.where(
+                floor[rows],
+                0.0,
+                -np.inf,
+            )
+            np.maximum(
+                found,
+                lowest[:, None, None],
+                out=found,
+            )
             yield rows, found
 
 
@@ -189,7 +207,11 @@ class ClassicalFit:
         """
         series = windows.series
         is_new = series < 0
-        alive_from = np.where(is_new, _ALWAYS, self.begun[series])
+        alive_from = np.where(
+            is_new,
+            _ALWAYS,
+            self.begun[series],
+        )
         past = self._past(windows, alive_from)
         filled = padded(windows.past, windows.length)
         # Later rows may be below zero.
@@ -205,12 +227,21 @@ class ClassicalFit:
             self.weights[series],
         )
         out = np.empty((len(filled), self.pred_len))
-        batches = self.candidates.forecast(past, filled, windows.length, floor)
+        batches = self.candidates.forecast(
+            past,
+            filled,
+            windows.length,
+            floor,
+        )
         for rows, forecast in batches:
             out[rows] = _joint(forecast, weights[rows])
         return out
 
-    def _past(self, windows: UnitWindows, alive_from: IntArray) -> Past:
+    def _past(
+        self,
+        windows: UnitWindows,
+        alive_from: IntArray,
+    ) -> Past:
         """Leave out what was not observed, and rows from before a series was alive."""
         n_rows = windows.past.shape[1]
         steps = windows.steps[:, None] + np.arange(-n_rows, self.pred_len)
@@ -263,7 +294,12 @@ def fit_classical(
         candidates = judged.candidates_before(origin)
         for series, forecast, level in judged.forecasts(candidates, some, origin):
             truth = judged.truths(series, origin)
-            errors.add(series, forecast, truth, level)
+            errors.add(
+                series,
+                forecast,
+                truth,
+                level,
+            )
 
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
@@ -320,8 +356,10 @@ class _JudgedRows:
         for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
             if start < stop:
                 values = rows.values[start:stop]
-                self.begin[i] += begun(values, rows.known[start:stop])
-                self.first_steps[i] = rows.steps[self.begin[i]]
+                known = rows.known[start:stop]
+                begin = start + begun(values, known)
+                self.begin[i] = begin
+                self.first_steps[i] = rows.steps[begin]
                 self.never_negative[i] = values.min() >= 0
 
     def candidates_before(self, origin: IntArray) -> Candidates:
@@ -338,13 +376,21 @@ class _JudgedRows:
         n_behind = n_known_before[ahead] - n_known_before[origin]
         return np.flatnonzero((n_before >= _FEWEST) & (n_behind > 0))
 
-    def truths(self, series: IntArray, origin: IntArray) -> Float64Array:
+    def truths(
+        self,
+        series: IntArray,
+        origin: IntArray,
+    ) -> Float64Array:
         """Cut what came behind the origins of some series, NaN where it is not known."""
         row = origin[series, None] + np.arange(self.sizes.pred_len)
         is_inside = row < self.end[series, None]
         row = np.where(is_inside, row, 0)
         is_known = is_inside & self.rows.known[row]
-        return np.where(is_known, self.rows.values[row], np.nan)
+        return np.where(
+            is_known,
+            self.rows.values[row],
+            np.nan,
+        )
 
     def forecasts(
         self,
@@ -363,7 +409,12 @@ class _JudgedRows:
         floor = self.never_negative[some]
         # The recent level is the mean of the last third of a horizon.
         n_recent = max(_FEWEST, self.sizes.pred_len // 3)
-        batches = candidates.forecast(past, filled, length, floor)
+        batches = candidates.forecast(
+            past,
+            filled,
+            length,
+            floor,
+        )
         for part, forecast in batches:
             level = past.take(part).recent_level(n_recent)
             yield some[part], forecast, level
@@ -378,15 +429,26 @@ class _JudgedRows:
         rows = self.rows
         seq_len = self.sizes.seq_len
         row = origin[some, None] + np.arange(-seq_len, self.sizes.pred_len)
-        held = np.clip(row, self.begin[some, None], len(rows.wall) - 1)
+        held = np.clip(
+            row,
+            self.begin[some, None],
+            len(rows.wall) - 1,
+        )
         wall = rows.wall[held] + row - held
         seen = held[:, :seq_len]
         is_known = rows.known[seen] & real_rows(length, seq_len)
-        values = np.where(is_known, rows.values[seen], np.nan)
+        values = np.where(
+            is_known,
+            rows.values[seen],
+            np.nan,
+        )
         return Past(values, wall)
 
 
-def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
+def _shared_ridges(
+    judged: _JudgedRows,
+    end: IntArray,
+) -> SharedRidges | None:
     """Fit the ridges of a panel to rows before given ones; one series alone shares none."""
     if len(end) == 1:
         return None
@@ -401,7 +463,10 @@ def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
     )
 
 
-def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
+def _joint(
+    forecast: Float64Array,
+    weights: Float32Array,
+) -> Float64Array:
     """Average forecasts, (n, n_candidates, pred_len), by the weights of those that there are."""
     able = ~np.isnan(forecast)
     share = weights[:, :, None].astype(np.float64) * able

@@ -31,7 +31,10 @@ _LEAP = 6
 _TINY = 1e-12
 
 
-def origin_distances(pred_len: int, n_series: int) -> list[int]:
+def origin_distances(
+    pred_len: int,
+    n_series: int,
+) -> list[int]:
     """
     Choose how many rows before its end each series is judged, the nearest first.
 
@@ -79,7 +82,11 @@ class ErrorAccumulator:
         Which candidates know a season, but for ridges; and which forecast where none was judged.
     """
 
-    def __init__(self, n_series: int, names: list[str]) -> None:
+    def __init__(
+        self,
+        n_series: int,
+        names: list[str],
+    ) -> None:
         shape = n_series, len(names)
         self.errors = np.zeros(shape)
         self.counts = np.zeros(shape)
@@ -124,17 +131,23 @@ class ErrorAccumulator:
         error = _mean_absolute_errors(forecast, truth)
         median_error = np.nanmedian(error, axis=1)
         best_error = np.nanmin(error, axis=1)
-        unit = np.maximum((best_error + median_error) / 2, 1e-300)
+        good_error = (best_error + median_error) / 2
+        unit = np.maximum(good_error, 1e-300)
         # An origin weighs as the root of the steps that are known.
         share_known = (~np.isnan(truth)).mean(axis=1)
         weight = np.sqrt(share_known) * (median_error > 0)
-        relative = weight[:, None] * error / unit[:, None]
+        weight_column = weight[:, None]
+        relative = weight_column * error / unit[:, None]
         self.errors[series] += np.nan_to_num(relative)
-        self.counts[series] += weight[:, None] * ~np.isnan(error)
+        self.counts[series] += weight_column * ~np.isnan(error)
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
-        self._add_moves(series, weight, np.abs(truth - level[:, None]))
+        self._add_moves(
+            series,
+            weight,
+            np.abs(truth - level[:, None]),
+        )
 
     def _add_moves(
         self,
@@ -145,7 +158,11 @@ class ErrorAccumulator:
         """Add how far series went from their level before, (n, horizon), NaN where not known."""
         move = mean_of_known(distance)
         leap = mean_of_known(_first_steps(distance))
-        leap = np.where(np.isnan(leap), move, leap)
+        leap = np.where(
+            np.isnan(leap),
+            move,
+            leap,
+        )
         self.moves[series] += weight * move
         self.leaps[series] += weight * leap
 
@@ -188,7 +205,11 @@ class ErrorAccumulator:
         total = self.errors + _TYPICAL * typical[:, None]
         mean = total / (self.counts + _TYPICAL)
         logs = np.log(mean + 1e-6)
-        return np.where(self.counts > 0, logs, np.nan)
+        return np.where(
+            self.counts > 0,
+            logs,
+            np.nan,
+        )
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
         """
@@ -207,7 +228,8 @@ class ErrorAccumulator:
 
         n_origins = self.n_origins[:, None]
         power = _power(n_origins)
-        own = np.nan_to_num(logs - panel) * shrinkage(n_origins, _OTHERS)
+        own = np.nan_to_num(logs - panel)
+        own *= shrinkage(n_origins, _OTHERS)
         # Where other origins speak for a candidate its final forecast is one origin more.
         n_asked = n_origins * ~np.isnan(logs)
         excess = self.excess / (1 + n_asked)
@@ -244,14 +266,20 @@ def _first_steps(distance: Float64Array) -> Float64Array:
     return distance[..., :n_first]
 
 
-def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float64Array:
+def _mean_absolute_errors(
+    forecast: Float64Array,
+    truth: Float64Array,
+) -> Float64Array:
     """Average errors over known steps, (n, n_candidates); NaN where there is no forecast."""
     truth = truth[:, None]
     distance = np.abs(forecast - truth)
     return distance.mean(axis=2, where=~np.isnan(truth))
 
 
-def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
+def _log_excess(
+    distance: Float64Array,
+    usual: Float64Array,
+) -> Float64Array:
     """Return logs of how much farther than twice the usual candidates go, (n, n_candidates).
 
     distance: (n, n_candidates, horizon), from the level; usual: (n,), where 0 nothing is unusual.

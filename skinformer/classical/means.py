@@ -11,7 +11,10 @@ from skinformer.timeline.arrays import Float64Array
 _MOST = np.log(2.0)
 
 
-def mean_log_shift(logs: Past, season: int) -> Float64Array:
+def mean_log_shift(
+    logs: Past,
+    season: int,
+) -> Float64Array:
     """
     Compute half the variance of logarithms around their level, (n,), at most log 2.
 
@@ -35,7 +38,8 @@ def mean_log_shift(logs: Past, season: int) -> Float64Array:
     """
     knows_season = logs.known.sum(axis=1) >= 2 * season
     means = np.nan_to_num(place_means(logs, season))
-    effects, _ = logs.repeat(means * knows_season[:, None])
+    means *= knows_season[:, None]
+    effects, _ = logs.repeat(means)
     n_effects = (season - 1) * knows_season
 
     changes = np.diff(logs.values - effects, axis=1)

@@ -54,7 +54,11 @@ class OwnRidge:
     weight: Float32Array = field(repr=False)
     log_shift: Float64Array
 
-    def forecast(self, past: Float64Array, series: IntArray) -> Float64Array:
+    def forecast(
+        self,
+        past: Float64Array,
+        series: IntArray,
+    ) -> Float64Array:
         """Forecast windows, (n, seq_len), that are long enough: (n, pred_len)."""
         seen = past[:, -len(self.shared) :]
         if self.logs:
@@ -63,10 +67,18 @@ class OwnRidge:
         distance = seen - middle
         read = row_products(distance, self.directions)
         found = middle + row_products(distance, self.shared)
-        found += np.einsum("nd,ndh->nh", read, self.own[series])
+        found += np.einsum(
+            "nd,ndh->nh",
+            read,
+            self.own[series],
+        )
         if not self.logs:
             return found
-        found = np.clip(found, middle - 30, middle + 30)
+        found = np.clip(
+            found,
+            middle - 30,
+            middle + 30,
+        )
         return np.exp(found + self.log_shift[series, None])
 
 
@@ -90,11 +102,18 @@ class OwnFit:
         out = np.zeros((len(past), self.pred_len))
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
-            forecast = ridge.forecast(past[some], windows.series[some])
+            forecast = ridge.forecast(
+                past[some],
+                windows.series[some],
+            )
             out[some] += weight[some, None] * forecast
         return bounded(out[:, None], past)[:, 0]
 
-    def _weights(self, past: Float64Array, windows: UnitWindows) -> Float64Array:
+    def _weights(
+        self,
+        past: Float64Array,
+        windows: UnitWindows,
+    ) -> Float64Array:
         """Weigh ridges for each window, (n_ridges, n), by those that it is long enough for."""
         positive = past.min(axis=1) > 0
         weights = np.zeros((len(self.ridges), len(past)))
@@ -137,16 +156,29 @@ def fit_own(
     parts = []
     for scale in (values, logs):
         for rows in look_backs:
-            windows = _windows_of(scale, first_row, rows, pred_len)
+            windows = _windows_of(
+                scale,
+                first_row,
+                rows,
+                pred_len,
+            )
             if len(windows.series):
-                part = _fit_shared(windows, n_directions, logs=scale is logs)
+                part = _fit_shared(
+                    windows,
+                    n_directions,
+                    logs=scale is logs,
+                )
                 parts.append(part)
     weights = _weights(parts, n_series)
     ridges = [
         part.fitted(weight, of_mean=of_mean)
         for part, weight in zip(parts, weights, strict=True)
     ]
-    return OwnFit(max(look_backs), pred_len, ridges)
+    return OwnFit(
+        max(look_backs),
+        pred_len,
+        ridges,
+    )
 
 
 class _Windows(NamedTuple):
@@ -197,7 +229,11 @@ class _WindowsOfSeries(NamedTuple):
         both = self.values[row] / unit
         middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
         both -= middle
-        past, future = np.split(both, [self.rows], axis=2)
+        past, future = np.split(
+            both,
+            [self.rows],
+            axis=2,
+        )
         kept = self._kept(place, n_windows)
         return _Windows(
             past,
@@ -207,7 +243,11 @@ class _WindowsOfSeries(NamedTuple):
             kept,
         )
 
-    def _kept(self, place: IntArray, n_windows: IntArray) -> BoolArray:
+    def _kept(
+        self,
+        place: IntArray,
+        n_windows: IntArray,
+    ) -> BoolArray:
         """Return which windows share no truth with each block, and all."""
         block = np.arange(_BLOCKS + 1)[:, None, None]
         borders = block * n_windows // _BLOCKS
@@ -232,8 +272,8 @@ def _windows_of(
     """Find the series that have windows enough, and the unit of each."""
     n_windows = np.diff(first_row) - rows - pred_len + 1
     is_enough = n_windows >= max(rows // 2, _BLOCKS)
-    is_finite = np.isfinite(np.minimum.reduceat(values, first_row[:-1]))
-    series = np.flatnonzero(is_enough & is_finite)
+    least = np.minimum.reduceat(values, first_row[:-1])
+    series = np.flatnonzero(is_enough & np.isfinite(least))
     # Windows of each series, spread over it: 128 to 256, and so many of all.
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
     n_taken -= n_taken % _BLOCKS
@@ -261,7 +301,12 @@ def _fit_shared(
     _, vectors = eigenvectors(gram)
     strongest_first = vectors[:, ::-1]
     directions = np.ascontiguousarray(strongest_first[:, :n_directions])
-    return _OwnMaps(logs, part, directions, maps)
+    return _OwnMaps(
+        logs,
+        part,
+        directions,
+        maps,
+    )
 
 
 def _best_maps(part: _WindowsOfSeries) -> tuple[Float64Array, Float64Array]:
@@ -296,7 +341,8 @@ def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
     step = min(step, part.n_taken // _BLOCKS)
     every = math.ceil(n_windows / (step * most_windows))
     windows = part.cut(slice(None, None, every), step)
-    block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
+    taken = np.arange(0, part.n_taken, step)
+    block = taken * _BLOCKS // part.n_taken
     return windows, np.tile(block, len(windows.past))
 
 
@@ -368,12 +414,19 @@ class _OwnMaps:
         middle = windows.middle[:, inside]
         future = windows.future[:, inside]
         truth = self._on_values((middle + future) * windows.unit)
-        by_shared = product(windows.past[:, inside], self.maps[b])
+        by_shared = product(
+            windows.past[:, inside],
+            self.maps[b],
+        )
         errors = []
         for maps in self._fit(windows, read, b):
             by_own = product(read_inside, maps)
             # In units from a window's mean.
-            distance = np.clip(by_shared + by_own, -10.0, 10.0)
+            distance = np.clip(
+                by_shared + by_own,
+                -10.0,
+                10.0,
+            )
             y_pred = self._on_values((middle + distance) * windows.unit)
             error = np.abs(y_pred - truth)
             errors.append(error.mean(axis=(1, 2)))
@@ -382,7 +435,12 @@ class _OwnMaps:
     def _on_values(self, scaled: Float64Array) -> Float64Array:
         return np.exp(scaled) if self.logs else scaled
 
-    def fitted(self, weights: Float64Array, *, of_mean: bool) -> OwnRidge:
+    def fitted(
+        self,
+        weights: Float64Array,
+        *,
+        of_mean: bool,
+    ) -> OwnRidge:
         """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
         total = weights.sum(axis=1)
         share = weights / np.maximum(total[:, None], 1e-300)
@@ -391,7 +449,11 @@ class _OwnMaps:
         for some, windows, read in self._chunks():
             series = self.windows.series[some]
             maps = self._fit(windows, read, _BLOCKS)
-            own[series] = np.einsum("nk,kndh->ndh", share[series], np.stack(maps))
+            own[series] = np.einsum(
+                "nk,kndh->ndh",
+                share[series],
+                np.stack(maps),
+            )
         log_shift = np.zeros(len(weights))
         if of_mean and self.logs:
             shifts = self.windows.of_each_series(series_log_shift)
@@ -416,7 +478,10 @@ def _deviation(values: Float64Array) -> float:
     return size if is_constant else size * deviation
 
 
-def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+def _weights(
+    parts: list[_OwnMaps],
+    n_series: int,
+) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
     The last series is a new one. A series' own log errors count beside the panel's mean.
@@ -435,10 +500,14 @@ def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     scores = -np.vstack([own, panel]) / temperature
     scores[np.isnan(scores)] = -np.inf
     weights = softmax(scores)
-    return weights.reshape(-1, *log_errors.shape[1:]).swapaxes(0, 1)
+    weights = weights.reshape(-1, *log_errors.shape[1:])
+    return weights.swapaxes(0, 1)
 
 
-def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+def _log_errors(
+    parts: list[_OwnMaps],
+    n_series: int,
+) -> Float64Array:
     """Return logs of errors, (n_series, n_parts, n_strengths), less the first shared map's.
 
     They are NaN where a series has too few windows for a part.
@@ -450,4 +519,8 @@ def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     logs = np.log(np.maximum(errors, 1e-300))
     by_first_shared = logs[:, :1, -1:]
     # Differences that count.
-    return np.clip(logs - by_first_shared, -2.0, 2.0)
+    return np.clip(
+        logs - by_first_shared,
+        -2.0,
+        2.0,
+    )

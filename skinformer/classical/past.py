@@ -75,7 +75,11 @@ class Past(NamedTuple):
         """Repeat profiles, (n, season), over the rows and over the steps to forecast."""
         place = self.wall % profile.shape[1]
         repeated = np.take_along_axis(profile, place, axis=1)
-        return np.split(repeated, [self.n_rows], axis=1)
+        return np.split(
+            repeated,
+            [self.n_rows],
+            axis=1,
+        )
 
     def recent_values(self, n_rows: int) -> Float64Array:
         """Return the last known rows of each window, of so many, and NaN before, (n, n_rows)."""
@@ -90,12 +94,18 @@ class Past(NamedTuple):
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""
-        return Past(self.values[some], self.wall[some])
+        return Past(
+            self.values[some],
+            self.wall[some],
+        )
 
     def trimmed(self) -> Past:
         """Leave out the first columns, in which nothing is known of any window."""
         first = self.first.min()
-        return Past(self.values[:, first:], self.wall[:, first:])
+        return Past(
+            self.values[:, first:],
+            self.wall[:, first:],
+        )
 
 
 def begun(values: Float64Array, known: BoolArray) -> int:

@@ -32,8 +32,16 @@ def place_means(
     weighted = weight * np.nan_to_num(past.values)
     window = np.arange(n)[:, None]
     cell = (window * season + place).ravel()
-    total = np.bincount(cell, weighted.ravel(), n * season)
-    count = np.bincount(cell, weight.ravel(), n * season)
+    total = np.bincount(
+        cell,
+        weighted.ravel(),
+        n * season,
+    )
+    count = np.bincount(
+        cell,
+        weight.ravel(),
+        n * season,
+    )
     with np.errstate(invalid="ignore"):
         means = total / count
     return means.reshape(n, season)
@@ -86,9 +94,15 @@ def around_level(
     return profile - profile.mean(axis=1, keepdims=True)
 
 
-def _moving_mean(values: Float64Array, season: int) -> Float64Array:
+def _moving_mean(
+    values: Float64Array,
+    season: int,
+) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
-    cumulated = sums_before(np.nan_to_num(values), ~np.isnan(values))
+    cumulated = sums_before(
+        np.nan_to_num(values),
+        ~np.isnan(values),
+    )
     half = season // 2
     shorter_half = (season - 1) // 2
     # Twice a season; the first and the last row of an even one count half.
@@ -111,14 +125,25 @@ def _around(
     n_rows = cumulated.shape[2] - 1
     rows = np.arange(n_rows)
     low = np.clip(rows + first, 0, n_rows)
-    high = np.clip(rows + last + 1, 0, n_rows)
+    high = np.clip(
+        rows + last + 1,
+        0,
+        n_rows,
+    )
     return cumulated[:, :, high] - cumulated[:, :, low]
 
 
-def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
+def _interpolated(
+    values: Float64Array,
+    known: BoolArray,
+) -> Float64Array:
     """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
     for i in np.flatnonzero(~known.all(axis=1)):
         there = rows[known[i]]
-        values[i] = np.interp(rows, there, values[i, there])
+        values[i] = np.interp(
+            rows,
+            there,
+            values[i, there],
+        )
     return values

@@ -33,7 +33,10 @@ _ANCHORS = ("drift", "season")
 _SCALES = ("", "log ")
 
 
-def look_backs(seq_len: int, period: int) -> tuple[int, ...]:
+def look_backs(
+    seq_len: int,
+    period: int,
+) -> tuple[int, ...]:
     """Choose over how many rows ridges look, ascending; none for windows of fewer than four rows.
 
     >>> look_backs(96, 12), look_backs(96, 1)
@@ -71,7 +74,11 @@ class Scaled(NamedTuple):
     unit: Float64Array
     anchors: dict[str, Float64Array]
 
-    def forecast(self, anchor: str, maps: Float64Array) -> Float64Array:
+    def forecast(
+        self,
+        anchor: str,
+        maps: Float64Array,
+    ) -> Float64Array:
         """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
         n_strengths, n_distances, pred_len = maps.shape
         distance = self.distance[:, -n_distances:]
@@ -96,7 +103,11 @@ class SharedRidges:
     maps: dict[tuple[str, str, int], Float64Array]
     of_mean: bool
 
-    def forecast(self, past: Float64Array, length: IntArray) -> Float64Array:
+    def forecast(
+        self,
+        past: Float64Array,
+        length: IntArray,
+    ) -> Float64Array:
         """
         Forecast windows by all ridges.
 
@@ -124,14 +135,26 @@ class SharedRidges:
         both = np.concatenate([found, by_logs], axis=1)
         return bounded(both, past)
 
-    def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
+    def _by_logs(
+        self,
+        logs: Float64Array,
+        length: IntArray,
+    ) -> Float64Array:
         found = self._on_scale("log ", logs, length)
         # Within what has an exponential.
         last = logs[:, -1, None, None]
-        found = np.clip(found, last - 30, last + 30)
+        found = np.clip(
+            found,
+            last - 30,
+            last + 30,
+        )
         if self.of_mean:
             n_rows = logs.shape[1]
-            known = np.where(real_rows(length, n_rows), logs, np.nan)
+            known = np.where(
+                real_rows(length, n_rows),
+                logs,
+                np.nan,
+            )
             wall = np.broadcast_to(np.arange(n_rows), logs.shape)
             shift = mean_log_shift(Past(known, wall), self.period)
             found += shift[:, None, None]
@@ -152,7 +175,8 @@ class SharedRidges:
             maps = self.maps.get((scale, anchor, rows))
             if maps is not None:
                 able = length >= rows
-                found[able, i] = scaled.forecast(anchor, maps)[able]
+                forecast = scaled.forecast(anchor, maps)
+                found[able, i] = forecast[able]
         return found.reshape(len(past), -1, self.pred_len)
 
 
@@ -178,7 +202,10 @@ def fit_ridges(
     )
     pred_len = shared.pred_len
     for rows in look_backs(shared.seq_len, shared.period):
-        origins = Origins(begin + rows, end - pred_len)
+        origins = Origins(
+            begin + rows,
+            end - pred_len,
+        )
         origin = origins.thinned(8192)
         series = np.searchsorted(begin, origin, side="right") - 1
         windows, length = pasts(
@@ -226,7 +253,11 @@ def scaled_as(
     back = np.minimum(back, past.shape[1])
     anchors = {
         "drift": last + drift * (steps + 1),
-        "season": np.where(is_held, past[:, -back], last),
+        "season": np.where(
+            is_held,
+            past[:, -back],
+            last,
+        ),
     }
     return Scaled(distance, unit, anchors)
 
@@ -244,7 +275,11 @@ def _learn(
     """
     if len(windows) < _FEWEST_WINDOWS:
         return
-    past, future = np.split(windows, [shared.seq_len], axis=1)
+    past, future = np.split(
+        windows,
+        [shared.seq_len],
+        axis=1,
+    )
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
     spread = np.ptp(past, axis=1, keepdims=True)
@@ -254,21 +289,35 @@ def _learn(
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit * is_real
         if shared.of_mean:
-            weight = np.full(len(left), 1 / len(left))
+            weight = np.full(
+                len(left),
+                1 / len(left),
+            )
         else:
             weight = _weights_of_least_absolute(distance, left)
-        maps = _ridge(distance, left, weight, RIDGE_STRENGTHS)
+        maps = _ridge(
+            distance,
+            left,
+            weight,
+            RIDGE_STRENGTHS,
+        )
         shared.maps[scale, anchor, rows] = maps
 
 
 def _weights_of_least_absolute(
-    distance: Float64Array, left: Float64Array
+    distance: Float64Array,
+    left: Float64Array,
 ) -> Float64Array:
     """Weigh windows, in three rounds, by what a ridge of the last round leaves unexplained."""
     middle_strength = RIDGE_STRENGTHS[1:2]
     weight = _robust_weights(left)
     for _ in range(2):
-        [maps] = _ridge(distance, left, weight, middle_strength)
+        [maps] = _ridge(
+            distance,
+            left,
+            weight,
+            middle_strength,
+        )
         weight = _robust_weights(left - distance @ maps)
     return weight
 

@@ -50,7 +50,11 @@ def without_step(past: Past, season: int) -> Past:
     distance = np.nan_to_num(np.abs(differences))
     unit = distance.max(axis=1, keepdims=True) + _TINY
     first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
-    height, relative = _possible_steps(differences / unit, first_raised, season)
+    height, relative = _possible_steps(
+        differences / unit,
+        first_raised,
+        season,
+    )
 
     highest = relative.argmax(axis=1)[:, None]
     height = np.take_along_axis(height, highest, axis=1) * unit
@@ -62,12 +66,19 @@ def without_step(past: Past, season: int) -> Past:
     return Past(moved, past.wall)
 
 
-def _seasonal_differences(past: Past, season: int) -> Float64Array:
+def _seasonal_differences(
+    past: Past,
+    season: int,
+) -> Float64Array:
     """Subtract from each row the one a season before, by the clock on the wall."""
     wall = past.wall[:, : past.n_rows]
     clock_change = wall[:, season:] - wall[:, :-season] - season
     before = np.arange(past.n_rows - season) + clock_change
-    before = np.clip(before, 0, past.n_rows - 1)
+    before = np.clip(
+        before,
+        0,
+        past.n_rows - 1,
+    )
     earlier = np.take_along_axis(past.values, before, axis=1)
     return past.values[:, season:] - earlier
 
@@ -83,8 +94,15 @@ def _possible_steps(
     deviations of differences, 0 where there is no sudden step.
     """
     filled = np.nan_to_num(differences)
-    sums = sums_before(~np.isnan(differences), filled, filled**2)
-    end = np.minimum(begin + season, differences.shape[1])
+    sums = sums_before(
+        ~np.isnan(differences),
+        filled,
+        filled**2,
+    )
+    end = np.minimum(
+        begin + season,
+        differences.shape[1],
+    )
     raised = _between(sums, begin, end)
     total = sums[:, :, -1:]
     others = total - raised
@@ -113,8 +131,16 @@ def _is_sudden(
 ) -> BoolArray:
     """Return whether most of each height is there at once, in the first row, and stays."""
     n_behind = min(_FEWEST, season)
-    before = _between(sums, begin - _FEWEST, begin)
-    behind = _between(sums, begin, begin + n_behind)
+    before = _between(
+        sums,
+        begin - _FEWEST,
+        begin,
+    )
+    behind = _between(
+        sums,
+        begin,
+        begin + n_behind,
+    )
     first = _between(sums, begin, begin + 1)
     height_at_once = _mean(behind) - _mean(before)
     tolerance = 0.4 * np.abs(height)
