@@ -58,4 +58,4 @@ def series_log_shift(logs: Float64Array) -> float:
     0.33
     """
     changes = np.diff(logs)
-    return min(changes.var(ddof=1) / 4, _MOST)
+    return float(min(changes.var(ddof=1) / 4, _MOST))
