@@ -129,10 +129,9 @@ class ErrorAccumulator:
         nothing of them.
         """
         error = _mean_absolute_errors(forecast, truth)
-        median_error = np.nanmedian(error, axis=1)
         best_error = np.nanmin(error, axis=1)
-        good_error = (best_error + median_error) / 2
-        unit = np.maximum(good_error, 1e-300)
+        median_error = np.nanmedian(error, axis=1)
+        unit = np.maximum((best_error + median_error) / 2, 1e-300)
         # An origin weighs as the root of the steps that are known.
         share_known = (~np.isnan(truth)).mean(axis=1)
         weight = np.sqrt(share_known) * (median_error > 0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.windows import mean_of_known, sums_before
+from skinformer.classical.windows import mean_of_known, sums_before, sums_between
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
@@ -130,7 +130,7 @@ def _around(
         0,
         n_rows,
     )
-    return cumulated[:, :, high] - cumulated[:, :, low]
+    return sums_between(cumulated, low, high)
 
 
 def _interpolated(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.windows import sums_before
+from skinformer.classical.windows import sums_before, sums_between
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Rows before and behind a step that have to differ by most of it.
@@ -103,7 +103,7 @@ def _possible_steps(
         begin + season,
         differences.shape[1],
     )
-    raised = _between(sums, begin, end)
+    raised = sums_between(sums, begin, end)
     total = sums[:, :, -1:]
     others = total - raised
     height = _mean(raised) - _mean(others)
@@ -131,32 +131,23 @@ def _is_sudden(
 ) -> BoolArray:
     """Return whether most of each height is there at once, in the first row, and stays."""
     n_behind = min(_FEWEST, season)
-    before = _between(
+    before = sums_between(
         sums,
         begin - _FEWEST,
         begin,
     )
-    behind = _between(
+    behind = sums_between(
         sums,
         begin,
         begin + n_behind,
     )
-    first = _between(sums, begin, begin + 1)
+    first = sums_between(sums, begin, begin + 1)
     height_at_once = _mean(behind) - _mean(before)
     tolerance = 0.4 * np.abs(height)
     is_at_once = np.abs(height_at_once - height) <= tolerance
     is_in_first = np.abs(_mean(first) - _mean(raised)) <= tolerance
     is_known = (before[0] > 0) & (raised[0] >= n_behind)
     return is_at_once & is_in_first & is_known
-
-
-def _between(
-    sums: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-) -> Float64Array:
-    """Count and sum the rows from some on to others, (3, n, n_begins)."""
-    return sums[:, :, end] - sums[:, :, begin]
 
 
 def _mean(sums: Float64Array) -> Float64Array:

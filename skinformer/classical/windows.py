@@ -85,6 +85,15 @@ def sums_before(*columns: Float64Array) -> Float64Array:
     return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
 
 
+def sums_between(
+    sums: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+) -> Float64Array:
+    """Add up the rows from some on to others, (n_columns, n, n_begins), by `sums_before`."""
+    return sums[:, :, end] - sums[:, :, begin]
+
+
 def bounded(
     forecast: Float64Array,
     values: Float64Array,
