@@ -33,7 +33,8 @@ def tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
 
 
 def product(
-    left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]
+    left: npt.NDArray[np.floating],
+    right: npt.NDArray[np.floating],
 ) -> npt.NDArray[Any]:
     """Multiply matrices, (…, n, m), by others, (…, m, k), as ``left @ right`` does.
 
@@ -43,7 +44,7 @@ def product(
     n_products = left.shape[-2] * left.shape[-1] * right.shape[-1]
     with threads_for(n_products / _SELDOM):
         multiplied = tensor_of(left) @ tensor_of(right)
-    return np.asarray(multiplied.numpy())
+    return multiplied.numpy()
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -56,7 +57,10 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
     return values.numpy(), vectors.numpy()
 
 
-def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
+def solution(
+    symmetric: Float64Array,
+    right: Float64Array,
+) -> Float64Array:
     """Solve linear equations, (…, n, k): `symmetric` times the result is `right`.
 
     Matrices, (…, n, n), have no negative eigenvalues, and any rank.
@@ -72,11 +76,12 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
 
 
 def _robustly(
-    work: Callable[[torch.Tensor], _Found], symmetric: Float64Array
+    work: Callable[[torch.Tensor], _Found],
+    symmetric: Float64Array,
 ) -> _Found:
     """Run LAPACK; where it gives up, as MKL does on constants, on a matrix next to it."""
     n = symmetric.shape[-1]
-    largest = float(np.abs(symmetric).max(initial=0.0)) or 1.0
+    largest = np.abs(symmetric).max(initial=0.0) or 1.0
     distinct = np.diag(np.linspace(1, 2, n))
     nearby = symmetric
     with threads_for(n**3 / _SELDOM):

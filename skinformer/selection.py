@@ -10,7 +10,7 @@ import numpy as np
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: Shares that compete.
-SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
+SHARES = tuple(np.linspace(0, 1, 21).tolist())
 #: Stretches on which a correction has to prove itself, fewer where they would be shorter than a
 #: forecast.
 MOST_STRETCHES = 12
@@ -23,16 +23,17 @@ def shrinkage(n: Any, prior: float) -> Any:
 
 def softmax(scores: Float64Array) -> Float64Array:
     """Turn scores, (…, n), the higher the better, into weights of sum 1."""
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    most = scores.max(axis=-1, keepdims=True)
+    raised = np.exp(scores - most)
     total = raised.sum(axis=-1, keepdims=True)
-    return np.asarray(raised / total)
+    return raised / total
 
 
 def standard_error(values: Float64Array) -> Float64Array:
     """Return the standard error of the mean over the first axis; 0 of one value."""
     n = len(values)
     deviation = values.std(axis=0, ddof=n > 1)
-    return np.asarray(deviation / np.sqrt(n))
+    return deviation / np.sqrt(n)
 
 
 def sure_gain(gains: Float64Array) -> float:
@@ -45,7 +46,7 @@ def nearby_steps(pred_len: int) -> Float64Array:
     doublings = np.log2(np.arange(pred_len) + 1.0)
     distance = np.subtract.outer(doublings, doublings)
     width = 0.5  # so far apart, in doublings, what a step proves counts for e^-½
-    return np.asarray(np.exp(-0.5 * (distance / width) ** 2))
+    return np.exp(-0.5 * (distance / width) ** 2)
 
 
 def mean_errors(
@@ -60,13 +61,19 @@ def mean_errors(
     `forecast`, `y` and `weight` have shape (n_windows, pred_len, n_targets).
     """
     weight = weight.astype(np.float64)
-    errors = np.abs(forecast.astype(np.float64) - y) * weight
-    total = np.zeros((n_series, y.shape[2]))
-    total_weight = np.zeros_like(total)
-    np.add.at(total, series, errors.sum(axis=1))
-    np.add.at(total_weight, series, weight.sum(axis=1))
+    distance = np.abs(forecast.astype(np.float64) - y)
+    errors = (distance * weight).sum(axis=1)
+    shape = n_series, y.shape[2]
+    total = np.zeros(shape)
+    total_weight = np.zeros(shape)
+    np.add.at(total, series, errors)
+    np.add.at(
+        total_weight,
+        series,
+        weight.sum(axis=1),
+    )
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / total_weight)
+        return total / total_weight
 
 
 def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
@@ -78,15 +85,24 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
     is_finite = np.isfinite(errors).all(axis=-1)
     is_judged = np.asarray(is_finite & (errors > small).any(axis=-1))
     at_least_small = np.maximum(errors, small)
-    logs = np.log(np.where(is_judged[..., None], at_least_small, 1.0))
+    comparable = np.where(
+        is_judged[..., None],
+        at_least_small,
+        1.0,
+    )
+    logs = np.log(comparable)
     logs -= logs.mean(axis=-1, keepdims=True)
-    farthest = 1.5  # so that no single series decides
-    return np.clip(logs, -farthest, farthest), is_judged
+    # No single series decides.
+    return np.clip(logs, -1.5, 1.5), is_judged
 
 
-def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
+def stretch_sums(
+    losses: Float64Array,
+    stretches: IntArray,
+) -> Float64Array:
     """Add up the losses of windows, (n_windows, …), on each stretch."""
-    total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
+    n_stretches = stretches.max() + 1
+    total = np.zeros((n_stretches, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
     return total
 
@@ -104,12 +120,11 @@ def cut_stretches(
     >>> cut_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    first = int(steps.min())
     span = int(np.ptp(steps)) + 1
     n_stretches = min(n_most, span // pred_len)
     if n_stretches < 2:
         return None
-    return (steps - first) * n_stretches // span
+    return (steps - steps.min()) * n_stretches // span
 
 
 def best_share(losses: Float64Array) -> int:
@@ -121,10 +136,17 @@ def best_share(losses: Float64Array) -> int:
     1
     """
     relative = _relative(losses)
-    return int(relative.max(axis=0).argmin()) if len(relative) else 0
+    if not len(relative):
+        return 0
+    worst = relative.max(axis=0)
+    return int(worst.argmin())
 
 
-def mean_share(losses: Float64Array, *, margin: float = 0.0) -> int:
+def mean_share(
+    losses: Float64Array,
+    *,
+    margin: float = 0.0,
+) -> int:
     """Find the share of the lowest mean log loss, so that no stretch counts for its size.
 
     losses: (n_stretches, n_shares); the first share is none.
@@ -153,7 +175,8 @@ def surest_share(losses: Float64Array) -> int:
     >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
     1
     """
-    return int(_pessimistic_losses(losses, 2.0).argmin())
+    pessimistic = _pessimistic_losses(losses, 2.0)
+    return int(pessimistic.argmin())
 
 
 def likely_gain(losses: Float64Array) -> float:
@@ -162,15 +185,20 @@ def likely_gain(losses: Float64Array) -> float:
     >>> round(likely_gain(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
     0.15
     """
-    return float(1 - _pessimistic_losses(losses, 1.0).min())
+    pessimistic = _pessimistic_losses(losses, 1.0)
+    return float(1 - pessimistic.min())
 
 
-def _pessimistic_losses(losses: Float64Array, margin: float) -> Float64Array:
+def _pessimistic_losses(
+    losses: Float64Array,
+    margin: float,
+) -> Float64Array:
     """Return the mean relative loss of each share with so many standard errors; 1 for none."""
     relative = _relative(losses)
-    if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
+    has_infinite = np.isinf(relative[:, 1:]).any()
+    if len(relative) < 2 or has_infinite:
         return np.ones(losses.shape[1])
-    return np.asarray(relative.mean(axis=0) + margin * standard_error(relative))
+    return relative.mean(axis=0) + margin * standard_error(relative)
 
 
 def _relative(losses: Float64Array) -> Float64Array:
@@ -179,4 +207,8 @@ def _relative(losses: Float64Array) -> Float64Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = losses / losses[:, :1]
     # Where none has no error, any share does infinite harm.
-    return np.where(np.isnan(relative), 1.0, relative)
+    return np.where(
+        np.isnan(relative),
+        1.0,
+        relative,
+    )

@@ -8,15 +8,15 @@ candidate that needs more rows than a window has answers NaN for it.
 """
 
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.classical.means import mean_log_shift
-from skinformer.classical.past import Ends, Past
+from skinformer.classical.past import Past
 from skinformer.classical.profiles import (
     around_level,
-    at,
     last_values,
     nearest,
     place_means,
@@ -29,10 +29,15 @@ from skinformer.timeline.arrays import BoolArray, Float64Array
 
 #: Forecasts by name, (n, horizon) each.
 Named = dict[str, Float64Array]
+#: Rows of seasons, the short one first; at most two.
+Seasons = tuple[int, ...]
 
 
 class _Rest(NamedTuple):
-    """Windows without a season: what it adds ahead, and which of them know it."""
+    """Windows without a season: what it adds ahead, and which of them know it.
+
+    wave: (n, horizon); able: (n,); or one number for all of them.
+    """
 
     name: str
     past: Past
@@ -43,30 +48,37 @@ class _Rest(NamedTuple):
 #: What a season counts for beside the next one in profiles around a level.
 _AROUND = 0.8
 #: Constants of smoothing: level, trend, damping.
-_LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
-_TRENDS = [
-    (a, b, p)
-    for p in (0.98, 0.9)
-    for a in (0.1, 0.3, 0.6, 0.9)
-    for b in (0.05, 0.2, 0.5)
-]
-_GRID = Grid.of(*_LEVELS, *_TRENDS)
+_LEVELS = [(alpha, 0.0, 0.0) for alpha in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
+_TRENDS = product(
+    (0.1, 0.3, 0.6, 0.9),
+    (0.05, 0.2, 0.5),
+    (0.98, 0.9),
+)
+_GRID = Grid(*np.transpose([*_LEVELS, *_TRENDS]))
 #: What a season counts for beside the next one in profiles of two seasons, which are harder to tell
 #: apart.
 _OF_TWO = 0.9
 
 
 @cache
-def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
+def candidate_names(
+    seasons: Seasons,
+    *,
+    of_mean: bool,
+) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
-    past = Past(np.ones((1, 2)), np.arange(3)[None])
+    past = Past(
+        np.ones((1, 2)),
+        np.arange(3)[None],
+    )
     plain = _on_values(past, seasons, of_mean=of_mean)
-    return [*plain, *(f"log {name}" for name in _around_levels(past, seasons))]
+    by_logs = [f"log {name}" for name in _around_levels(past, seasons)]
+    return [*plain, *by_logs]
 
 
 def forecast_candidates(
     past: Past,
-    seasons: tuple[int, ...],
+    seasons: Seasons,
     *,
     of_mean: bool,
 ) -> Float64Array:
@@ -91,75 +103,94 @@ def forecast_candidates(
     names = candidate_names(seasons, of_mean=of_mean)
     shape = len(past.values), len(names), past.horizon
     found = np.full(shape, np.nan)
-    moved = without_step(past, seasons[0] if seasons else 1)
-    plain = _on_values(moved, seasons, of_mean=of_mean)
-    found[:, : len(plain)] = _stacked(plain)
+    moved = without_step(past, _shortest(seasons))
+    plain = _stacked(_on_values(moved, seasons, of_mean=of_mean))
+    n_plain = plain.shape[1]
+    found[:, :n_plain] = plain
     positive = np.nanmin(moved.values, axis=1) > 0
     if positive.any():
-        by_logs = _by_logs(moved.take(positive), seasons, of_mean=of_mean)
-        found[positive, len(plain) :] = by_logs
+        some = moved.take(positive)
+        found[positive, n_plain:] = _by_logs(some, seasons, of_mean=of_mean)
     return bounded(found, past.values)
 
 
+def _shortest(seasons: Seasons) -> int:
+    """Return the rows of the shortest season, 1 for none."""
+    return seasons[0] if seasons else 1
+
+
 def _stacked(found: Named) -> Float64Array:
-    return np.stack(list(found.values()), axis=1)
+    return np.stack([*found.values()], axis=1)
 
 
 def _by_logs(
     past: Past,
-    seasons: tuple[int, ...],
+    seasons: Seasons,
     *,
     of_mean: bool,
 ) -> Float64Array:
     """Forecast positive windows by levels and trends of their logarithms."""
-    logs = past.replaced(np.log(past.values))
+    logs = Past(np.log(past.values), past.wall)
     found = _stacked(_around_levels(logs, seasons))
     # Not so far above the greatest logarithm that there is no exponential.
     most = np.nanmax(logs.values, axis=1) + 1.0
     found = np.minimum(found, most[:, None, None])
     if of_mean:
-        found += mean_log_shift(logs, seasons)[:, None, None]
+        shift = mean_log_shift(logs, _shortest(seasons))
+        found += shift[:, None, None]
     return np.exp(found)
 
 
 def _on_values(
     past: Past,
-    seasons: tuple[int, ...],
+    seasons: Seasons,
     *,
     of_mean: bool,
 ) -> Named:
     """Forecast by what repeats rows, then by levels and trends."""
-    n_recent = max(2 * seasons[0], 6) if seasons else 6
-    levels = {"last": Ends.of(past).last_value}
-    rows = {"": past.values, "recent ": past.recent_values(n_recent)}
+    n_recent = max(2 * _shortest(seasons), 6)
+    levels = {"last": past.last_value}
+    rows = {
+        "": past.values,
+        "recent ": past.recent_values(n_recent),
+    }
     for prefix, values in rows.items():
         levels[f"{prefix}mean"] = np.nanmean(values, axis=1)
         if not of_mean:
             levels[f"{prefix}median"] = np.nanmedian(values, axis=1)
     found = {}
     for name, level in levels.items():
-        found[name] = np.repeat(level[:, None], past.horizon, axis=1)
+        found[name] = np.repeat(
+            level[:, None],
+            past.horizon,
+            axis=1,
+        )
     for season in seasons:
-        last, means = last_values(past, season), place_means(past, season)
+        last = last_values(past, season)
+        means = place_means(past, season)
         found[f"season {season}"] = _repeated(past, last)
         found[f"means of season {season}"] = _repeated(past, means)
     return found | _around_levels(past, seasons)
 
 
-def _repeated(past: Past, profile: Float64Array) -> Float64Array:
+def _repeated(
+    past: Past,
+    profile: Float64Array,
+) -> Float64Array:
     """Repeat the profiles of windows that hold a season, (n, season)."""
     season = profile.shape[1]
     able = _holds(past, season)
     profile[able] = nearest(profile[able])
-    _, ahead = past.places(season)
-    forecast = at(profile, ahead)
+    _, forecast = past.repeat(profile)
     forecast[~able] = np.nan
     return forecast
 
 
-def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
+def _around_levels(
+    past: Past,
+    seasons: Seasons,
+) -> Named:
     """Forecast by levels and trends alone, below each season's profile, and below both."""
-    n = len(past.values)
     each = _without_seasons(past, seasons)
     # PERF: one run of smoothing for all of them.
     values = np.concatenate([one.past.values for one in each])
@@ -167,28 +198,56 @@ def _around_levels(past: Past, seasons: tuple[int, ...]) -> Named:
     levels = _levels(Past(values, wall))
     found = {}
     for i, one in enumerate(each):
-        windows = slice(i * n, (i + 1) * n)
-        for name, forecast in levels.items():
-            whole = forecast[windows] + one.wave
-            whole[~one.able] = np.nan
-            found[name + one.name] = whole
+        for name, forecasts in levels.items():
+            forecast = np.split(forecasts, len(each))[i] + one.wave
+            found[name + one.name] = np.where(
+                one.able[:, None],
+                forecast,
+                np.nan,
+            )
     return found
 
 
-def _without_seasons(past: Past, seasons: tuple[int, ...]) -> list[_Rest]:
+def _without_seasons(
+    past: Past,
+    seasons: Seasons,
+) -> list[_Rest]:
     """Take nothing off windows, each season's profile, and both."""
-    n = len(past.values)
-    none = np.zeros((n, past.horizon))
-    each = [_Rest("", past, none, np.ones(n, dtype=bool))]
+    everywhere = np.ones(1, dtype=bool)
+    each = [
+        _Rest(
+            "",
+            past,
+            np.zeros(1),
+            everywhere,
+        )
+    ]
     for season in seasons:
-        rest, wave = _without(past, season, around_level(past, season, _AROUND))
-        each.append(_Rest(f" + season {season}", rest, wave, _holds(past, season)))
+        profile = around_level(past, season, _AROUND)
+        rest, wave = _without(past, profile)
+        able = _holds(past, season)
+        each.append(
+            _Rest(
+                f" + season {season}",
+                rest,
+                wave,
+                able,
+            )
+        )
     if len(seasons) > 1:
         short, long = seasons
-        rest, wave = _without(past, short, around_level(past, short, _OF_TWO))
-        rest, slow = _without(rest, long, _shrunk_means(rest, long))
-        able = _holds(past, long, n_seasons=1.5)
-        each.append(_Rest(" + both seasons", rest, wave + slow, able))
+        profile = around_level(past, short, _OF_TWO)
+        rest, wave = _without(past, profile)
+        rest, slow = _without(rest, _shrunk_means(rest, long))
+        able = _holds(past, 1.5 * long)
+        each.append(
+            _Rest(
+                " + both seasons",
+                rest,
+                wave + slow,
+                able,
+            )
+        )
     return each
 
 
@@ -197,53 +256,54 @@ def _levels(past: Past) -> Named:
     steps = np.arange(1.0, past.horizon + 1)
     states = smooth(past.values, _GRID)
     levels = states.some(slice(len(_LEVELS)))
+    trends = states.some(slice(len(_LEVELS), None))
     level = levels.likely(levels.level)[:, None]
-    straight, ends = line(past.values), Ends.of(past)
-    slope = straight.slope[:, None]
-    n_behind = past.n_rows - 1 - ends.last  # rows since the last known one
+    end, slope = line(past.values)
+    rise = slope * steps
+    n_unknown = past.n_rows - 1 - past.last[:, None]
     return {
         "level": np.repeat(level, past.horizon, axis=1),
-        "damped": _damped(states.some(slice(len(_LEVELS), None)), steps),
-        "theta": level + slope / 2 * steps,
-        "drift": level + ends.slope[:, None] * (steps + n_behind[:, None]),
-        "line": straight.end[:, None] + slope * steps,
+        "damped": _damped(trends, steps),
+        "theta": level + rise / 2,
+        "drift": level + past.drift[:, None] * (n_unknown + steps),
+        "line": end + rise,
     }
 
 
-def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
+def _damped(
+    trends: Smoothed,
+    steps: Float64Array,
+) -> Float64Array:
     """Go on by damped trends, as likely as their constants are."""
     phi = _GRID.phi[len(_LEVELS) :, None]
     reach = np.cumsum(phi**steps, axis=1)
     change = trends.trend[:, :, None] * reach
-    return trends.likely(trends.level[:, :, None] + change)
+    forecast = trends.level[:, :, None] + change
+    return trends.likely(forecast)
 
 
 def _without(
     past: Past,
-    season: int,
     profile: Float64Array,
 ) -> tuple[Past, Float64Array]:
     """Subtract a profile from windows, and return what it adds to the steps ahead."""
-    now, ahead = past.places(season)
-    rest = past.values - at(profile, now)
-    return past.replaced(rest), at(profile, ahead)
+    now, ahead = past.repeat(profile)
+    return Past(past.values - now, past.wall), ahead
 
 
-def _shrunk_means(rest: Past, season: int) -> Float64Array:
+def _shrunk_means(
+    rest: Past,
+    season: int,
+) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
-    around = rest.replaced(rest.values - middle)
-    means = np.nan_to_num(place_means(around, season, _OF_TWO))
-    n_seasons = (rest.n_rows - Ends.of(rest).first) / season
-    return means * shrinkage(n_seasons, 1.0)[:, None]
+    means = place_means(rest, season, _OF_TWO) - middle
+    n_seasons = (rest.n_rows - rest.first) / season
+    weight = shrinkage(n_seasons, 1.0)
+    return np.nan_to_num(means) * weight[:, None]
 
 
-def _holds(
-    past: Past,
-    season: int,
-    n_seasons: float = 1.0,
-) -> BoolArray:
-    """Return which windows hold so many seasons, and rows enough for a profile, (n,)."""
-    n_rows = past.n_rows - Ends.of(past).first
-    n_known = past.known.sum(axis=1)
-    return (n_rows >= n_seasons * season) & (n_known >= 3)
+def _holds(past: Past, n_rows: float) -> BoolArray:
+    """Return which windows hold so many rows, and enough known ones for a profile, (n,)."""
+    is_long = past.n_rows - past.first >= n_rows
+    return is_long & (past.known.sum(axis=1) >= 3)

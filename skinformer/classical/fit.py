@@ -9,18 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.classical.candidates import candidate_names, forecast_candidates
+from skinformer.classical.candidates import (
+    Seasons,
+    candidate_names,
+    forecast_candidates,
+)
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
-from skinformer.classical.windows import (
-    UnitWindows,
-    bounded,
-    futures,
-    padded,
-    pasts,
-    real_rows,
-)
+from skinformer.classical.windows import UnitWindows, padded, pasts, real_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: The step from which a series without a row is alive.
@@ -68,7 +65,7 @@ class Sizes(NamedTuple):
 
     seq_len: int
     pred_len: int
-    seasons: tuple[int, ...]
+    seasons: Seasons
     ridge_rows: int
     period: int
 
@@ -98,7 +95,10 @@ class Candidates:
         plain = candidate_names(self.sizes.seasons, of_mean=self.of_mean)
         if self.ridges is None:
             return plain
-        return plain + ridge_names(self.ridges.seq_len, self.ridges.period)
+        return plain + ridge_names(
+            self.sizes.ridge_rows,
+            self.sizes.period,
+        )
 
     def forecast(
         self,
@@ -129,34 +129,35 @@ class Candidates:
             NaN where a candidate cannot forecast a window.
         """
         # PERF: windows of as many rows lie in one batch, which is cut to these.
-        order = np.argsort(past.known.argmax(axis=1), kind="stable")
-        size = self._batch_size()
+        order = np.argsort(past.first, kind="stable")
+        # What smoothing holds of 256 windows stays in the cache; of long forecasts there are fewer.
+        n_values = len(self.names) * self.sizes.pred_len
+        size = min(256, max(1, 4_000_000 // n_values))
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
-            found = forecast_candidates(some, self.sizes.seasons, of_mean=self.of_mean)
+            found = forecast_candidates(
+                some,
+                self.sizes.seasons,
+                of_mean=self.of_mean,
+            )
             if self.ridges is not None:
-                by_ridges = _forecast_ridges(self.ridges, filled[rows], length[rows])
+                by_ridges = self.ridges.forecast(
+                    filled[rows],
+                    length[rows],
+                )
                 found = np.concatenate([found, by_ridges], axis=1)
-            lowest = np.where(floor[rows], 0.0, -np.inf)
-            yield rows, np.maximum(found, lowest[:, None, None], out=found)
-
-    def _batch_size(self) -> int:
-        """Choose how many windows are forecast at a time; where forecasts are long, fewer."""
-        in_cache = 256  # what smoothing holds then stays there
-        n_values = len(self.names) * self.sizes.pred_len
-        return min(in_cache, max(1, 4_000_000 // n_values))
-
-
-def _forecast_ridges(
-    ridges: SharedRidges,
-    filled: Float64Array,
-    length: IntArray,
-) -> Float64Array:
-    """Forecast windows by shared ridges, within bounds: (n, n_ridges, pred_len)."""
-    seen = filled[:, -ridges.seq_len :]
-    n_real = np.minimum(length, ridges.seq_len)
-    return bounded(ridges.forecast(seen, n_real), seen)
+            lowest = np.where(
+                floor[rows],
+                0.0,
+                -np.inf,
+            )
+            np.maximum(
+                found,
+                lowest[:, None, None],
+                out=found,
+            )
+            yield rows, found
 
 
 @dataclass(frozen=True)
@@ -204,31 +205,54 @@ class ClassicalFit:
 
         Memory: that of 256 windows or fewer at a time.
         """
-        past = self._past(windows)
+        series = windows.series
+        is_new = series < 0
+        alive_from = np.where(
+            is_new,
+            _ALWAYS,
+            self.begun[series],
+        )
+        past = self._past(windows, alive_from)
         filled = padded(windows.past, windows.length)
-        held = windows.series >= 0
-        owner = np.where(held, windows.series, 0)
-        never = np.where(held, self.never_negative[owner], self.never_negative.all())
-        floor = never & (filled.min(axis=1) >= 0)  # later rows may be below zero
-        weights = np.where(held[:, None], self.weights[owner], self.panel_weights)
+        # Later rows may be below zero.
+        floor = filled.min(axis=1) >= 0
+        floor &= np.where(
+            is_new,
+            self.never_negative.all(),
+            self.never_negative[series],
+        )
+        weights = np.where(
+            is_new[:, None],
+            self.panel_weights,
+            self.weights[series],
+        )
         out = np.empty((len(filled), self.pred_len))
-        batches = self.candidates.forecast(past, filled, windows.length, floor)
+        batches = self.candidates.forecast(
+            past,
+            filled,
+            windows.length,
+            floor,
+        )
         for rows, forecast in batches:
             out[rows] = _joint(forecast, weights[rows])
         return out
 
-    def _past(self, windows: UnitWindows) -> Past:
+    def _past(
+        self,
+        windows: UnitWindows,
+        alive_from: IntArray,
+    ) -> Past:
         """Leave out what was not observed, and rows from before a series was alive."""
         n_rows = windows.past.shape[1]
         steps = windows.steps[:, None] + np.arange(-n_rows, self.pred_len)
-        begin = np.where(windows.series >= 0, self.begun[windows.series], _ALWAYS)
-        alive = steps[:, :n_rows] >= begin[:, None]
-        real = real_rows(windows.length, n_rows)
-        known = windows.known & real & alive
-        nothing = ~known.any(axis=1)
-        known[nothing] = real[nothing]  # what is filled is better
+        is_alive = steps[:, :n_rows] >= alive_from[:, None]
+        is_real = real_rows(windows.length, n_rows)
+        known = windows.known & is_real & is_alive
+        # Where nothing is known, what is filled is better.
+        known |= is_real & ~known.any(axis=1, keepdims=True)
         values = np.where(known, windows.past, np.nan)
-        return Past(values, windows.clock.wall_steps(steps))
+        wall = windows.clock.wall_steps(steps)
+        return Past(values, wall)
 
 
 def fit_classical(
@@ -256,19 +280,26 @@ def fit_classical(
         Cost: a forecast of every series by every candidate at 8 to 24 origins, and as many fits of
         ridges on at most 8192 windows each. Memory: some numbers per series and candidate.
     """
-    judged = _JudgedRows.of(rows, sizes, of_mean=of_mean)
+    judged = _JudgedRows(rows, sizes, of_mean=of_mean)
+    n_series = len(judged.end)
     final = judged.candidates_before(judged.end)
-    errors = ErrorAccumulator(len(judged.end), final.names)
+    errors = ErrorAccumulator(n_series, final.names)
 
     # 1. Candidates that have learnt rows before an origin forecast what lies behind it.
-    for distance in origin_distances(sizes.pred_len, len(judged.end)):
+    for distance in origin_distances(sizes.pred_len, n_series):
         origin = np.maximum(judged.end - distance, judged.begin)
         some = judged.known_around(origin)
         if not len(some):
             continue
         candidates = judged.candidates_before(origin)
         for series, forecast, level in judged.forecasts(candidates, some, origin):
-            errors.add(series, forecast, judged.truths(series, origin), level)
+            truth = judged.truths(series, origin)
+            errors.add(
+                series,
+                forecast,
+                truth,
+                level,
+            )
 
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
@@ -277,83 +308,59 @@ def fit_classical(
 
     weights, panel_weights = errors.weights()
     return ClassicalFit(
-        candidates=final,
-        weights=weights,
-        panel_weights=panel_weights,
-        never_negative=judged.never_negative,
-        begun=judged.first_steps(),
+        final,
+        weights,
+        panel_weights,
+        judged.never_negative,
+        judged.first_steps,
     )
 
 
-@dataclass(frozen=True)
 class _JudgedRows:
     """
     Rows of series, at any of whose origins candidates are fitted and forecast.
 
-    Attributes
+    Parameters
     ----------
     rows : SeriesRows
-        The rows, and one more, as the last series may hold none.
-    observed : ndarray of shape (n_rows + 1,)
-        Their values, NaN where they were not observed.
-    begin : ndarray of shape (n_series,)
-        The first row of each series that is alive.
-    never_negative : ndarray of shape (n_series,)
-        Whether none of its rows lies below zero.
+        The rows.
     sizes : Sizes
         How far candidates look back and ahead.
     of_mean : bool
         Whether forecasts are to be means.
+
+    Attributes
+    ----------
+    begin, end : ndarray of shape (n_series,)
+        The first row of each series that is alive, and the row behind it.
+    first_steps : ndarray of shape (n_series,)
+        The step from which on each series is alive.
+    never_negative : ndarray of shape (n_series,)
+        Whether none of its rows lies below zero.
     """
 
-    rows: SeriesRows
-    observed: Float64Array
-    begin: IntArray
-    never_negative: BoolArray
-    sizes: Sizes
-    of_mean: bool
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         rows: SeriesRows,
         sizes: Sizes,
         *,
         of_mean: bool,
-    ) -> _JudgedRows:
-        """Find where series begin, and which are never negative."""
-        first_row = rows.first_row
-        begin = first_row[:-1].copy()
-        for i, (start, stop) in enumerate(pairwise(first_row.tolist())):
-            values = rows.values[start:stop]
-            begin[i] += begun(values, rows.known[start:stop])
-        extended = SeriesRows(
-            np.append(rows.values, 0.0),
-            np.append(rows.known, False),
-            np.append(rows.steps, 0),
-            np.append(rows.wall, 0),
-            first_row,
-        )
-        observed = np.where(extended.known, extended.values, np.nan)
-        lowest = np.minimum.reduceat(extended.values, first_row[:-1])
-        return cls(
-            extended,
-            observed,
-            begin,
-            lowest >= 0,
-            sizes,
-            of_mean,
-        )
-
-    @property
-    def end(self) -> IntArray:
-        """The row behind each series."""
-        return self.rows.first_row[1:]
-
-    def first_steps(self) -> IntArray:
-        """Return the step from which on each series is alive."""
-        is_empty = self.end == self.rows.first_row[:-1]
-        return np.where(is_empty, _ALWAYS, self.rows.steps[self.begin])
+    ) -> None:
+        self.rows = rows
+        self.sizes = sizes
+        self.of_mean = of_mean
+        self.begin = rows.first_row[:-1].copy()
+        self.end = rows.first_row[1:]
+        self.first_steps = np.full_like(self.end, _ALWAYS)
+        self.never_negative = np.ones(len(self.end), dtype=bool)
+        for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
+            if start < stop:
+                values = rows.values[start:stop]
+                known = rows.known[start:stop]
+                begin = start + begun(values, known)
+                self.begin[i] = begin
+                self.first_steps[i] = rows.steps[begin]
+                self.never_negative[i] = values.min() >= 0
 
     def candidates_before(self, origin: IntArray) -> Candidates:
         """Fit candidates to rows before the origin of each series."""
@@ -369,10 +376,21 @@ class _JudgedRows:
         n_behind = n_known_before[ahead] - n_known_before[origin]
         return np.flatnonzero((n_before >= _FEWEST) & (n_behind > 0))
 
-    def truths(self, series: IntArray, origin: IntArray) -> Float64Array:
+    def truths(
+        self,
+        series: IntArray,
+        origin: IntArray,
+    ) -> Float64Array:
         """Cut what came behind the origins of some series, NaN where it is not known."""
-        end = self.end[series]
-        return futures(self.observed, origin[series], end, self.sizes.pred_len)
+        row = origin[series, None] + np.arange(self.sizes.pred_len)
+        is_inside = row < self.end[series, None]
+        row = np.where(is_inside, row, 0)
+        is_known = is_inside & self.rows.known[row]
+        return np.where(
+            is_known,
+            self.rows.values[row],
+            np.nan,
+        )
 
     def forecasts(
         self,
@@ -381,29 +399,56 @@ class _JudgedRows:
         origin: IntArray,
     ) -> Iterator[tuple[IntArray, Float64Array, Float64Array]]:
         """Forecast some series at their origins: numbers of a batch, forecasts, recent levels."""
-        past, filled, length = self._cut(some, origin)
+        filled, length = pasts(
+            self.rows.values,
+            self.begin[some],
+            origin[some],
+            self.sizes.seq_len,
+        )
+        past = self._past(some, origin, length)
         floor = self.never_negative[some]
         # The recent level is the mean of the last third of a horizon.
         n_recent = max(_FEWEST, self.sizes.pred_len // 3)
-        for part, forecast in candidates.forecast(past, filled, length, floor):
-            yield some[part], forecast, past.take(part).recent_level(n_recent)
+        batches = candidates.forecast(
+            past,
+            filled,
+            length,
+            floor,
+        )
+        for part, forecast in batches:
+            level = past.take(part).recent_level(n_recent)
+            yield some[part], forecast, level
 
-    def _cut(
-        self, some: IntArray, origin: IntArray
-    ) -> tuple[Past, Float64Array, IntArray]:
-        """Cut windows before origins: what was observed, the same filled, and how much is real."""
-        rows, seq_len = self.rows, self.sizes.seq_len
-        begin, origin = self.begin[some], origin[some]
-        filled, length = pasts(rows.values, begin, origin, seq_len)
-        row = origin[:, None] + np.arange(-seq_len, self.sizes.pred_len)
-        held = np.clip(row, begin[:, None], len(rows.wall) - 2)
+    def _past(
+        self,
+        some: IntArray,
+        origin: IntArray,
+        length: IntArray,
+    ) -> Past:
+        """Cut what was observed before origins, of which so many rows are real."""
+        rows = self.rows
+        seq_len = self.sizes.seq_len
+        row = origin[some, None] + np.arange(-seq_len, self.sizes.pred_len)
+        held = np.clip(
+            row,
+            self.begin[some, None],
+            len(rows.wall) - 1,
+        )
         wall = rows.wall[held] + row - held
-        known = rows.known[held[:, :seq_len]]
-        known &= real_rows(length, seq_len)
-        return Past(np.where(known, filled, np.nan), wall), filled, length
+        seen = held[:, :seq_len]
+        is_known = rows.known[seen] & real_rows(length, seq_len)
+        values = np.where(
+            is_known,
+            rows.values[seen],
+            np.nan,
+        )
+        return Past(values, wall)
 
 
-def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
+def _shared_ridges(
+    judged: _JudgedRows,
+    end: IntArray,
+) -> SharedRidges | None:
     """Fit the ridges of a panel to rows before given ones; one series alone shares none."""
     if len(end) == 1:
         return None
@@ -418,10 +463,14 @@ def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
     )
 
 
-def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
+def _joint(
+    forecast: Float64Array,
+    weights: Float32Array,
+) -> Float64Array:
     """Average forecasts, (n, n_candidates, pred_len), by the weights of those that there are."""
     able = ~np.isnan(forecast)
     share = weights[:, :, None].astype(np.float64) * able
-    share[:, 0] += 1e-9  # the last value, which every window has
-    total = (share * np.where(able, forecast, 0.0)).sum(axis=1)
+    # The last value, which every window has.
+    share[:, 0] += 1e-9
+    total = (share * np.nan_to_num(forecast)).sum(axis=1)
     return total / share.sum(axis=1)

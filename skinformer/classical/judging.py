@@ -31,7 +31,10 @@ _LEAP = 6
 _TINY = 1e-12
 
 
-def origin_distances(pred_len: int, n_series: int) -> list[int]:
+def origin_distances(
+    pred_len: int,
+    n_series: int,
+) -> list[int]:
     """
     Choose how many rows before its end each series is judged, the nearest first.
 
@@ -41,10 +44,10 @@ def origin_distances(pred_len: int, n_series: int) -> list[int]:
     ([4, 8, 12], 24, 8)
     """
     apart = max(1, pred_len // 3)
-    fewest, most, most_of_all_series = 8, 24, 10_000
+    most_of_all_series = 10_000
     number = most_of_all_series // max(n_series, 1)
-    number = min(max(number, fewest), most)
-    return list(range(apart, apart * number + 1, apart))
+    number = min(max(number, 8), 24)
+    return [apart * (i + 1) for i in range(number)]
 
 
 class ErrorAccumulator:
@@ -79,7 +82,11 @@ class ErrorAccumulator:
         Which candidates know a season, but for ridges; and which forecast where none was judged.
     """
 
-    def __init__(self, n_series: int, names: list[str]) -> None:
+    def __init__(
+        self,
+        n_series: int,
+        names: list[str],
+    ) -> None:
         shape = n_series, len(names)
         self.errors = np.zeros(shape)
         self.counts = np.zeros(shape)
@@ -89,12 +96,11 @@ class ErrorAccumulator:
         self.total = np.zeros(n_series)
         self.moves = np.zeros(n_series)
         self.leaps = np.zeros(n_series)
-        self.seasonal = np.zeros(len(names), dtype=bool)
-        self.safe = np.zeros(len(names), dtype=bool)
         plain = "last", "recent mean", "recent median"
-        for i, name in enumerate(names):
-            self.seasonal[i] = "season" in name and "ridge" not in name
-            self.safe[i] = name in plain or name.startswith("season ")
+        seasonal = ["season" in name and "ridge" not in name for name in names]
+        safe = [name in plain or name.startswith("season ") for name in names]
+        self.seasonal = np.array(seasonal)
+        self.safe = np.array(safe)
 
     def add(
         self,
@@ -123,19 +129,24 @@ class ErrorAccumulator:
         nothing of them.
         """
         error = _mean_absolute_errors(forecast, truth)
+        best_error = np.nanmin(error, axis=1)
         median_error = np.nanmedian(error, axis=1)
-        unit = (np.nanmin(error, axis=1) + median_error) / 2
-        unit = np.maximum(unit, 1e-300)
+        unit = np.maximum((best_error + median_error) / 2, 1e-300)
         # An origin weighs as the root of the steps that are known.
-        share_unknown = np.isnan(truth).mean(axis=1)
-        weight = np.sqrt(1 - share_unknown) * (median_error > 0)
-        relative = weight[:, None] * error / unit[:, None]
+        share_known = (~np.isnan(truth)).mean(axis=1)
+        weight = np.sqrt(share_known) * (median_error > 0)
+        weight_column = weight[:, None]
+        relative = weight_column * error / unit[:, None]
         self.errors[series] += np.nan_to_num(relative)
-        self.counts[series] += weight[:, None] * ~np.isnan(error)
+        self.counts[series] += weight_column * ~np.isnan(error)
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
-        self._add_moves(series, weight, np.abs(truth - level[:, None]))
+        self._add_moves(
+            series,
+            weight,
+            np.abs(truth - level[:, None]),
+        )
 
     def _add_moves(
         self,
@@ -146,7 +157,11 @@ class ErrorAccumulator:
         """Add how far series went from their level before, (n, horizon), NaN where not known."""
         move = mean_of_known(distance)
         leap = mean_of_known(_first_steps(distance))
-        leap = np.where(np.isnan(leap), move, leap)
+        leap = np.where(
+            np.isnan(leap),
+            move,
+            leap,
+        )
         self.moves[series] += weight * move
         self.leaps[series] += weight * leap
 
@@ -188,7 +203,12 @@ class ErrorAccumulator:
         typical = self.typical / np.maximum(self.total, _TINY)
         total = self.errors + _TYPICAL * typical[:, None]
         mean = total / (self.counts + _TYPICAL)
-        return np.where(self.counts > 0, np.log(mean + 1e-6), np.nan)
+        logs = np.log(mean + 1e-6)
+        return np.where(
+            self.counts > 0,
+            logs,
+            np.nan,
+        )
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
         """
@@ -202,19 +222,20 @@ class ErrorAccumulator:
             Those of a series that was not judged.
         """
         logs = self.log_errors()
-        asked = ~np.isnan(logs)
         panel = mean_of_known(logs.T)
         panel_scores = self._panel_scores(panel)
 
         n_origins = self.n_origins[:, None]
         power = _power(n_origins)
-        own = np.where(asked, logs - panel, 0.0)
+        own = np.nan_to_num(logs - panel)
         own *= shrinkage(n_origins, _OTHERS)
         # Where other origins speak for a candidate its final forecast is one origin more.
-        power_of_excess = power / np.where(asked, 1 + n_origins, 1)
-        scores = panel_scores - power * own - power_of_excess * self.excess
+        n_asked = n_origins * ~np.isnan(logs)
+        excess = self.excess / (1 + n_asked)
+        scores = panel_scores - power * (own + excess)
         weights = softmax(scores).astype(np.float32)
-        return weights, softmax(panel_scores).astype(np.float32)
+        panel_weights = softmax(panel_scores).astype(np.float32)
+        return weights, panel_weights
 
     def _panel_scores(self, panel: Float64Array) -> Float64Array:
         """Score candidates by their log errors on all series, NaN where never asked."""
@@ -244,15 +265,20 @@ def _first_steps(distance: Float64Array) -> Float64Array:
     return distance[..., :n_first]
 
 
-def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float64Array:
+def _mean_absolute_errors(
+    forecast: Float64Array,
+    truth: Float64Array,
+) -> Float64Array:
     """Average errors over known steps, (n, n_candidates); NaN where there is no forecast."""
-    known = ~np.isnan(truth)
-    distance = np.abs(forecast - truth[:, None])
-    total = np.where(known[:, None], distance, 0.0).sum(axis=2)
-    return total / known.sum(axis=1)[:, None]
+    truth = truth[:, None]
+    distance = np.abs(forecast - truth)
+    return distance.mean(axis=2, where=~np.isnan(truth))
 
 
-def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
+def _log_excess(
+    distance: Float64Array,
+    usual: Float64Array,
+) -> Float64Array:
     """Return logs of how much farther than twice the usual candidates go, (n, n_candidates).
 
     distance: (n, n_candidates, horizon), from the level; usual: (n,), where 0 nothing is unusual.
@@ -261,4 +287,4 @@ def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
     mean = np.maximum(distance.mean(axis=2), _TINY)
     farther = np.log(mean / allowed[:, None])
     farther[usual == 0] = 0.0
-    return np.maximum(np.nan_to_num(farther), 0.0)
+    return np.fmax(farther, 0.0)

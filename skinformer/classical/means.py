@@ -3,7 +3,7 @@
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.profiles import at, place_means
+from skinformer.classical.profiles import place_means
 from skinformer.classical.windows import mean_of_known
 from skinformer.timeline.arrays import Float64Array
 
@@ -11,7 +11,10 @@ from skinformer.timeline.arrays import Float64Array
 _MOST = np.log(2.0)
 
 
-def mean_log_shift(logs: Past, seasons: tuple[int, ...]) -> Float64Array:
+def mean_log_shift(
+    logs: Past,
+    season: int,
+) -> Float64Array:
     """
     Compute half the variance of logarithms around their level, (n,), at most log 2.
 
@@ -19,8 +22,8 @@ def mean_log_shift(logs: Past, seasons: tuple[int, ...]) -> Float64Array:
     ----------
     logs : Past
         Windows of logarithms.
-    seasons : tuple of int
-        Rows of a season, the short one first.
+    season : int
+        Rows of their season, 1 for none.
 
     Returns
     -------
@@ -30,27 +33,22 @@ def mean_log_shift(logs: Past, seasons: tuple[int, ...]) -> Float64Array:
     Notes
     -----
     The variance around the level is half that of changes from row to row, which no trend and no
-    slow movement enlarge. Means of the first season's places are taken out first where two seasons
-    are known, and what they fit of the noise is put back by their degrees of freedom.
+    slow movement enlarge. Means of the season's places are taken out first where two seasons are
+    known, and what they fit of the noise is put back by their degrees of freedom.
     """
-    values, n_effects = logs.values, np.zeros(len(logs.values))
-    if seasons and logs.n_rows >= 2 * seasons[0]:
-        values, n_effects = _without_place_means(logs, seasons[0])
-    changes = np.diff(values, axis=1)
+    knows_season = logs.known.sum(axis=1) >= 2 * season
+    means = np.nan_to_num(place_means(logs, season))
+    means *= knows_season[:, None]
+    effects, _ = logs.repeat(means)
+    n_effects = (season - 1) * knows_season
+
+    changes = np.diff(logs.values - effects, axis=1)
     n_changes = (~np.isnan(changes)).sum(axis=1)
-    deviations = np.nan_to_num(changes - mean_of_known(changes)[:, None])
-    squares = (deviations**2).sum(axis=1)
+    mean_change = mean_of_known(changes)
+    deviations = changes - mean_change[:, None]
+    squares = np.nansum(deviations**2, axis=1)
     freedom = np.maximum(n_changes - 1 - n_effects, 1)
     return np.minimum(squares / freedom / 4, _MOST)
-
-
-def _without_place_means(logs: Past, season: int) -> tuple[Float64Array, Float64Array]:
-    """Subtract each place's mean where two seasons are known, and count what was fitted."""
-    able = logs.known.sum(axis=1) >= 2 * season
-    means = np.nan_to_num(place_means(logs, season))
-    now, _ = logs.places(season)
-    effects = at(means, now) * able[:, None]
-    return logs.values - effects, (season - 1.0) * able
 
 
 def series_log_shift(logs: Float64Array) -> float:
@@ -60,6 +58,4 @@ def series_log_shift(logs: Float64Array) -> float:
     0.33
     """
     changes = np.diff(logs)
-    if len(changes) < 2:
-        return 0.0
     return float(min(changes.var(ddof=1) / 4, _MOST))

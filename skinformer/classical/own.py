@@ -7,8 +7,10 @@ and whether it sees logarithms, mean absolute errors tell: on four blocks of win
 by what was fitted to windows that share no truth with it.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,8 +31,8 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 
 #: Parts of each series' windows that are left out in turn.
 _BLOCKS = 4
-#: Strengths of own maps, in mean squares of a direction; behind these comes none of its own.
-_STRENGTHS = 10.0 ** np.arange(-2, 4)
+#: Strengths of own maps, in mean squares of a direction; the endless one leaves none.
+_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,31 @@ class OwnRidge:
     weight: Float32Array = field(repr=False)
     log_shift: Float64Array
 
-    def forecast(self, past: Float64Array, series: IntArray) -> Float64Array:
+    def forecast(
+        self,
+        past: Float64Array,
+        series: IntArray,
+    ) -> Float64Array:
         """Forecast windows, (n, seq_len), that are long enough: (n, pred_len)."""
         seen = past[:, -len(self.shared) :]
-        seen = np.log(seen) if self.logs else seen
+        if self.logs:
+            seen = np.log(seen)
         middle = seen.mean(axis=1, keepdims=True)
-        seen = seen - middle
-        read = row_products(seen, self.directions)
-        found: Float64Array = middle + row_products(seen, self.shared)
-        found += np.einsum("nd,ndh->nh", read, self.own[series])
+        distance = seen - middle
+        read = row_products(distance, self.directions)
+        found = middle + row_products(distance, self.shared)
+        found += np.einsum(
+            "nd,ndh->nh",
+            read,
+            self.own[series],
+        )
         if not self.logs:
             return found
-        found = np.clip(found, middle - 30, middle + 30)
+        found = np.clip(
+            found,
+            middle - 30,
+            middle + 30,
+        )
         return np.exp(found + self.log_shift[series, None])
 
 
@@ -87,11 +102,18 @@ class OwnFit:
         out = np.zeros((len(past), self.pred_len))
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
-            forecast = ridge.forecast(past[some], windows.series[some])
+            forecast = ridge.forecast(
+                past[some],
+                windows.series[some],
+            )
             out[some] += weight[some, None] * forecast
         return bounded(out[:, None], past)[:, 0]
 
-    def _weights(self, past: Float64Array, windows: UnitWindows) -> Float64Array:
+    def _weights(
+        self,
+        past: Float64Array,
+        windows: UnitWindows,
+    ) -> Float64Array:
         """Weigh ridges for each window, (n_ridges, n), by those that it is long enough for."""
         positive = past.min(axis=1) > 0
         weights = np.zeros((len(self.ridges), len(past)))
@@ -128,34 +150,35 @@ def fit_own(
     # (docs/laboratory/panels.md); all own maps have 24 million numbers at most.
     n_maps = 2 * len(look_backs) * n_series
     n_directions = min(max(24_000_000 // (n_maps * pred_len), 8), 32)
+    # A series that is not positive throughout has no logarithms: NaN, or minus infinity.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(values)
     parts = []
-    for scale in _scales(values, first_row):
+    for scale in (values, logs):
         for rows in look_backs:
-            windows = _windows_of(scale, first_row, rows, pred_len)
+            windows = _windows_of(
+                scale,
+                first_row,
+                rows,
+                pred_len,
+            )
             if len(windows.series):
-                shared = _fit_shared(windows, n_directions)
-                parts.append(_OwnMaps(windows, shared))
-    ridges = []
+                part = _fit_shared(
+                    windows,
+                    n_directions,
+                    logs=scale is logs,
+                )
+                parts.append(part)
     weights = _weights(parts, n_series)
-    for part, weight in zip(parts, weights, strict=True):
-        ridges.append(part.fitted(weight, of_mean=of_mean))
-    return OwnFit(max(look_backs), pred_len, ridges)
-
-
-class _Scale(NamedTuple):
-    """Rows of all series, or their logarithms, and which series have these."""
-
-    values: Float64Array
-    able: BoolArray
-    logs: bool
-
-
-def _scales(values: Float64Array, first_row: IntArray) -> list[_Scale]:
-    """Take values and their logarithms, which series of positive values have."""
-    is_positive = np.minimum.reduceat(values, first_row[:-1]) > 0
-    logs = np.log(np.maximum(values, 1e-300))
-    every = np.ones_like(is_positive)
-    return [_Scale(values, every, logs=False), _Scale(logs, is_positive, logs=True)]
+    ridges = [
+        part.fitted(weight, of_mean=of_mean)
+        for part, weight in zip(parts, weights, strict=True)
+    ]
+    return OwnFit(
+        max(look_backs),
+        pred_len,
+        ridges,
+    )
 
 
 class _Windows(NamedTuple):
@@ -163,25 +186,28 @@ class _Windows(NamedTuple):
 
     past, future: (n_series, n, rows or pred_len).
     middle: the mean, (n_series, n, 1).
+    unit: of each series, (n_series, 1, 1).
     kept: (n_blocks + 1, n_series, n), whether they share no truth with a block; the last keeps all.
     """
 
     past: Float64Array
     future: Float64Array
     middle: Float64Array
+    unit: Float64Array
     kept: BoolArray
 
 
 class _WindowsOfSeries(NamedTuple):
     """Windows of one look-back on one scale, of those series that have enough of them.
 
+    values: rows of all series, or their logarithms.
     series: numbers of those series; begin, end: their rows.
     unit: the standard deviation of each of them.
     rows, pred_len: numbers of rows seen and forecast.
     n_taken: how many windows of each series are read.
     """
 
-    scale: _Scale
+    values: Float64Array
     series: IntArray
     begin: IntArray
     end: IntArray
@@ -199,100 +225,111 @@ class _WindowsOfSeries(NamedTuple):
         place = taken * n_windows // self.n_taken
         first = begin + place
         row = first[:, :, None] + np.arange(length)
-        both = self.scale.values[row] / self.unit[some, None, None]
+        unit = self.unit[some, None, None]
+        both = self.values[row] / unit
         middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
         both -= middle
-        past, future = np.split(both, [self.rows], axis=2)
-        return _Windows(past, future, middle, self._kept(place, n_windows))
+        past, future = np.split(
+            both,
+            [self.rows],
+            axis=2,
+        )
+        kept = self._kept(place, n_windows)
+        return _Windows(
+            past,
+            future,
+            middle,
+            unit,
+            kept,
+        )
 
-    def _kept(self, place: IntArray, n_windows: IntArray) -> BoolArray:
+    def _kept(
+        self,
+        place: IntArray,
+        n_windows: IntArray,
+    ) -> BoolArray:
         """Return which windows share no truth with each block, and all."""
         block = np.arange(_BLOCKS + 1)[:, None, None]
         borders = block * n_windows // _BLOCKS
         is_before = place <= borders[:-1] - self.pred_len
         is_behind = place >= borders[1:] + self.pred_len - 1
-        everything = np.ones((1, *place.shape), dtype=bool)
-        return np.concatenate([is_before | is_behind, everything])
+        without_block = is_before | is_behind
+        everything = np.ones_like(without_block[:1])
+        return np.concatenate([without_block, everything])
 
-    def each_series(self) -> Iterator[Float64Array]:
-        """Cut the rows of each series."""
-        for begin, end in zip(self.begin, self.end, strict=True):
-            yield self.scale.values[begin:end]
+    def of_each_series(self, function: Callable[[Float64Array], float]) -> Float64Array:
+        """Compute a number from the rows of each series, (n_series,)."""
+        rows = zip(self.begin, self.end, strict=True)
+        return np.array([function(self.values[begin:end]) for begin, end in rows])
 
 
 def _windows_of(
-    scale: _Scale,
+    values: Float64Array,
     first_row: IntArray,
     rows: int,
     pred_len: int,
 ) -> _WindowsOfSeries:
     """Find the series that have windows enough, and the unit of each."""
     n_windows = np.diff(first_row) - rows - pred_len + 1
-    enough = n_windows >= max(rows // 2, _BLOCKS)
-    series = np.flatnonzero(enough & scale.able)
-    begin, end = first_row[series], first_row[series + 1]
+    is_enough = n_windows >= max(rows // 2, _BLOCKS)
+    least = np.minimum.reduceat(values, first_row[:-1])
+    series = np.flatnonzero(is_enough & np.isfinite(least))
     # Windows of each series, spread over it: 128 to 256, and so many of all.
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
     n_taken -= n_taken % _BLOCKS
-    unit = np.ones(len(series))
-    part = _WindowsOfSeries(
-        scale,
+    windows = _WindowsOfSeries(
+        values,
         series,
-        begin,
-        end,
-        unit,
+        first_row[series],
+        first_row[series + 1],
+        np.ones(len(series)),
         rows,
         pred_len,
         n_taken,
     )
-    for i, values in enumerate(part.each_series()):
-        unit[i] = _deviation(values)
-    return part
+    return windows._replace(unit=windows.of_each_series(_deviation))
 
 
-class _Shared(NamedTuple):
-    """What all series share: directions, and maps of all but each block's windows, and of all."""
-
-    directions: Float64Array
-    maps: Float64Array
-
-
-def _fit_shared(part: _WindowsOfSeries, n_directions: int) -> _Shared:
+def _fit_shared(
+    part: _WindowsOfSeries,
+    n_directions: int,
+    *,
+    logs: bool,
+) -> _OwnMaps:
     """Fit the map of all series, and the directions in which windows vary most."""
-    windows, block = _sample(part)
-    past = windows.past.reshape(-1, part.rows)
-    future = windows.future.reshape(-1, part.pred_len)
-    kept = windows.kept.reshape(_BLOCKS + 1, -1)
-    maps, gram = _best_maps(past, future, kept, block)
+    maps, gram = _best_maps(part)
     _, vectors = eigenvectors(gram)
     strongest_first = vectors[:, ::-1]
     directions = np.ascontiguousarray(strongest_first[:, :n_directions])
-    return _Shared(directions, maps)
+    return _OwnMaps(
+        logs,
+        part,
+        directions,
+        maps,
+    )
 
 
-def _best_maps(
-    past: Float64Array,
-    future: Float64Array,
-    all_kept: BoolArray,
-    block: IntArray,
-) -> tuple[Float64Array, Float64Array]:
+def _best_maps(part: _WindowsOfSeries) -> tuple[Float64Array, Float64Array]:
     """Find the strength by which what is fitted without a block forecasts it best.
 
     Returned are its maps, without each block and of all windows, and the products of all windows.
     """
+    windows, block = _sample(part)
+    past = windows.past.reshape(-1, part.rows)
+    future = windows.future.reshape(-1, part.pred_len)
     strengths = 10.0 ** np.arange(-4, 2)  # in mean squares of a row
-    errors = []
+    errors = np.zeros(len(strengths))
     tried = []
-    gram = np.eye(past.shape[1])
-    for b, kept in enumerate(all_kept):
-        gram = product(past[kept].T, past[kept])
-        cross = product(past[kept].T, future[kept])
+    for b, is_kept in enumerate(windows.kept):
+        kept = past[is_kept.ravel()]
+        gram = product(kept.T, kept)
+        cross = product(kept.T, future[is_kept.ravel()])
         maps = ridge_maps(gram, cross, strengths)
         inside = block == b
         left = future[inside] - product(past[inside], maps)
-        errors.append((left**2).sum(axis=(1, 2)))
+        errors += (left**2).sum(axis=(1, 2))
         tried.append(maps)
-    best = np.sum(errors, axis=0).argmin()
+    best = errors.argmin()
     return np.stack(tried)[:, best], gram
 
 
@@ -300,22 +337,26 @@ def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
     """Cut some windows of some series, 20,000 in all, and find the block of each."""
     most_windows = 20_000
     n_windows = len(part.series) * part.n_taken
-    step = min(
-        max(1, n_windows // most_windows),
-        part.n_taken // _BLOCKS,
-    )
+    step = max(1, n_windows // most_windows)
+    step = min(step, part.n_taken // _BLOCKS)
     every = math.ceil(n_windows / (step * most_windows))
     windows = part.cut(slice(None, None, every), step)
-    block = np.arange(0, part.n_taken, step) * _BLOCKS // part.n_taken
+    taken = np.arange(0, part.n_taken, step)
+    block = taken * _BLOCKS // part.n_taken
     return windows, np.tile(block, len(windows.past))
 
 
 @dataclass(frozen=True)
 class _OwnMaps:
-    """Maps of what the shared map leaves of each series, while they are fitted."""
+    """Maps of what the shared map leaves of each series, while they are fitted.
 
+    maps: the shared ones, of all but each block's windows, and of all.
+    """
+
+    logs: bool
     windows: _WindowsOfSeries
-    shared: _Shared
+    directions: Float64Array
+    maps: Float64Array
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
         """Return windows of some series after the other, and what is read of them."""
@@ -325,47 +366,45 @@ class _OwnMaps:
         for start in range(0, len(part.series), size):
             some = slice(start, start + size)
             windows = part.cut(some)
-            yield some, windows, product(windows.past, self.shared.directions)
+            read = product(windows.past, self.directions)
+            yield some, windows, read
 
     def _fit(
         self,
         windows: _Windows,
         read: Float64Array,
         b: int,
-    ) -> Float64Array:
-        """Fit own maps without a block: (n_series, n_strengths, n_directions, pred_len).
-
-        The last strength is endless.
-        """
+    ) -> list[Float64Array]:
+        """Fit own maps without a block: of each strength, (n_series, n_directions, pred_len)."""
         is_kept = windows.kept[b, :, :, None]
         kept = (read * is_kept).swapaxes(1, 2)
-        by_shared = product(product(kept, windows.past), self.shared.maps[b])
+        cross = product(kept, windows.past)
+        by_shared = product(cross, self.maps[b])
         left = product(kept, windows.future) - by_shared
         values, vectors = eigenvectors(product(kept, read))
         values = np.maximum(values, 0.0)[:, :, None]
         mean = values.mean(axis=1, keepdims=True) + 1e-12
-        turned = product(np.ascontiguousarray(vectors.swapaxes(1, 2)), left)
+        inverse = np.ascontiguousarray(vectors.swapaxes(1, 2))
+        turned = product(inverse, left)
         maps = []
         for strength in _STRENGTHS:
             shrunk = turned / (values + strength * mean)
             maps.append(product(vectors, shrunk))
-        maps.append(np.zeros_like(left))
-        return np.stack(maps, axis=1)
+        return maps
 
     def errors(self) -> Float64Array:
         """Return the mean absolute error of each strength in units of values, (n_series, n)."""
-        found = np.zeros((len(self.windows.series), len(_STRENGTHS) + 1))
+        shape = len(self.windows.series), len(_STRENGTHS)
+        found = np.zeros(shape)
         for some, windows, read in self._chunks():
-            unit = self.windows.unit[some, None, None]
             for b in range(_BLOCKS):
-                found[some] += self._errors_on_block(windows, read, unit, b)
+                found[some] += self._errors_on_block(windows, read, b)
         return found / _BLOCKS
 
     def _errors_on_block(
         self,
         windows: _Windows,
         read: Float64Array,
-        unit: Float64Array,
         b: int,
     ) -> Float64Array:
         """Forecast a block by maps of all others: mean absolute errors, (n_series, n_strengths)."""
@@ -374,61 +413,75 @@ class _OwnMaps:
         read_inside = read[:, inside]
         middle = windows.middle[:, inside]
         future = windows.future[:, inside]
-        truth = self._on_values((middle + future) * unit)
-        by_shared = product(windows.past[:, inside], self.shared.maps[b])
+        truth = self._on_values((middle + future) * windows.unit)
+        by_shared = product(
+            windows.past[:, inside],
+            self.maps[b],
+        )
         errors = []
-        for maps in self._fit(windows, read, b).swapaxes(0, 1):
-            by_own = product(read_inside, np.ascontiguousarray(maps))
+        for maps in self._fit(windows, read, b):
+            by_own = product(read_inside, maps)
             # In units from a window's mean.
-            distance = np.clip(by_shared + by_own, -10.0, 10.0)
-            y_pred = self._on_values((middle + distance) * unit)
+            distance = np.clip(
+                by_shared + by_own,
+                -10.0,
+                10.0,
+            )
+            y_pred = self._on_values((middle + distance) * windows.unit)
             error = np.abs(y_pred - truth)
             errors.append(error.mean(axis=(1, 2)))
         return np.stack(errors, axis=1)
 
     def _on_values(self, scaled: Float64Array) -> Float64Array:
-        return np.exp(scaled) if self.windows.scale.logs else scaled
+        return np.exp(scaled) if self.logs else scaled
 
-    def fitted(self, weights: Float64Array, *, of_mean: bool) -> OwnRidge:
+    def fitted(
+        self,
+        weights: Float64Array,
+        *,
+        of_mean: bool,
+    ) -> OwnRidge:
         """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
         total = weights.sum(axis=1)
         share = weights / np.maximum(total[:, None], 1e-300)
-        n_directions = self.shared.directions.shape[1]
-        shape = len(weights), n_directions, self.windows.pred_len
+        shape = len(weights), self.directions.shape[1], self.windows.pred_len
         own = np.zeros(shape, dtype=np.float32)
         for some, windows, read in self._chunks():
             series = self.windows.series[some]
             maps = self._fit(windows, read, _BLOCKS)
-            own[series] = np.einsum("nk,nkdh->ndh", share[series], maps)
+            own[series] = np.einsum(
+                "nk,kndh->ndh",
+                share[series],
+                np.stack(maps),
+            )
         log_shift = np.zeros(len(weights))
-        if of_mean and self.windows.scale.logs:
-            self._set_log_shift(log_shift)
+        if of_mean and self.logs:
+            shifts = self.windows.of_each_series(series_log_shift)
+            log_shift[self.windows.series] = shifts
+            # A new series has the median.
+            log_shift[-1] = np.median(shifts)
         return OwnRidge(
-            logs=self.windows.scale.logs,
-            shared=self.shared.maps[-1],
-            directions=self.shared.directions,
-            own=own,
-            weight=total.astype(np.float32),
-            log_shift=log_shift,
+            self.logs,
+            self.maps[-1],
+            self.directions,
+            own,
+            total.astype(np.float32),
+            log_shift,
         )
-
-    def _set_log_shift(self, log_shift: Float64Array) -> None:
-        """Compute what makes means of each series' medians; a new one has the median."""
-        series = self.windows.series
-        for i, logs in zip(series, self.windows.each_series(), strict=True):
-            log_shift[i] = series_log_shift(logs)
-        log_shift[-1] = np.median(log_shift[series])
 
 
 def _deviation(values: Float64Array) -> float:
     """Return the standard deviation, whatever the size; that of a constant is its size, or 1."""
-    size = float(np.abs(values).max()) or 1.0
-    deviation = float((values / size).std())
+    size = np.abs(values).max() or 1.0
+    deviation = (values / size).std()
     is_constant = deviation <= 1e-12
     return size if is_constant else size * deviation
 
 
-def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+def _weights(
+    parts: list[_OwnMaps],
+    n_series: int,
+) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
     The last series is a new one. A series' own log errors count beside the panel's mean.
@@ -440,25 +493,34 @@ def _weights(parts: list[_OwnMaps], n_series: int) -> Float64Array:
     panel = mean_of_known(relative.T)
     # How far a series' own log errors are believed beside the panel's mean, and the difference
     # that makes a factor e in the weight.
-    trust, temperature = 0.7, 0.05
+    trust = 0.7
+    temperature = 0.05
     own = panel + trust * (relative - panel)
     own[np.isnan(relative).all(axis=1)] = panel
     scores = -np.vstack([own, panel]) / temperature
     scores[np.isnan(scores)] = -np.inf
     weights = softmax(scores)
-    return weights.reshape(-1, *log_errors.shape[1:]).swapaxes(0, 1)
+    weights = weights.reshape(-1, *log_errors.shape[1:])
+    return weights.swapaxes(0, 1)
 
 
-def _log_errors(parts: list[_OwnMaps], n_series: int) -> Float64Array:
+def _log_errors(
+    parts: list[_OwnMaps],
+    n_series: int,
+) -> Float64Array:
     """Return logs of errors, (n_series, n_parts, n_strengths), less the first shared map's.
 
     They are NaN where a series has too few windows for a part.
     """
-    shape = n_series, len(parts), len(_STRENGTHS) + 1
+    shape = n_series, len(parts), len(_STRENGTHS)
     errors = np.full(shape, np.nan)
     for i, part in enumerate(parts):
         errors[part.windows.series, i] = part.errors()
     logs = np.log(np.maximum(errors, 1e-300))
     by_first_shared = logs[:, :1, -1:]
     # Differences that count.
-    return np.clip(logs - by_first_shared, -2.0, 2.0)
+    return np.clip(
+        logs - by_first_shared,
+        -2.0,
+        2.0,
+    )

@@ -33,27 +33,60 @@ class Past(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Rows of a window."""
-        return int(self.values.shape[1])
+        return self.values.shape[1]
 
     @property
     def horizon(self) -> int:
         """Steps to forecast."""
-        return int(self.wall.shape[1] - self.n_rows)
+        return self.wall.shape[1] - self.n_rows
 
-    def places(self, season: int) -> tuple[IntArray, IntArray]:
-        """Return the place in the season of each row, and of each step to forecast."""
-        place = self.wall % season
-        return place[:, : self.n_rows], place[:, self.n_rows :]
+    @property
+    def first(self) -> IntArray:
+        """The column of the first known row of each window, (n,)."""
+        return self.known.argmax(axis=1)
 
-    def replaced(self, values: Float64Array) -> Past:
-        """Return the same windows with other values."""
-        return self._replace(values=values)
+    @property
+    def last(self) -> IntArray:
+        """The column of the last known row of each window, (n,)."""
+        newest_first = self.known[:, ::-1]
+        return self.n_rows - 1 - newest_first.argmax(axis=1)
+
+    @property
+    def last_value(self) -> Float64Array:
+        """The last known value of each window, (n,)."""
+        return self._value_at(self.last)
+
+    @property
+    def drift(self) -> Float64Array:
+        """The mean change in a row, from the first to the last known one, (n,)."""
+        n_changes = np.maximum(self.last - self.first, 1)
+        change = self.last_value - self._value_at(self.first)
+        return change / n_changes
+
+    def _value_at(self, columns: IntArray) -> Float64Array:
+        """Return the value of each window in a column of its own, (n,)."""
+        return self.values[np.arange(len(columns)), columns]
+
+    def places(self, season: int) -> IntArray:
+        """Return the place in the season of each row, (n, n_rows)."""
+        return self.wall[:, : self.n_rows] % season
+
+    def repeat(self, profile: Float64Array) -> list[Float64Array]:
+        """Repeat profiles, (n, season), over the rows and over the steps to forecast."""
+        place = self.wall % profile.shape[1]
+        repeated = np.take_along_axis(profile, place, axis=1)
+        return np.split(
+            repeated,
+            [self.n_rows],
+            axis=1,
+        )
 
     def recent_values(self, n_rows: int) -> Float64Array:
         """Return the last known rows of each window, of so many, and NaN before, (n, n_rows)."""
         newest_first = self.known[:, ::-1]
-        number = np.cumsum(newest_first, axis=1)[:, ::-1]
-        return np.where(number <= n_rows, self.values, np.nan)
+        number = np.cumsum(newest_first, axis=1)
+        is_recent = number[:, ::-1] <= n_rows
+        return np.where(is_recent, self.values, np.nan)
 
     def recent_level(self, n_rows: int) -> Float64Array:
         """Return the mean of the last known rows of each window, of so many, (n,)."""
@@ -61,46 +94,18 @@ class Past(NamedTuple):
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""
-        return Past(self.values[some], self.wall[some])
+        return Past(
+            self.values[some],
+            self.wall[some],
+        )
 
     def trimmed(self) -> Past:
         """Leave out the first columns, in which nothing is known of any window."""
-        first = int(self.known.any(axis=0).argmax())
-        return Past(self.values[:, first:], self.wall[:, first:])
-
-
-class Ends(NamedTuple):
-    """
-    The first and the last known row of each window.
-
-    Attributes
-    ----------
-    first, last : ndarray of shape (n,)
-        Their columns.
-    first_value, last_value : ndarray of shape (n,)
-        What was observed there.
-    """
-
-    first: IntArray
-    last: IntArray
-    first_value: Float64Array
-    last_value: Float64Array
-
-    @classmethod
-    def of(cls, past: Past) -> Ends:
-        """Find them."""
-        known = past.known
-        n_behind = known[:, ::-1].argmax(axis=1)
-        first, last = known.argmax(axis=1), past.n_rows - 1 - n_behind
-        window = np.arange(len(known))
-        first_value = past.values[window, first]
-        return cls(first, last, first_value, past.values[window, last])
-
-    @property
-    def slope(self) -> Float64Array:
-        """Mean change in a row, from the first to the last."""
-        rows = np.maximum(self.last - self.first, 1)
-        return (self.last_value - self.first_value) / rows
+        first = self.first.min()
+        return Past(
+            self.values[:, first:],
+            self.wall[:, first:],
+        )
 
 
 def begun(values: Float64Array, known: BoolArray) -> int:
@@ -128,12 +133,11 @@ def begun(values: Float64Array, known: BoolArray) -> int:
     """
     seen = np.flatnonzero(known)
     changes = np.flatnonzero(np.diff(values[seen]) != 0)
-    if not len(seen):
-        return 0
     if not len(changes):
-        return int(seen[0])
-    n_still = int(changes[0]) + 1
+        return int(known.argmax())
+    n_still = changes[0] + 1
     ends = np.append(changes, len(seen) - 1)
     longest_later = np.diff(ends).max()
     had_not_begun = n_still >= 3 and n_still > 2 * longest_later
-    return int(seen[n_still if had_not_begun else 0])
+    first = n_still if had_not_begun else 0
+    return int(seen[first])

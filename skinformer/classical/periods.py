@@ -27,16 +27,28 @@ def find_period(
     Where single changes tell of no period, those of the means of a thirteenth of one are asked:
     of weeks, noise hides what a year does.
     """
-    found = _find(values, first_row, set(candidates) - {0, 1}, 1)
+    found = _find(
+        values,
+        first_row,
+        set(candidates) - {0, 1},
+        n_parts=None,
+    )
     long = {period for period in candidates if period >= 2 * _PARTS}
-    return _find(values, first_row, long, _PARTS) if found == 1 and long else found
+    if found > 1 or not long:
+        return found
+    return _find(
+        values,
+        first_row,
+        long,
+        _PARTS,
+    )
 
 
 def _find(
     values: Float64Array,
     first_row: IntArray,
     candidates: Collection[int],
-    n_parts: int,
+    n_parts: int | None,
 ) -> int:
     """Find the period by changes of single rows, or of the means of so many parts of a season."""
     least_gain = 0.02  # share of the error, on the mean of the series
@@ -44,44 +56,47 @@ def _find(
     scores = {1: -np.inf}
     for period in candidates:
         able = np.flatnonzero(np.diff(first_row) > 2 * period)
-        n_joined = period // n_parts if n_parts > 1 else 1
+        n_joined = period // n_parts if n_parts else 1
         n_in_memory = max(1, 4_000_000 // (_MOST_SEASONS * period))
         gain = np.zeros(n_series)
         for start in range(0, len(able), n_in_memory):
             some = able[start : start + n_in_memory]
-            rows = first_row[some], first_row[some + 1]
-            gain[some] = _gains(values, *rows, period, n_joined)
+            changes = _changes(
+                values,
+                first_row[some],
+                first_row[some + 1],
+                period,
+                n_joined,
+            )
+            gain[some] = _gains(changes)
         if np.maximum(gain, 0).sum() > least_gain * n_series:
             # Losses count, too: what chance gives to a period of few seasons it takes elsewhere.
             # So do series that are too short.
-            scores[period] = gain.sum() - (n_series - len(able))
-    return max(sorted(scores), key=lambda period: scores[period])
+            n_short = n_series - len(able)
+            scores[period] = gain.sum() - n_short
+    return max(sorted(scores), key=scores.__getitem__)
 
 
-def _gains(
-    values: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-    period: int,
-    n_joined: int,
-) -> Float64Array:
+def _gains(changes: Float64Array) -> Float64Array:
     """Return the share of series' absolute changes that their other seasons explain, (n,)."""
-    changes = _changes(
-        values,
-        begin,
-        end,
-        period,
-        n_joined,
-    )
     is_real = ~np.isnan(changes)
-    trend = np.nanmean(changes, axis=(1, 2), keepdims=True)
+    trend = np.nanmean(
+        changes,
+        axis=(1, 2),
+        keepdims=True,
+    )
     changes = np.nan_to_num(changes - trend)
     others = changes.sum(axis=1, keepdims=True) - changes
     n_others = is_real.sum(axis=1, keepdims=True) - 1
     unexplained = np.abs(changes - others / n_others)
     unexplained = unexplained.mean(axis=(1, 2), where=is_real)
     total = np.abs(changes).mean(axis=(1, 2), where=is_real)
-    gain = (total - unexplained) / np.where(total > 0, total, np.inf)
+    explained = total - unexplained
+    gain = explained / np.where(
+        total > 0,
+        total,
+        np.inf,
+    )
     return np.maximum(gain, -1)
 
 
@@ -97,13 +112,19 @@ def _changes(
     They are NaN in seasons that are not whole.
     """
     n = len(begin)
-    n_seasons = np.minimum((end - begin - 1) // period, _MOST_SEASONS)
+    n_seasons = (end - begin - 1) // period
+    n_seasons = np.minimum(n_seasons, _MOST_SEASONS)
     n_rows = n_seasons.max() * period + 1
     window, _ = pasts(values, begin, end, n_rows)
     seasons = window[:, 1:].reshape(n, -1, period)
     whole_parts = seasons[:, :, period % n_joined :]
     parts = whole_parts.reshape(n, -1, n_joined).mean(axis=2)
-    changes = np.diff(parts, axis=1, prepend=window[:, :1])
+    changes = np.diff(
+        parts,
+        axis=1,
+        prepend=window[:, :1],
+    )
     changes = changes.reshape(*seasons.shape[:2], -1)
-    changes[~real_rows(n_seasons, seasons.shape[1])] = np.nan
+    is_whole = real_rows(n_seasons, seasons.shape[1])
+    changes[~is_whole] = np.nan
     return changes

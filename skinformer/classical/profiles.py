@@ -3,8 +3,8 @@
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.windows import sums_before
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.classical.windows import mean_of_known, sums_before, sums_between
+from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
 def place_means(
@@ -24,25 +24,38 @@ def place_means(
     decay : float, default=1.0
         What a season counts for beside the next one.
     """
-    place, _ = past.places(season)
-    n, n_rows = past.values.shape
-    age = (n_rows - 1 - np.arange(n_rows)) // season
+    place = past.places(season)
+    n = len(place)
+    rows_behind = np.arange(past.n_rows)[::-1]
+    age = rows_behind // season
     weight = past.known * decay**age
-    weighed = weight * np.nan_to_num(past.values)
-    cell = (np.arange(n)[:, None] * season + place).ravel()
-    total = np.bincount(cell, weighed.ravel(), n * season)
-    count = np.bincount(cell, weight.ravel(), n * season)
-    means = total / np.where(count > 0, count, np.nan)
+    weighted = weight * np.nan_to_num(past.values)
+    window = np.arange(n)[:, None]
+    cell = (window * season + place).ravel()
+    total = np.bincount(
+        cell,
+        weighted.ravel(),
+        n * season,
+    )
+    count = np.bincount(
+        cell,
+        weight.ravel(),
+        n * season,
+    )
+    with np.errstate(invalid="ignore"):
+        means = total / count
     return means.reshape(n, season)
 
 
 def last_values(past: Past, season: int) -> Float64Array:
     """Return what each place in a season was last: (n, season), NaN where none was observed."""
-    place, _ = past.places(season)
+    place = past.places(season)
     window, row = np.nonzero(past.known)
-    out = np.full((len(past.values), season), np.nan)
+    shape = len(place), season
+    out = np.full(shape, np.nan)
     known_place = place[window, row]
-    out[window, known_place] = past.values[window, row]  # the last one stays
+    # The last one stays.
+    out[window, known_place] = past.values[window, row]
     return out
 
 
@@ -64,10 +77,8 @@ def nearest(profile: Float64Array) -> Float64Array:
             break
         before = profile[row, (place - distance) % n_places]
         behind = profile[row, (place + distance) % n_places]
-        # The mean of both where both are known, else the one that is.
-        before = np.where(np.isnan(before), behind, before)
-        behind = np.where(np.isnan(behind), before, behind)
-        out[row, place] = (before + behind) / 2
+        both = np.stack([before, behind], axis=1)
+        out[row, place] = mean_of_known(both)
     return out
 
 
@@ -78,31 +89,31 @@ def around_level(
 ) -> Float64Array:
     """Average each place's distance from the moving mean of a season: (n, season), of mean 0."""
     distance = past.values - _moving_mean(past.values, season)
-    profile = np.nan_to_num(place_means(past.replaced(distance), season, decay))
+    around = Past(distance, past.wall)
+    profile = np.nan_to_num(place_means(around, season, decay))
     return profile - profile.mean(axis=1, keepdims=True)
 
 
-def at(profile: Float64Array, place: IntArray) -> Float64Array:
-    """Read profiles, (n, season), at places, (n, k)."""
-    return np.take_along_axis(profile, place, axis=1)
-
-
-def _moving_mean(values: Float64Array, season: int) -> Float64Array:
+def _moving_mean(
+    values: Float64Array,
+    season: int,
+) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
-    cumulated = sums_before(np.nan_to_num(values), ~np.isnan(values))
+    cumulated = sums_before(
+        np.nan_to_num(values),
+        ~np.isnan(values),
+    )
     half = season // 2
-    if season % 2 == 1:
-        sums, counts = _around(cumulated, -half, half)
-    else:
-        # The first and the last row count half.
-        sums, counts = _around(cumulated, -half, half - 1)
-        later_sums, later_counts = _around(cumulated, 1 - half, half)
-        sums, counts = sums + later_sums, counts + later_counts
+    shorter_half = (season - 1) // 2
+    # Twice a season; the first and the last row of an even one count half.
+    earlier = _around(cumulated, -half, shorter_half)
+    later = _around(cumulated, -shorter_half, half)
+    sums, counts = earlier + later
     # Nine tenths of the rows that the best known season has.
-    least = np.maximum(0.9 * counts.max(axis=1, keepdims=True), 1)
-    enough = counts >= least
-    mean = sums / np.where(enough, counts, np.nan)
-    return _interpolated(mean, np.asarray(enough))
+    most = counts.max(axis=1, keepdims=True)
+    is_enough = counts >= np.maximum(0.9 * most, 1)
+    mean = sums / np.where(is_enough, counts, np.nan)
+    return _interpolated(mean, is_enough)
 
 
 def _around(
@@ -114,14 +125,25 @@ def _around(
     n_rows = cumulated.shape[2] - 1
     rows = np.arange(n_rows)
     low = np.clip(rows + first, 0, n_rows)
-    high = np.clip(rows + last + 1, 0, n_rows)
-    return cumulated[:, :, high] - cumulated[:, :, low]
+    high = np.clip(
+        rows + last + 1,
+        0,
+        n_rows,
+    )
+    return sums_between(cumulated, low, high)
 
 
-def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
+def _interpolated(
+    values: Float64Array,
+    known: BoolArray,
+) -> Float64Array:
     """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
-    for i in np.flatnonzero(known.any(axis=1) & ~known.all(axis=1)):
+    for i in np.flatnonzero(~known.all(axis=1)):
         there = rows[known[i]]
-        values[i] = np.interp(rows, there, values[i, there])
+        values[i] = np.interp(
+            rows,
+            there,
+            values[i, there],
+        )
     return values

@@ -5,6 +5,8 @@ anchor goes on by the window's mean difference, so a trend is never shrunk away;
 the last season. Windows that nothing explains count little, so one series speaks for itself alone.
 """
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from skinformer.algebra import product
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.windows import (
-    futures,
+    bounded,
     pasts,
     real_rows,
     ridge_maps,
@@ -31,33 +33,39 @@ _ANCHORS = ("drift", "season")
 _SCALES = ("", "log ")
 
 
-def look_backs(seq_len: int, period: int) -> tuple[int, ...]:
+def look_backs(
+    seq_len: int,
+    period: int,
+) -> tuple[int, ...]:
     """Choose over how many rows ridges look, ascending; none for windows of fewer than four rows.
 
     >>> look_backs(96, 12), look_backs(96, 1)
     ((12, 24, 48, 96), (4, 8, 16))
     """
-    first = period if period > 1 else 4
-    most = 4 if period > 1 else 3
-    rows = [first * 2**k for k in range(most)]
-    return tuple(n for n in rows if 4 <= n <= seq_len)
+    doublings = [4, 8, 16]
+    if period > 1:
+        doublings = [period, 2 * period, 4 * period, 8 * period]
+    return tuple(rows for rows in doublings if 4 <= rows <= seq_len)
 
 
 def ridge_names(seq_len: int, period: int) -> list[str]:
     """Name the ridges as `SharedRidges.forecast` orders them."""
+    ridges = itertools.product(
+        _SCALES,
+        _ANCHORS,
+        look_backs(seq_len, period),
+        RIDGE_STRENGTHS,
+    )
     return [
         f"{scale}ridge {rows} from {anchor} {strength:g}"
-        for scale in _SCALES
-        for anchor in _ANCHORS
-        for rows in look_backs(seq_len, period)
-        for strength in RIDGE_STRENGTHS
+        for scale, anchor, rows, strength in ridges
     ]
 
 
 class Scaled(NamedTuple):
     """Windows as ridges see them.
 
-    distance: from the last value, in units, (n, seq_len - 1).
+    distance: from the last value, which is left out, in units, (n, seq_len - 1).
     unit: (n, 1).
     anchors: forecasts, (n, pred_len) each.
     """
@@ -66,22 +74,17 @@ class Scaled(NamedTuple):
     unit: Float64Array
     anchors: dict[str, Float64Array]
 
-    def over(self, rows: int) -> Float64Array:
-        """Return distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
-        n_rows = self.distance.shape[1]
-        return self.distance[:, n_rows - (rows - 1) :]
-
     def forecast(
         self,
         anchor: str,
-        rows: int,
         maps: Float64Array,
     ) -> Float64Array:
         """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
-        distance = self.over(rows)
-        side_by_side = maps.transpose(1, 0, 2).reshape(rows - 1, -1)
+        n_strengths, n_distances, pred_len = maps.shape
+        distance = self.distance[:, -n_distances:]
+        side_by_side = maps.transpose(1, 0, 2).reshape(n_distances, -1)
         moved = row_products(distance, side_by_side) * self.unit
-        moved = moved.reshape(len(distance), *maps.shape[::2])
+        moved = moved.reshape(-1, n_strengths, pred_len)
         return moved + self.anchors[anchor][:, None]
 
 
@@ -98,64 +101,83 @@ class SharedRidges:
     pred_len: int
     period: int
     maps: dict[tuple[str, str, int], Float64Array]
-    of_mean: bool = False
+    of_mean: bool
 
-    def forecast(self, past: Float64Array, length: IntArray) -> Float64Array:
+    def forecast(
+        self,
+        past: Float64Array,
+        length: IntArray,
+    ) -> Float64Array:
         """
         Forecast windows by all ridges.
 
         Parameters
         ----------
-        past : ndarray of shape (n, seq_len)
-            Rows without NaN.
+        past : ndarray of shape (n, n_rows)
+            Rows without NaN, of which the last ``seq_len`` are seen.
         length : ndarray of shape (n,)
             How many of the last ones are real.
 
         Returns
         -------
         ndarray of shape (n, n_ridges, pred_len)
-            NaN where a window is too short for a ridge, or has no logarithms.
+            NaN where a window is too short for a ridge, or has no logarithms. No forecast lies
+            farther outside of what a window holds than this is wide.
         """
+        past = past[:, -self.seq_len :]
+        length = np.minimum(length, self.seq_len)
         found = self._on_scale("", past, length)
         by_logs = np.full_like(found, np.nan)
         positive = past.min(axis=1) > 0
         if positive.any():
             logs = np.log(past[positive])
             by_logs[positive] = self._by_logs(logs, length[positive])
-        return np.concatenate([found, by_logs], axis=1)
+        both = np.concatenate([found, by_logs], axis=1)
+        return bounded(both, past)
 
-    def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
-        middle = logs[:, -1, None, None]
+    def _by_logs(
+        self,
+        logs: Float64Array,
+        length: IntArray,
+    ) -> Float64Array:
         found = self._on_scale("log ", logs, length)
         # Within what has an exponential.
-        found = np.clip(found, middle - 30, middle + 30)
-        if not self.of_mean:
-            return np.exp(found)
-        n_rows = logs.shape[1]
-        known = np.where(real_rows(length, n_rows), logs, np.nan)
-        wall = np.broadcast_to(np.arange(n_rows), logs.shape)
-        seasons = (self.period,) if self.period > 1 else ()
-        shift = mean_log_shift(Past(known, wall), seasons)
-        return np.exp(found + shift[:, None, None])
+        last = logs[:, -1, None, None]
+        found = np.clip(
+            found,
+            last - 30,
+            last + 30,
+        )
+        if self.of_mean:
+            n_rows = logs.shape[1]
+            known = np.where(
+                real_rows(length, n_rows),
+                logs,
+                np.nan,
+            )
+            wall = np.broadcast_to(np.arange(n_rows), logs.shape)
+            shift = mean_log_shift(Past(known, wall), self.period)
+            found += shift[:, None, None]
+        return np.exp(found)
 
     def _on_scale(
         self,
         scale: str,
-        there: Float64Array,
+        past: Float64Array,
         length: IntArray,
     ) -> Float64Array:
-        scaled = scaled_as(self, there, length)
-        shape = len(there), len(RIDGE_STRENGTHS), self.pred_len
-        out = [np.empty((len(there), 0, self.pred_len))]
-        for anchor in _ANCHORS:
-            for rows in look_backs(self.seq_len, self.period):
-                maps = self.maps.get((scale, anchor, rows))
-                forecast = np.full(shape, np.nan)
-                if maps is not None:
-                    able = length >= rows
-                    forecast[able] = scaled.forecast(anchor, rows, maps)[able]
-                out.append(forecast)
-        return np.concatenate(out, axis=1)
+        scaled = scaled_as(self, past, length)
+        rows_seen = look_backs(self.seq_len, self.period)
+        kinds = [*itertools.product(_ANCHORS, rows_seen)]
+        shape = len(past), len(kinds), len(RIDGE_STRENGTHS), self.pred_len
+        found = np.full(shape, np.nan)
+        for i, (anchor, rows) in enumerate(kinds):
+            maps = self.maps.get((scale, anchor, rows))
+            if maps is not None:
+                able = length >= rows
+                forecast = scaled.forecast(anchor, maps)
+                found[able, i] = forecast[able]
+        return found.reshape(len(past), -1, self.pred_len)
 
 
 def fit_ridges(
@@ -180,32 +202,34 @@ def fit_ridges(
     )
     pred_len = shared.pred_len
     for rows in look_backs(shared.seq_len, shared.period):
-        origin = Origins(begin + rows, end - pred_len).thinned(8192)
-        if len(origin) < _FEWEST_WINDOWS:
-            break
-        first_row = begin[np.searchsorted(begin, origin, side="right") - 1]
-        past, length = pasts(values, first_row, origin, shared.seq_len)
-        future = futures(values, origin, origin + pred_len, pred_len)
+        origins = Origins(
+            begin + rows,
+            end - pred_len,
+        )
+        origin = origins.thinned(8192)
+        series = np.searchsorted(begin, origin, side="right") - 1
+        windows, length = pasts(
+            values,
+            begin[series],
+            origin + pred_len,
+            shared.seq_len + pred_len,
+        )
+        length -= pred_len
         _learn(
             shared,
             "",
             rows,
-            past,
+            windows,
             length,
-            future,
         )
-        used = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
-        if used.sum() >= _FEWEST_WINDOWS:
-            log_past = np.log(past[used])
-            log_future = np.log(future[used])
-            _learn(
-                shared,
-                "log ",
-                rows,
-                log_past,
-                length[used],
-                log_future,
-            )
+        positive = windows.min(axis=1) > 0
+        _learn(
+            shared,
+            "log ",
+            rows,
+            np.log(windows[positive]),
+            length[positive],
+        )
     return shared
 
 
@@ -218,59 +242,82 @@ def scaled_as(
     unit = unit_of(past, length, shared.period)[:, None]
     last = past[:, -1:]
     distance = (past[:, :-1] - last) / unit
-    distance = np.clip(distance, -50.0, 50.0)  # garbage and steps lie beyond
+    # Garbage and steps lie beyond.
+    distance = np.clip(distance, -50.0, 50.0)
+    steps = np.arange(shared.pred_len)
     n_changes = np.maximum(length - 1, 1)[:, None]
     drift = (last - past[:, :1]) / n_changes
+    # The last season is repeated; what a window does not hold of it has its last value.
+    back = shared.period - steps % shared.period
+    is_held = back <= length[:, None]
+    back = np.minimum(back, past.shape[1])
     anchors = {
-        "drift": last + drift * np.arange(1, shared.pred_len + 1),
-        "season": _last_season(past, length, shared.period, shared.pred_len),
+        "drift": last + drift * (steps + 1),
+        "season": np.where(
+            is_held,
+            past[:, -back],
+            last,
+        ),
     }
     return Scaled(distance, unit, anchors)
-
-
-def _last_season(
-    past: Float64Array,
-    length: IntArray,
-    period: int,
-    pred_len: int,
-) -> Float64Array:
-    """Repeat the last season, (n, pred_len); what a window does not hold has its last value."""
-    back = period - np.arange(pred_len) % period
-    seen = back <= length[:, None]
-    back = np.minimum(back, past.shape[1])
-    return np.where(seen, past[:, -back], past[:, -1:])
 
 
 def _learn(
     shared: SharedRidges,
     scale: str,
     rows: int,
-    past: Float64Array,
+    windows: Float64Array,
     length: IntArray,
-    future: Float64Array,
 ) -> None:
-    """Fit the maps of both anchors, of least squared errors or nearly of least absolute ones."""
+    """Fit the maps of both anchors, of least squared errors or nearly of least absolute ones.
+
+    windows: (n, seq_len + pred_len); length: how many rows before the forecast are real, (n,).
+    """
+    if len(windows) < _FEWEST_WINDOWS:
+        return
+    past, future = np.split(
+        windows,
+        [shared.seq_len],
+        axis=1,
+    )
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
-    is_real = scaled.unit >= 1e-6 * np.ptp(past, axis=1, keepdims=True)
-    distance = scaled.over(rows) * is_real
+    spread = np.ptp(past, axis=1, keepdims=True)
+    is_real = scaled.unit >= 1e-6 * spread
+    # The last row's distance is 0.
+    distance = scaled.distance[:, 1 - rows :] * is_real
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit * is_real
-        weight = np.full(len(left), 1 / len(left))
-        if not shared.of_mean:
+        if shared.of_mean:
+            weight = np.full(
+                len(left),
+                1 / len(left),
+            )
+        else:
             weight = _weights_of_least_absolute(distance, left)
-        maps = _ridge(distance, left, weight, *RIDGE_STRENGTHS)
+        maps = _ridge(
+            distance,
+            left,
+            weight,
+            RIDGE_STRENGTHS,
+        )
         shared.maps[scale, anchor, rows] = maps
 
 
 def _weights_of_least_absolute(
-    distance: Float64Array, left: Float64Array
+    distance: Float64Array,
+    left: Float64Array,
 ) -> Float64Array:
     """Weigh windows, in three rounds, by what a ridge of the last round leaves unexplained."""
-    middle_strength = RIDGE_STRENGTHS[len(RIDGE_STRENGTHS) // 2]
+    middle_strength = RIDGE_STRENGTHS[1:2]
     weight = _robust_weights(left)
     for _ in range(2):
-        [maps] = _ridge(distance, left, weight, middle_strength)
+        [maps] = _ridge(
+            distance,
+            left,
+            weight,
+            middle_strength,
+        )
         weight = _robust_weights(left - distance @ maps)
     return weight
 
@@ -278,7 +325,8 @@ def _weights_of_least_absolute(
 def _robust_weights(left: Float64Array) -> Float64Array:
     """Weigh windows so that squares count as absolute values where they are large."""
     size = np.abs(left).mean(axis=1)
-    weight = 1 / np.maximum(size, 0.5 * np.median(size) + 1e-9)
+    least = 0.5 * np.median(size) + 1e-9
+    weight = 1 / np.maximum(size, least)
     return weight / weight.sum()
 
 
@@ -286,7 +334,7 @@ def _ridge(
     features: Float64Array,
     left: Float64Array,
     weight: Float64Array,
-    *strengths: float,
+    strengths: Iterable[float],
 ) -> Float64Array:
     """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T

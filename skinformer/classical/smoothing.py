@@ -24,11 +24,6 @@ class Grid(NamedTuple):
     beta: Float64Array
     phi: Float64Array
 
-    @classmethod
-    def of(cls, *constants: tuple[float, float, float]) -> Grid:
-        """Gather constants of level, trend and damping."""
-        return cls(*np.array(constants, dtype=np.float64).T)
-
 
 class Smoothed(NamedTuple):
     """
@@ -52,7 +47,10 @@ class Smoothed(NamedTuple):
     def some(self, part: slice) -> Smoothed:
         """Choose constants."""
         return Smoothed(
-            self.level[:, part], self.trend[:, part], self.missed[:, part], self.n_known
+            self.level[:, part],
+            self.trend[:, part],
+            self.missed[:, part],
+            self.n_known,
         )
 
     def likely(self, values: Float64Array) -> Float64Array:
@@ -61,9 +59,10 @@ class Smoothed(NamedTuple):
         These are Akaike's weights, of constants that are equally many.
         """
         least = 1e-9 * self.missed.max(axis=1, keepdims=True) + 1e-300
+        log_missed = np.log(self.missed + least)
         # By sixty rows at most constants are told from each other.
-        n_rows = np.minimum(self.n_known, 60)[:, None]
-        likelihood = softmax(-n_rows * np.log(self.missed + least))
+        n_rows = np.minimum(self.n_known, 60)
+        likelihood = softmax(-n_rows[:, None] * log_missed)
         return np.einsum("ng...,ng->n...", values, likelihood)
 
 
@@ -84,55 +83,73 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
         Level and trend at the last row, and how well each constant did.
     """
     values = values[:, -400:]  # what lies before is forgotten
-    known = ~np.isnan(values)
-    level = np.repeat(_start(values)[:, None], len(grid.alpha), axis=1)
-    trend, missed = np.zeros((2, *level.shape))
+    start = _start(values)[:, None]
+    level = np.repeat(
+        start,
+        len(grid.alpha),
+        axis=1,
+    )
+    trend = np.zeros_like(level)
+    missed = np.zeros_like(level)
     beta = grid.alpha * grid.beta
-    first = known.any(axis=0).argmax()
-    for row in values.T[first:]:
+    for row in values.T:
         expected = level + grid.phi * trend
         error = row[:, None] - expected
         error[np.isnan(row)] = 0.0
         missed += np.abs(error)
         level = expected + grid.alpha * error
         trend = grid.phi * trend + beta * error
-    n_known = np.maximum(known.sum(axis=1), 1.0)
-    return Smoothed(level, trend, missed / n_known[:, None], n_known)
+    n_known = (~np.isnan(values)).sum(axis=1)
+    n_known = np.maximum(n_known, 1.0)
+    return Smoothed(
+        level,
+        trend,
+        missed / n_known[:, None],
+        n_known,
+    )
 
 
 def _start(values: Float64Array) -> Float64Array:
     """Average the first three known rows, of few rows at most half: (n,)."""
     known = ~np.isnan(values)
-    n_first = np.clip(known.sum(axis=1) // 2, 1, 3)
-    is_first = known & (np.cumsum(known, axis=1) <= n_first[:, None])
+    n_first = np.clip(
+        known.sum(axis=1) // 2,
+        1,
+        3,
+    )
+    number = np.cumsum(known, axis=1)
+    is_first = number <= n_first[:, None]
     first = mean_of_known(np.where(is_first, values, np.nan))
     return np.nan_to_num(first)
 
 
-class Line(NamedTuple):
-    """Lines through windows: the value at the last row, and the change in a row; (n,) each."""
-
-    end: Float64Array
-    slope: Float64Array
-
-
-def line(values: Float64Array) -> Line:
+def line(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     """
     Lay a line of least squares through the known rows of windows.
+
+    Returns
+    -------
+    end, slope : ndarray of shape (n, 1)
+        The value at the last row, and the change in a row.
 
     Examples
     --------
     >>> import numpy as np
     >>> line(np.array([[np.nan, 9.0, np.nan, 13.0]]))
-    Line(end=array([13.]), slope=array([2.]))
+    (array([[13.]]), array([[2.]]))
     """
-    known = ~np.isnan(values)
     place = np.arange(1.0 - values.shape[1], 1.0)
-    place = np.where(known, place, np.nan)
-    middle, mean = mean_of_known(place), mean_of_known(values)
-    away = np.nan_to_num(place - middle[:, None])
-    deviation = np.nan_to_num(values - mean[:, None])
+    place = np.where(
+        np.isnan(values),
+        np.nan,
+        place,
+    )
+    middle = mean_of_known(place)[:, None]
+    mean = mean_of_known(values)[:, None]
+    away = np.nan_to_num(place - middle)
+    deviation = np.nan_to_num(values - mean)
     # A line through one row is level; products with distances from the mean lose no digits.
-    spread = np.maximum((away**2).sum(axis=1), 0.5)
-    slope = (away * deviation).sum(axis=1) / spread
-    return Line(mean - slope * middle, slope)
+    spread = (away**2).sum(axis=1, keepdims=True)
+    covariance = (away * deviation).sum(axis=1, keepdims=True)
+    slope = covariance / np.maximum(spread, 0.5)
+    return mean - slope * middle, slope

@@ -8,12 +8,10 @@ wanders does not.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.windows import sums_before
+from skinformer.classical.windows import sums_before, sums_between
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Rows before and behind a step that have to differ by most of it.
@@ -52,72 +50,76 @@ def without_step(past: Past, season: int) -> Past:
     distance = np.nan_to_num(np.abs(differences))
     unit = distance.max(axis=1, keepdims=True) + _TINY
     first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
-    steps = _possible_steps(differences / unit, first_raised, season)
+    height, relative = _possible_steps(
+        differences / unit,
+        first_raised,
+        season,
+    )
 
-    highest = steps.relative.argmax(axis=1)[:, None]
-    standard_deviations = np.take_along_axis(steps.relative, highest, axis=1)
-    height = np.take_along_axis(steps.height, highest, axis=1) * unit
-    is_step = standard_deviations > 4.0
+    highest = relative.argmax(axis=1)[:, None]
+    height = np.take_along_axis(height, highest, axis=1) * unit
+    # In standard deviations of differences.
+    is_step = relative.max(axis=1, keepdims=True) > 4.0
     first_behind = season + first_raised[highest]
     is_before = np.arange(past.n_rows) < first_behind
-    return past.replaced(past.values + height * (is_step & is_before))
+    moved = past.values + height * (is_step & is_before)
+    return Past(moved, past.wall)
 
 
-def _seasonal_differences(past: Past, season: int) -> Float64Array:
+def _seasonal_differences(
+    past: Past,
+    season: int,
+) -> Float64Array:
     """Subtract from each row the one a season before, by the clock on the wall."""
-    row = np.arange(past.n_rows)
-    offset = past.wall[:, : past.n_rows] - row
-    changed = offset[:, season:] - offset[:, :-season]
-    before = row[:-season] + changed
-    before = np.clip(before, 0, past.n_rows - 1)
+    wall = past.wall[:, : past.n_rows]
+    clock_change = wall[:, season:] - wall[:, :-season] - season
+    before = np.arange(past.n_rows - season) + clock_change
+    before = np.clip(
+        before,
+        0,
+        past.n_rows - 1,
+    )
     earlier = np.take_along_axis(past.values, before, axis=1)
     return past.values[:, season:] - earlier
-
-
-class _Steps(NamedTuple):
-    """
-    What changes where each season of differences begins, (n, n_begins) each.
-
-    Attributes
-    ----------
-    height : ndarray
-        How much higher the season's differences are than all others.
-    relative : ndarray
-        The same in standard deviations of differences; 0 where there is no sudden step.
-    """
-
-    height: Float64Array
-    relative: Float64Array
 
 
 def _possible_steps(
     differences: Float64Array,
     begin: IntArray,
     season: int,
-) -> _Steps:
-    """Compare the season of differences that begins at each row with all others."""
+) -> tuple[Float64Array, Float64Array]:
+    """Compare the season of differences that begins at each row with all others.
+
+    Returned is how much higher its differences are, (n, n_begins), and the same in standard
+    deviations of differences, 0 where there is no sudden step.
+    """
     filled = np.nan_to_num(differences)
-    sums = sums_before(~np.isnan(differences), filled, filled**2)
-    end = np.minimum(begin + season, differences.shape[1])
-    raised = _between(sums, begin, end)
-    others = sums[:, :, -1:] - raised
+    sums = sums_before(
+        ~np.isnan(differences),
+        filled,
+        filled**2,
+    )
+    end = np.minimum(
+        begin + season,
+        differences.shape[1],
+    )
+    raised = sums_between(sums, begin, end)
+    total = sums[:, :, -1:]
+    others = total - raised
     height = _mean(raised) - _mean(others)
     squares = _squares_around_mean(raised) + _squares_around_mean(others)
-    n_known = sums[0, :, -1:]
+    n_known = total[0]
     deviation = np.sqrt(squares / np.maximum(n_known, 1))
     relative = np.abs(height) / np.maximum(deviation, _TINY)
-    relative[raised[0] < min(_FEWEST, season)] = 0.0
-    relative[others[0] < max(season, 2 * _FEWEST)] = 0.0
-    relative[
-        ~_is_sudden(
-            sums,
-            begin,
-            season,
-            raised,
-            height,
-        )
-    ] = 0.0
-    return _Steps(height, relative)
+    is_sudden = _is_sudden(
+        sums,
+        begin,
+        season,
+        raised,
+        height,
+    )
+    has_others = others[0] >= max(season, 2 * _FEWEST)
+    return height, relative * (is_sudden & has_others)
 
 
 def _is_sudden(
@@ -127,24 +129,25 @@ def _is_sudden(
     raised: Float64Array,
     height: Float64Array,
 ) -> BoolArray:
-    """Return whether most of each height is there at once, and in the first row."""
-    before = _between(sums, begin - _FEWEST, begin)
-    behind = _between(sums, begin, begin + min(_FEWEST, season))
-    first = _between(sums, begin, begin + 1)
+    """Return whether most of each height is there at once, in the first row, and stays."""
+    n_behind = min(_FEWEST, season)
+    before = sums_between(
+        sums,
+        begin - _FEWEST,
+        begin,
+    )
+    behind = sums_between(
+        sums,
+        begin,
+        begin + n_behind,
+    )
+    first = sums_between(sums, begin, begin + 1)
     height_at_once = _mean(behind) - _mean(before)
     tolerance = 0.4 * np.abs(height)
     is_at_once = np.abs(height_at_once - height) <= tolerance
     is_in_first = np.abs(_mean(first) - _mean(raised)) <= tolerance
-    return is_at_once & is_in_first & (before[0] > 0)
-
-
-def _between(
-    sums: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-) -> Float64Array:
-    """Count and sum the rows from some on to others, (3, n, n_begins)."""
-    return sums[:, :, end] - sums[:, :, begin]
+    is_known = (before[0] > 0) & (raised[0] >= n_behind)
+    return is_at_once & is_in_first & is_known
 
 
 def _mean(sums: Float64Array) -> Float64Array:

@@ -59,7 +59,10 @@ def pasts(
     return values[np.maximum(rows, begin[:, None])], length
 
 
-def real_rows(length: IntArray, n_rows: int) -> BoolArray:
+def real_rows(
+    length: IntArray,
+    n_rows: int,
+) -> BoolArray:
     """Return which rows of windows are real, the last ones, (n, n_rows).
 
     >>> real_rows(np.array([1]), 3)
@@ -70,9 +73,10 @@ def real_rows(length: IntArray, n_rows: int) -> BoolArray:
 
 def mean_of_known(values: Float64Array) -> Float64Array:
     """Average rows, (n, k), of which some values are NaN, as it is where all of them are."""
+    total = np.nansum(values, axis=1)
     count = (~np.isnan(values)).sum(axis=1)
-    count = np.where(count > 0, count, np.nan)
-    return np.nansum(values, axis=1) / count
+    with np.errstate(invalid="ignore"):
+        return total / count
 
 
 def sums_before(*columns: Float64Array) -> Float64Array:
@@ -81,24 +85,19 @@ def sums_before(*columns: Float64Array) -> Float64Array:
     return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
 
 
-def futures(
-    values: Float64Array,
-    origin: IntArray,
+def sums_between(
+    sums: Float64Array,
+    begin: IntArray,
     end: IntArray,
-    pred_len: int,
 ) -> Float64Array:
-    """Cut the rows from each origin on, (n, pred_len); from ``end`` on they are NaN.
-
-    >>> futures(np.arange(5.0), np.array([3]), np.array([5]), 3)
-    array([[ 3.,  4., nan]])
-    """
-    rows = origin[:, None] + np.arange(pred_len)
-    return np.where(
-        rows < end[:, None], values[np.minimum(rows, len(values) - 1)], np.nan
-    )
+    """Add up the rows from some on to others, (n_columns, n, n_begins), by `sums_before`."""
+    return sums[:, :, end] - sums[:, :, begin]
 
 
-def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
+def bounded(
+    forecast: Float64Array,
+    values: Float64Array,
+) -> Float64Array:
     """Clip forecasts, (n, n_candidates, horizon), to what windows hold and as much around it.
 
     values: (n, n_rows); NaN is unknown.
@@ -106,10 +105,17 @@ def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
     low = np.nanmin(values, axis=1)[:, None, None]
     high = np.nanmax(values, axis=1)[:, None, None]
     spread = high - low
-    return np.clip(forecast, low - spread, high + spread)
+    return np.clip(
+        forecast,
+        low - spread,
+        high + spread,
+    )
 
 
-def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
+def row_products(
+    rows: Float64Array,
+    maps: Float64Array,
+) -> Float64Array:
     """Multiply rows, (..., p), by a matrix; a row's rounding does not depend on those beside it.
 
     PERF: five times as long as by BLAS, whose rounding goes by the number of rows, and a forecast
@@ -132,12 +138,15 @@ def ridge_maps(
     return np.stack(maps)
 
 
-def padded(past: Float64Array, length: IntArray) -> Float64Array:
+def padded(
+    past: Float64Array,
+    length: IntArray,
+) -> Float64Array:
     """Copy windows, with each one's first real value over its padding, which may hold NaN."""
     seq_len = past.shape[1]
     first = seq_len - length[:, None]
     columns = np.maximum(np.arange(seq_len), first)
-    return np.take_along_axis(np.asarray(past, dtype=np.float64), columns, axis=1)
+    return np.take_along_axis(past, columns, axis=1)
 
 
 def unit_of(
@@ -150,14 +159,21 @@ def unit_of(
     A window of no more rows than a season is measured by differences of neighbours. The unit, (n,),
     is above 0: where nothing changes a trillionth of the values, or 1 where they are all 0.
     """
-    lag = np.where(length > period, period, 1)
-    unit = np.zeros(len(past))
-    for step in np.unique(lag):
-        rows = lag == step
-        some = past[rows]
-        moved = np.abs(some[:, step:] - some[:, :-step])
-        n_real = length[rows] - step
-        moved *= real_rows(n_real, moved.shape[1])
-        unit[rows] = moved.sum(axis=1) / np.maximum(n_real, 1)
+    lag = np.where(
+        length > period,
+        period,
+        1,
+    )
+    n_rows = past.shape[1]
+    before = np.maximum(np.arange(n_rows) - lag[:, None], 0)
+    earlier = np.take_along_axis(past, before, axis=1)
+    change = np.abs(past - earlier)
+    n_changes = length - lag
+    total = (change * real_rows(n_changes, n_rows)).sum(axis=1)
+    unit = total / np.maximum(n_changes, 1)
     least = 1e-12 * np.abs(past).max(axis=1)
-    return np.where(least > 0, np.maximum(unit, least), 1.0)
+    return np.where(
+        least > 0,
+        np.maximum(unit, least),
+        1.0,
+    )

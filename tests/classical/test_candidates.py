@@ -267,7 +267,7 @@ def test_means_have_no_medians_and_raise_logarithms():
     rows = np.exp(np.random.default_rng(0).normal(0, 0.5, size=(3, 60)))
     medians, means = forecasts(rows), forecasts(rows, of_mean=True)
     assert set(medians) - set(means) == {"median", "recent median"}
-    shift = mean_log_shift(past_of(np.log(rows)), (4,))
+    shift = mean_log_shift(past_of(np.log(rows)), 4)
     assert shift.min() > 0.05
     for name, forecast in means.items():
         factor = np.exp(shift[:, None]) if name.startswith("log") else 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.past import Ends, Past, begun
+from skinformer.classical.past import Past, begun
 
 NAN = np.nan
 PAST = Past(
@@ -18,31 +18,32 @@ def first_alive(*values):
 
 
 def test_ends_are_the_first_and_the_last_known_row():
-    ends = Ends.of(PAST)
-    assert [ends.first.tolist(), ends.last.tolist()] == [[2, 1], [4, 5]]
-    assert [ends.first_value.tolist(), ends.last_value.tolist()] == [[4, 3], [8, 7]]
+    assert [PAST.first.tolist(), PAST.last.tolist()] == [[2, 1], [4, 5]]
+    assert PAST.last_value.tolist() == [8, 7]
 
 
-def test_the_slope_counts_the_rows_between_the_ends():
-    assert Ends.of(PAST).slope.tolist() == [2, 1]
+def test_the_drift_counts_the_rows_between_the_ends():
+    assert PAST.drift.tolist() == [2, 1]
 
 
-def test_two_neighbours_have_the_slope_of_their_difference():
-    assert Ends.of(Past(np.array([[5.0, 8.0]]), np.arange(3)[None])).slope.tolist() == [
-        3
-    ]
+def test_two_neighbours_have_the_drift_of_their_difference():
+    past = Past(np.array([[5.0, 8.0]]), np.arange(3)[None])
+    assert past.drift.tolist() == [3]
 
 
-def test_a_single_row_has_no_slope():
-    assert Ends.of(
-        Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])
-    ).slope.tolist() == [0]
+def test_a_single_row_has_no_drift():
+    past = Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])
+    assert past.drift.tolist() == [0]
 
 
 def test_places_are_those_on_the_wall():
-    now, ahead = PAST.places(3)
-    assert now.tolist() == [[0, 1, 2, 0, 1, 2], [2, 0, 1, 2, 0, 1]]
-    assert ahead.tolist() == [[0, 1], [2, 0]]
+    assert PAST.places(3).tolist() == [[0, 1, 2, 0, 1, 2], [2, 0, 1, 2, 0, 1]]
+
+
+def test_profiles_are_repeated_at_each_windows_places():
+    now, ahead = PAST.repeat(np.array([[10.0, 11, 12], [20, 21, 22]]))
+    assert now.tolist() == [[10, 11, 12, 10, 11, 12], [22, 20, 21, 22, 20, 21]]
+    assert ahead.tolist() == [[10, 11], [22, 20]]
 
 
 def test_columns_in_which_nothing_is_known_are_trimmed_with_their_wall():
@@ -91,7 +92,7 @@ def test_a_constant_is_alive_from_its_first_known_row():
 
 
 def test_where_nothing_was_observed_nothing_is_left_out():
-    assert first_alive(NAN, NAN) == first_alive() == 0
+    assert first_alive(NAN, NAN) == 0
 
 
 def test_the_recent_level_is_the_mean_of_the_last_known_rows():

@@ -6,7 +6,6 @@ import pytest
 from skinformer.classical.past import Past
 from skinformer.classical.profiles import (
     around_level,
-    at,
     last_values,
     nearest,
     place_means,
@@ -62,13 +61,6 @@ def test_the_last_place_lies_beside_the_first():
 
 def test_a_whole_profile_stays():
     np.testing.assert_array_equal(nearest(np.array([[3.0, 1.0, 2.0]])), [[3, 1, 2]])
-
-
-def test_profiles_are_read_at_each_windows_places():
-    profile = np.array([[1, 2, 3], [4, 5, 6]])
-    np.testing.assert_array_equal(
-        at(profile, np.array([[2, 0], [1, 1]])), [[3, 1], [5, 5]]
-    )
 
 
 def decomposed(values, season):

@@ -107,7 +107,7 @@ def test_means_of_logarithms_lie_above_their_medians_by_the_noise():
     n_plain = raised.shape[1] // 2
     np.testing.assert_array_equal(raised[:, :n_plain], plain[:, :n_plain])
     real = np.where(np.arange(16) >= 16 - length[:, None], np.log(past), np.nan)
-    expected = mean_log_shift(Past(real, np.broadcast_to(np.arange(16), (2, 16))), (4,))
+    expected = mean_log_shift(Past(real, np.broadcast_to(np.arange(16), (2, 16))), 4)
     assert expected.min() > 0.02
     for i, shift in enumerate(expected):
         by = np.log(raised[i, n_plain:] / plain[i, n_plain:])
