@@ -64,14 +64,8 @@ def _find_copies_of(
     y: Float64Array, columns: Mapping[Hashable, AnyArray]
 ) -> tuple[list[Hashable], list[Hashable]]:
     """Return the columns that are monotone maps of a target, and those that are linear ones."""
-    copies = []
-    linear = []
-    for name, column in columns.items():
-        if not _is_copy(column, y):
-            continue
-        copies.append(name)
-        if affine_link(column, y) is not None:
-            linear.append(name)
+    copies = [name for name, column in columns.items() if _is_copy(column, y)]
+    linear = [name for name in copies if affine_link(columns[name], y) is not None]
     return copies, linear
 
 

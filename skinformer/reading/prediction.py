@@ -148,11 +148,11 @@ def _order_columns(
 ) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
     roles = fitted.roles
-    ordered: list[AnyArray | None] = [None] * len(roles.targets)
+    ordered: list[Any] = [None] * len(roles.targets)
     if roles.mode != "features":
         for name in roles.targets:
             checks.check_finite(columns.values[name], name)
-        ordered = [*targets_of(columns.values, roles)]
+        ordered = targets_of(columns.values, roles)
     for name in (*roles.past, *roles.known):
         column = columns.values[name]
         may_miss = fitted.may_miss or name in optional

@@ -124,6 +124,8 @@ def _read_roles(
     classifies = is_classifier(estimator)
     roles = _assign_roles(columns, y_targets, settings, classifies=classifies)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    if roles.labels:
+        checks.warn_of_copy(roles.targets[0], roles.past)
     if y_targets is not None:
         _check_targets(
             X,
@@ -146,12 +148,17 @@ def _assign_roles(
     names = tuple(columns.values)
     one_dimensional = not isinstance(settings.target, list)
     mode: Literal["frame", "both", "features"] = "frame"
-    targets, labels = _find_targets(
-        columns,
-        y_targets,
+    labels: Names = ()
+    y_names = None if y_targets is None else y_targets.own_names
+    targets = find_targets(
         settings.target,
-        classifies=classifies,
+        names,
+        named=columns.named,
+        y_names=y_names,
     )
+    if y_targets is not None and not targets:
+        targets = find_copies(columns.values, y_targets, classifies=classifies)
+        labels = y_targets.own_names if targets else ()
     check_known_future(settings.known_future, names, targets)
     known = find_known(names, settings.known_future, targets)
     if y_targets is not None:
@@ -162,8 +169,6 @@ def _assign_roles(
             targets = y_targets.names
             known = names
     past = without(names, {*targets, *known})
-    if labels:
-        checks.warn_of_copy(targets[0], past)
     return Roles(
         mode,
         targets,
@@ -174,23 +179,6 @@ def _assign_roles(
         by_name=columns.named,
         labels=labels,
     )
-
-
-def _find_targets(
-    columns: Columns,
-    y_targets: Targets | None,
-    wanted: Any,
-    *,
-    classifies: bool,
-) -> tuple[Names, Names]:
-    """Return the targets of X, and where they are copies of y's columns the names of these."""
-    names = tuple(columns.values)
-    y_names = None if y_targets is None else y_targets.own_names
-    targets = find_targets(wanted, names, named=columns.named, y_names=y_names)
-    if y_targets is None or targets:
-        return targets, ()
-    copies = find_copies(columns.values, y_targets, classifies=classifies)
-    return copies, y_targets.own_names if copies else ()
 
 
 def _column_levels(
