@@ -80,7 +80,7 @@ def read_truths(
         classes[missing[:, group.start]] = -1
     weight = np.ones(len(classes))
     if timeline.weight is not None:
-        weight = timeline.weight[:, group.start].astype(np.float64)
+        weight[:] = timeline.weight[:, group.start]
     usable = (classes >= 0) & (weight > 0)
     if stop is not None:
         usable &= np.arange(len(classes)) < stop[timeline.series]

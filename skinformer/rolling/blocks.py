@@ -134,7 +134,9 @@ class RecursiveForecaster:
         for a rolling origin, as many as there are blocks for a recursion: unknown targets are
         filled first, those that need no other all together, and so on.
         """
-        observed, segment, steps, place = requested[:4]
+        segment = requested.segment
+        steps = requested.steps
+        place = requested.place
         start = block_starts(
             place,
             segment,
@@ -142,7 +144,7 @@ class RecursiveForecaster:
             self.sizes.pred_len,
         )
         buffer = self._build_buffer(
-            observed,
+            requested.observed,
             place,
             segment,
             start,
