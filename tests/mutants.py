@@ -217,7 +217,7 @@ CAUSALITY = [
     Mutant(
         "windows of the history see means before the first truth",
         "rolling/blocks.py",
-        "RecursiveForecaster._has_begun",
+        "RecursiveForecaster._known_targets",
         "(stored < 0) | (stored >= first_truth)",
         "np.ones_like(stored, dtype=bool)",
         ("estimators/test_panels.py::test_a_late_series_rises_on",),

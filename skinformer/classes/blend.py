@@ -1,22 +1,13 @@
 """Weigh forecasters of classes by the log loss of their mixture, and find its temperature."""
 
 import numpy as np
+from scipy.special import log_softmax
 
-from skinformer.classes.logistic import log_softmax
 from skinformer.selection import nearby_steps, shrinkage
 from skinformer.timeline.arrays import Float64Array
 
-
-def _temperatures() -> Float64Array:
-    """Return temperatures from 1/2 to 2, by their distance from 1."""
-    exponents = [0.0]
-    for k in range(1, 21):
-        exponents += [k / 20, -k / 20]
-    return np.exp2(exponents)
-
-
-#: Temperatures that compete, from none on.
-TEMPERATURES = _temperatures()
+#: Temperatures that compete, from 1/2 to 2, by their distance from 1.
+TEMPERATURES = np.exp2(sorted(np.arange(20, -21, -1) / 20, key=abs))
 
 
 def mixture_weights(
@@ -38,7 +29,8 @@ def mixture_weights(
     n_prior = 200.0  # truths
     pred_len = likelihood.shape[2]
     nearby = nearby_steps(pred_len)
-    total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)
+    weight_ahead = nearby @ weight.sum(axis=0)
+    total = np.maximum(weight_ahead, 1e-12)
     evidence = shrinkage(n_truths, n_prior)
     share = np.tile(prior_weights, (pred_len, 1))
     for _ in range(n_rounds):
@@ -66,7 +58,8 @@ def log_losses(
     """
     losses = np.zeros(len(logits))
     for group in groups:
-        log_proba = log_softmax(logits[..., group])
+        log_proba = log_softmax(logits[..., group], axis=-1)
         log_likelihood = (log_proba * y[..., group]).sum(axis=-1)
-        losses -= (weight[..., group.start] * log_likelihood).sum(axis=1)
+        weighted = weight[..., group.start] * log_likelihood
+        losses -= weighted.sum(axis=1)
     return losses

@@ -4,7 +4,7 @@ They are those of `tabular`, which reads one target: the columns of all classes 
 its place one after the other, and so do columns that are not known ahead.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,11 +30,6 @@ class ClassFeatures:
     known: tuple[int, ...]
     maker: FeatureMaker
 
-    @property
-    def look_back(self) -> int:
-        """Rows before an origin that any feature may read."""
-        return self.maker.look_back
-
     def make(
         self,
         values: Floats,
@@ -44,18 +39,14 @@ class ClassFeatures:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first, *rest = self.rich
         with_first = [first, *self.other, *self.known]
-        features = [self.maker.make(values[:, with_first], pairs, clock)]
-        own_maker = FeatureMaker(
-            columns=Columns(
-                1,
-                0,
-                0,
-                0,
-                self.maker.columns.pred_len,
-            ),
-            seasons=self.maker.seasons,
-            low=np.array([-np.inf]),
-            high=np.array([np.inf]),
+        made = self.maker.make(values[:, with_first], pairs, clock)
+        features = [made]
+        unbounded = np.array([np.inf])
+        own_maker = replace(
+            self.maker,
+            columns=Columns(1, 0, 0, 0, self.maker.columns.pred_len),
+            low=-unbounded,
+            high=unbounded,
         )
         for column in rest:
             made = own_maker.make(values[:, [column]], pairs, clock)
@@ -77,19 +68,26 @@ def make_features(
     n_past = columns.n_targets + columns.n_past
     known = tuple(range(n_past, n_past + columns.n_known))
     # 2. Seasons and bounds.
-    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
+    lengths = np.diff(timeline.first_row)
     low, high = find_bounds(timeline.values, columns.n_targets)
     with_first = [rich[0], *other, *known]
-    one_target = columns._replace(n_targets=1, n_past=len(other))
-    maker = FeatureMaker(one_target, seasons, low[with_first], high[with_first])
+    maker = FeatureMaker(
+        columns._replace(n_targets=1, n_past=len(other)),
+        find_seasons(timeline.clock, lengths),
+        low[with_first],
+        high[with_first],
+    )
     return ClassFeatures(rich, other, known, maker)
 
 
 def _order_columns(columns: Columns, group: slice) -> tuple[int, ...]:
     """List columns that are not known ahead: the target's classes, past ones, other targets."""
-    targets = list(range(columns.n_targets))
-    past = range(columns.n_targets, columns.n_targets + columns.n_past)
+    n_targets = columns.n_targets
+    targets = range(n_targets)
+    past = range(n_targets, n_targets + columns.n_past)
     own = targets[group]
     if len(own) == 2:
         own = own[1:]  # the other one is 1 less it
-    return (*own, *past, *targets[: group.start], *targets[group.stop :])
+    before = targets[: group.start]
+    after = targets[group.stop :]
+    return (*own, *past, *before, *after)

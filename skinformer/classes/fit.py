@@ -71,19 +71,20 @@ class TargetFit:
 
         Frequencies stand in for a forecaster that is not fitted.
         """
-        season, transitions = self.simple(values, series, pairs, clock)
-        logistic = season
-        classified = season
+        simple = self.simple(values, series, pairs, clock)
+        logistic = simple[0]
+        classified = logistic
         if self.logistic is not None:
             features = self.features.make(values, pairs, clock)
-            stacked = _stack(features, [season, transitions])
+            stacked = _stack(features, simple)
             logistic = self.logistic.probabilities(stacked)
             if self.classifier is not None:
                 classified = np.zeros_like(logistic)
-                classified[:, self.seen] = self.classifier.probabilities(features)
-        each = np.stack([season, transitions, logistic, classified])
-        n_classes = each.shape[2]
-        return each * (1 - _LEAST * n_classes) + _LEAST
+                seen = self.classifier.probabilities(features)
+                classified[:, self.seen] = seen
+        each = np.stack([*simple, logistic, classified])
+        rest = 1 - _LEAST * each.shape[2]
+        return each * rest + _LEAST
 
     def simple(
         self,
@@ -94,10 +95,12 @@ class TargetFit:
         block: IntArray | int = -1,
     ) -> list[Float64Array]:
         """Forecast pairs by frequencies, without a block of time each, and by transitions."""
+        ahead = pairs.ahead
         last = last_rows(values[:, self.group], pairs)
+        steps = pairs.step + ahead
         return [
-            self.season.probabilities(pairs.step + pairs.ahead, series, clock, block),
-            self.transitions.probabilities(last, pairs.ahead),
+            self.season.probabilities(steps, series, clock, block),
+            self.transitions.probabilities(last, ahead),
         ]
 
 
@@ -113,14 +116,13 @@ class ClassFit:
     def prior_weights(self) -> Float64Array:
         """Weights before any truth: less for frequencies and transitions, which the others read."""
         n_others = len(self.names) - 2
-        weights = np.full(len(self.names), 0.8 / n_others)
-        weights[:2] = 0.1
-        return weights
+        others = [0.8 / n_others] * n_others
+        return np.array([0.1, 0.1, *others])
 
     @property
     def look_back(self) -> int:
         """Rows before an origin that are read, where the series holds them."""
-        return max(target.features.look_back for target in self.targets)
+        return max(target.features.maker.look_back for target in self.targets)
 
     def forecast(
         self,
@@ -140,15 +142,21 @@ class ClassFit:
         begin, series: the first row of each window's series, and its number.
         origins, steps: the row of each window's first forecast step, and its step on the clock.
         """
+        pred_len = self.pred_len
         n_forecasters = len(self.names)
         n_columns = self.targets[-1].group.stop
-        y_pred = np.empty((n_forecasters, len(origins), self.pred_len, n_columns))
-        n_windows = max(1, 8192 // self.pred_len)
+        shape = (n_forecasters, len(origins), pred_len, n_columns)
+        y_pred = np.empty(shape)
+        n_windows = max(1, 8192 // pred_len)
         for start in range(0, len(origins), n_windows):
             chunk = slice(start, start + n_windows)
-            windows = origins[chunk], begin[chunk], steps[chunk]
-            pairs = Pairs.of_windows(*windows, self.pred_len)
-            series_of_pair = np.repeat(series[chunk], self.pred_len)
+            pairs = Pairs.of_windows(
+                origins[chunk],
+                begin[chunk],
+                steps[chunk],
+                pred_len,
+            )
+            series_of_pair = np.repeat(series[chunk], pred_len)
             for fit in self.targets:
                 each = fit.probabilities(values, series_of_pair, pairs, clock)
                 part = y_pred[:, chunk, :, fit.group]
@@ -178,7 +186,8 @@ def fit_classes(
     fits = []
     for group in groups:
         truths = read_truths(timeline, group, missing, stop)
-        fits.append(_fit_target(truths, columns, classifier, random_state))
+        fit = _fit_target(truths, columns, classifier, random_state)
+        fits.append(fit)
     names = ["season", "transitions", "logistic"]
     if isinstance(classifier, HistGradientBoostingClassifier):
         names.append("trees")
@@ -196,21 +205,34 @@ def _fit_target(
     """Fit all forecasters of a target; logistic map and classifier only to truths with a past."""
     timeline = truths.timeline
     fit = _fit_simple(truths, columns)
-    # 1. Pairs, and their features.
+    # 1. Pairs among truths that have a known row before them, and their features.
     n_most = _LOGISTIC_PAIRS if classifier is None else MOST_PAIRS
-    pairs = _draw_pairs(truths, columns, seed, n_most)
+    has_past = truths.rows > truths.begin[truths.series]
+    pairs = draw_pairs(
+        timeline,
+        columns._replace(n_targets=1),
+        truths.begin,
+        truths.rows[has_past],
+        seed,
+        n_most,
+    )
     if not len(pairs.origin):
         return fit
     features = fit.features.make(timeline.values, pairs, timeline.clock)
     # 2. The logistic map, on features and what frequencies and transitions forecast.
-    fit = replace(fit, logistic=_fit_logistic(truths, fit, pairs, features))
+    logistic = _fit_logistic(truths, fit, pairs, features)
+    fit = replace(fit, logistic=logistic)
     # 3. The classifier, on features alone.
     place = truths.find(pairs)
     number = truths.number[place]
     seen = np.unique(number)
     if classifier is None or len(seen) < 2:
         return fit
-    fitted = ready(classifier, seed).fit(features, number, truths.weight[place])
+    fitted = ready(classifier, seed).fit(
+        features,
+        number,
+        truths.weight[place],
+    )
     return replace(fit, classifier=fitted, seen=seen)
 
 
@@ -228,26 +250,6 @@ def _fit_simple(truths: Truths, columns: Columns) -> TargetFit:
     )
 
 
-def _draw_pairs(
-    truths: Truths,
-    columns: Columns,
-    seed: int,
-    n_most: int,
-) -> Pairs:
-    """Draw pairs among truths that have a known row before them."""
-    begin = truths.begin
-    rows = truths.rows[truths.rows > begin[truths.series]]
-    one_target = columns._replace(n_targets=1)
-    return draw_pairs(
-        truths.timeline,
-        one_target,
-        begin,
-        rows,
-        seed,
-        n_most,
-    )
-
-
 def _fit_logistic(
     truths: Truths,
     fit: TargetFit,
@@ -259,30 +261,26 @@ def _fit_logistic(
     every = -(-len(features) // _LOGISTIC_PAIRS)
     pairs = pairs.take(slice(None, None, every))
     place = truths.find(pairs)
-    series = truths.series[place]
-    block = truths.blocks[place]
+    n_classes = truths.n_classes
     simple = fit.simple(
         timeline.values,
-        series,
+        truths.series[place],
         pairs,
         timeline.clock,
-        block,
+        truths.blocks[place],
     )
-    stacked = _stack(features[::every], simple)
-    truth = np.eye(truths.n_classes)[truths.number[place]]
     steps = truths.steps[place]
     late = steps >= np.quantile(steps, 0.8)  # which choose the penalty
-    n_free = len(simple) * truths.n_classes
     return fit_logistic(
-        stacked,
-        truth,
+        _stack(features[::every], simple),
+        np.eye(n_classes)[truths.number[place]],
         truths.weight[place],
-        n_free,
+        len(simple) * n_classes,
         late,
     )
 
 
 def _stack(features: Float64Array, simple: list[Float64Array]) -> Float64Array:
     """Append the log probabilities of the simple forecasters to the features."""
-    logs = np.log(np.maximum(np.hstack(simple), _LEAST))
-    return np.hstack([features, logs])
+    proba = np.maximum(np.hstack(simple), _LEAST)
+    return np.hstack([features, np.log(proba)])

@@ -37,7 +37,8 @@ class Frequencies:
     ) -> Float64Array:
         """Forecast steps, (n, n_classes), without the truths of a block; -1 for with all."""
         unseen = self.table.shape[1] - 1
-        cells = np.minimum(phases(self.name, steps, clock), unseen)
+        cells = phases(self.name, steps, clock)
+        cells = np.minimum(cells, unseen)
         new_series = len(self.level) - 1
         level = self.level[np.minimum(series, new_series)]
         return _normalise(self.table[block, cells] * level)
@@ -65,9 +66,10 @@ def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
         prior[:, cells] = tables[wider][:, wider_cells]
         gains[name], tables[name] = _fit_cells(truths, cells, prior)
     # 3. The best of them.
-    name = _first_best(gains, least_gain=0.002 * float(truths.weight.sum()))
+    name = _first_best(gains, 0.002 * truths.weight.sum())
     table = np.concatenate([tables[name], overall], axis=1)
-    return Frequencies(name, table, _fit_levels(truths, overall[-1]))
+    level = _fit_levels(truths, overall[-1])
+    return Frequencies(name, table, level)
 
 
 def _first_best(gains: dict[str, float], least_gain: float) -> str:
@@ -95,8 +97,9 @@ def _fit_cells(
     gains = []
     for n_truths in (2.0, 8.0, 32.0, 128.0):
         table = _normalise(counts + n_truths * prior)
+        log_likelihood = np.log(table[places])
         tables.append(table)
-        gains.append(float(truths.weight @ np.log(table[places])))
+        gains.append(float(truths.weight @ log_likelihood))
     best = int(np.argmax(gains))
     return gains[best], tables[best]
 
@@ -106,15 +109,17 @@ def _count_without_blocks(truths: Truths, cells: IntArray) -> Float64Array:
 
     Without each block, and last of all of them.
     """
-    counts = np.zeros((N_BLOCKS, cells.max() + 1, truths.n_classes))
-    np.add.at(counts, (truths.blocks, cells, truths.number), truths.weight)
+    shape = (N_BLOCKS, cells.max() + 1, truths.n_classes)
+    counts = np.zeros(shape)
+    places = truths.blocks, cells, truths.number
+    np.add.at(counts, places, truths.weight)
     whole = counts.sum(axis=0, keepdims=True)
     return np.concatenate([whole - counts, whole])
 
 
 def _normalise(table: Float64Array) -> Float64Array:
     """Divide by the sum over classes, which come last."""
-    return np.asarray(table / table.sum(axis=-1, keepdims=True))
+    return table / table.sum(axis=-1, keepdims=True)
 
 
 def _fit_levels(truths: Truths, overall: Float64Array) -> Float64Array:
@@ -123,9 +128,11 @@ def _fit_levels(truths: Truths, overall: Float64Array) -> Float64Array:
     level = np.ones((n_series + 1, truths.n_classes))
     if n_series > 1:
         counts = np.zeros((n_series, truths.n_classes))
-        np.add.at(counts, (truths.series, truths.number), truths.weight)
+        places = truths.series, truths.number
+        np.add.at(counts, places, truths.weight)
         n_prior = 8.0  # truths
-        level[:-1] = _normalise(counts + n_prior * overall) / overall
+        own = _normalise(counts + n_prior * overall)
+        level[:-1] = own / overall
     return level
 
 
@@ -134,14 +141,20 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[str]:
     if not clock.dated:
         return ["all rows", *map(str, seasons)]
     n_steps = 48
-    elapsed = clock.elapsed(np.array([0, n_steps]))
-    step = float(np.ptp(elapsed)) / n_steps / 60e6  # minutes
+    elapsed = clock.elapsed(np.array([n_steps]))[0]
+    step = elapsed / n_steps / 60e6  # minutes
     if step >= 7 * _DAY:
         return ["all rows", "month"]
     if step >= _DAY:
         return ["all rows", "weekday", "month"]
-    fields = ["hour", "hour and weekday", "hour and weekend", "month", "hour and month"]
-    return ["all rows", *fields]
+    return [
+        "all rows",
+        "hour",
+        "hour and weekday",
+        "hour and weekend",
+        "month",
+        "hour and month",
+    ]
 
 
 def phases(
@@ -154,9 +167,9 @@ def phases(
     ``name`` says which; its "hour" is the minute of the day, and "" is all rows.
     """
     if name in ("", "all rows"):
-        return np.zeros(len(steps), dtype=np.int64)
+        return np.zeros_like(steps)
     if not clock.dated:
-        return np.asarray(steps % int(name))
+        return steps % int(name)
     distinct, place = np.unique(steps, return_inverse=True)
     wall = wall_times(clock.labels(distinct))
     fields = {
@@ -165,10 +178,10 @@ def phases(
         "weekend": wall.day_of_week > 4,
         "month": wall.month - 1,
     }
-    cells = np.zeros(len(distinct), dtype=np.int64)
+    cells = np.zeros_like(distinct)
     n_before = 1  # cells of the fields before: the hour comes first
     for field in name.split(" and "):
-        cells += n_before * np.asarray(fields[field], dtype=np.int64)
+        cells += n_before * np.asarray(fields[field])
         n_before = _DAY
     return cells[place]
 
@@ -189,35 +202,40 @@ class Transitions:
         for none known.
         """
         last = np.nan_to_num(last)
-        unknown = np.maximum(1.0 - last.sum(axis=1, keepdims=True), 0.0)
+        known = last.sum(axis=1, keepdims=True)
+        unknown = np.maximum(1.0 - known, 0.0)
         weights = np.hstack([last, unknown])
-        mixture = (self.table[ahead] * weights[:, :, None]).sum(axis=1)
+        mixture = np.einsum("nl,nlc->nc", weights, self.table[ahead])
         return _normalise(mixture)
 
 
 def fit_transitions(truths: Truths, pred_len: int) -> Transitions:
     """Count classes by the class so many rows before, smoothed toward the frequency of all rows."""
     n_prior = 4.0  # truths that the frequency of all rows counts for
-    shape = (truths.n_classes + 1, truths.n_classes)  # last after no known class
+    n_classes = truths.n_classes
     number = truths.number
     begin = truths.begin[truths.series]
-    overall = np.ones(truths.n_classes)
+    overall = np.ones(n_classes)
     np.add.at(overall, number, truths.weight)
     overall = _normalise(overall)
-    table = np.empty((pred_len, *shape))
+    # The last row is for no known class.
+    counts = np.zeros((pred_len, n_classes + 1, n_classes))
     for ahead in range(pred_len):
         before = truths.rows - ahead - 1
-        class_before = np.where(before >= begin, truths.classes[before], -1)
-        counts = np.zeros(shape)
-        np.add.at(counts, (class_before, number), truths.weight)
-        counts[-1] = 0.0
-        table[ahead] = _normalise(counts + n_prior * overall)
-    return Transitions(table)
+        class_before = np.where(
+            before >= begin,
+            truths.classes[before],
+            -1,
+        )
+        places = class_before, number
+        np.add.at(counts[ahead], places, truths.weight)
+    counts[:, -1] = 0.0
+    return Transitions(_normalise(counts + n_prior * overall))
 
 
 def last_rows(columns: Floats, pairs: Pairs) -> Float64Array:
     """Read the row before each origin, (n, n_classes); NaN where the series has none."""
     rows = pairs.origin - 1
     read = columns[np.maximum(rows, 0)].astype(np.float64)
-    inside = rows >= pairs.begin
-    return np.where(inside[:, None], read, np.nan)
+    read[rows < pairs.begin] = np.nan
+    return read

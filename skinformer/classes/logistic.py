@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
 
 from skinformer.algebra import product
 from skinformer.timeline.arrays import BoolArray, Float64Array
@@ -28,11 +29,9 @@ class Logistic:
     def probabilities(self, features: Float64Array) -> Float64Array:
         """Forecast, (n, n_classes); a NaN counts as the mean, and no row depends on others."""
         standardised = _standardise(features, self.mean, self.scale)
-        logits = np.empty((len(features), len(self.slope)))
         # Not by a matrix product, which rounds by its shape.
-        for k, slope in enumerate(self.slope):
-            logits[:, k] = (standardised * slope).sum(axis=1)
-        return np.exp(log_softmax(logits + self.intercept))
+        logits = np.einsum("nf,cf->nc", standardised, self.slope)
+        return softmax(logits + self.intercept, axis=-1)
 
 
 def fit_logistic(
@@ -52,17 +51,19 @@ def fit_logistic(
     mean, scale = _mean_and_scale(features)
     standardised = _standardise(features, mean, scale)
     ones = np.ones(len(features))
-    problem = _Problem(np.column_stack([standardised, ones]), truth, weight)
+    with_ones = np.column_stack([standardised, ones])
+    problem = _Problem(with_ones, truth, weight)
     # Of half the squared slopes, against the sum of log losses.
-    of_slopes = np.ones(problem.features.shape[1])
+    of_slopes = np.ones(with_ones.shape[1])
     of_slopes[-1 - n_free :] = 0.01
     of_slopes[-1] = 0.0  # the intercept
     penalties = np.outer([30_000.0, 3000.0, 300.0, 30.0, 3.0], of_slopes)
     best = penalties[-1]
-    if late.any() and not late.all():
+    if not late.all():
         best = _best_penalty(problem, penalties, late)
     slopes = problem.solve(best)
-    return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
+    slope = np.ascontiguousarray(slopes[:-1].T)
+    return Logistic(mean, scale, slope, slopes[-1])
 
 
 def _mean_and_scale(features: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -86,16 +87,17 @@ class _Problem(NamedTuple):
 
     def part(self, rows: BoolArray) -> _Problem:
         """Choose rows."""
-        return _Problem(self.features[rows], self.truth[rows], self.weight[rows])
+        return _Problem(*[part[rows] for part in self])
 
     def loss(self, slopes: Float64Array) -> tuple[float, Float64Array]:
         """Return the sum of log losses and its gradient by slopes, (n_features, n_classes)."""
-        log_proba = log_softmax(product(self.features, slopes))
+        logits = product(self.features, slopes)
+        log_proba = log_softmax(logits, axis=-1)
         log_likelihood = (log_proba * self.truth).sum(axis=1)
         errors = np.exp(log_proba) - self.truth
         weighted = self.weight[:, None] * errors
         gradient = product(self.features.T, weighted)
-        return -float(self.weight @ log_likelihood), gradient
+        return -(self.weight @ log_likelihood), gradient
 
     def solve(
         self, penalty: Float64Array, start: Float64Array | None = None
@@ -104,25 +106,24 @@ class _Problem(NamedTuple):
         shape = self.features.shape[1], self.truth.shape[1]
         if start is None:
             start = np.zeros(shape)
-        total = max(float(self.weight.sum()), 1e-300)
+        total = self.weight.sum()
 
         def objective(flat: Float64Array) -> tuple[float, Float64Array]:
             slopes = flat.reshape(shape)
             loss, gradient = self.loss(slopes)
             penalised = penalty[:, None] * slopes
-            loss += 0.5 * float((penalised * slopes).sum())
+            loss += 0.5 * (penalised * slopes).sum()
             gradient += penalised
             return loss / total, gradient.ravel() / total
 
-        options = {"maxiter": 200, "ftol": 1e-8}
         found = minimize(
             objective,
             start.ravel(),
             jac=True,
             method="L-BFGS-B",
-            options=options,
+            options={"maxiter": 200, "ftol": 1e-8},
         )
-        return np.reshape(found.x, shape)
+        return found.x.reshape(shape)
 
 
 def _best_penalty(
@@ -140,14 +141,7 @@ def _best_penalty(
         slopes = early_problem.solve(penalty, slopes)
         loss, _ = late_problem.loss(slopes)
         losses.append(loss)
-    return np.asarray(penalties[np.argmin(losses)])
-
-
-def log_softmax(logits: Float64Array) -> Float64Array:
-    """Return logarithms of probabilities, along the last axis."""
-    logits = logits - logits.max(axis=-1, keepdims=True)
-    total = np.exp(logits).sum(axis=-1, keepdims=True)
-    return np.asarray(logits - np.log(total))
+    return penalties[np.argmin(losses)]
 
 
 def _standardise(
@@ -156,4 +150,5 @@ def _standardise(
     scale: Float64Array,
 ) -> Float64Array:
     """Standardise features; a NaN becomes the mean."""
-    return np.nan_to_num((features - mean) / scale, copy=False)
+    standardised = (features - mean) / scale
+    return np.nan_to_num(standardised, copy=False)

@@ -34,7 +34,7 @@ class Truths:
     @property
     def n_classes(self) -> int:
         """Number of the target's classes."""
-        return int(self.group.stop - self.group.start)
+        return self.group.stop - self.group.start
 
     @cached_property
     def number(self) -> AnyArray:
@@ -53,14 +53,15 @@ class Truths:
 
     def find(self, pairs: Pairs) -> IntArray:
         """Find the truth that each pair forecasts."""
-        return np.searchsorted(self.rows, pairs.origin + pairs.ahead)
+        rows = pairs.origin + pairs.ahead
+        return np.searchsorted(self.rows, rows)
 
     @cached_property
     def blocks(self) -> IntArray:
         """Block of time of each truth, from 0; they are of equal length."""
         steps = self.steps - self.steps.min()
         span = steps.max() + 1
-        return np.asarray(steps * N_BLOCKS // span)
+        return steps * N_BLOCKS // span
 
 
 def read_truths(
@@ -79,7 +80,7 @@ def read_truths(
         classes[missing[:, group.start]] = -1
     weight = np.ones(len(classes))
     if timeline.weight is not None:
-        weight = timeline.weight[:, group.start].astype(np.float64)
+        weight[:] = timeline.weight[:, group.start]
     usable = (classes >= 0) & (weight > 0)
     if stop is not None:
         usable &= np.arange(len(classes)) < stop[timeline.series]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import log_softmax
 
-from skinformer.classes.logistic import log_softmax
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import Windows
@@ -45,7 +45,7 @@ class Network(Member):
         if not self.groups:
             return outputs
         logits = outputs.astype(np.float64)
-        logs = [log_softmax(logits[..., group]) for group in self.groups]
+        logs = [log_softmax(logits[..., group], axis=-1) for group in self.groups]
         return np.concatenate(logs, axis=-1).astype(np.float32)
 
     def export(self) -> Informer:

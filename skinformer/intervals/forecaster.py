@@ -149,11 +149,6 @@ class IntervalForecaster(StepForecaster):
         """Copy a forecaster, with the intervals of its fit."""
         return cls(**vars(forecaster), intervals=intervals)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Three values."""
-        return (3,)
-
     def point(self, outputs: Any) -> Any:
         """Return the forecast, the first of them."""
         return outputs[..., 0]

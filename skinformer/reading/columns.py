@@ -4,17 +4,17 @@ The one door to scikit-learn's checks of columns, which keep ``n_features_in_`` 
 ``feature_names_in_`` on the estimator; nothing else here touches an estimator.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from skinformer.reading.places import labels_of
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
 from skinformer.validation import columns as checks
-from skinformer.validation.index import time_labels
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ def read_columns(
     if isinstance(X, pd.DataFrame):
         return _read_frame(estimator, X, reset=reset, roles=roles)
     values = checks.numeric_array(estimator, X, reset=reset)
-    fitted_names = getattr(estimator, "feature_names_in_", None)
-    names: Iterable[Hashable] = range(values.shape[1])
+    names: Any = getattr(estimator, "feature_names_in_", None)
+    named = names is not None
     if roles is not None:
         names = roles.columns
-    elif fitted_names is not None:
-        names = fitted_names
+    elif not named:
+        names = range(values.shape[1])
     columns = dict(zip(names, values.T, strict=True))
-    return Columns(columns, None, named=fitted_names is not None)
+    return Columns(columns, None, named)
 
 
 def _read_frame(
@@ -118,15 +118,11 @@ def read_rows(
         checks.check_finite(column, name)
     values = np.empty((checks.count_rows(X), 0))
     if columns.values:
-        values = np.column_stack(list(columns.values.values()))
-    time = None
-    series = None
-    if columns.index is not None:
-        time, series = time_labels(columns.index)
-    names = list(columns.values)
+        values = np.column_stack([*columns.values.values()])
+    time, series = labels_of(columns.index)
     return LabelledRows(
         values,
-        names,
+        list(columns.values),
         columns.named,
         time,
         series,

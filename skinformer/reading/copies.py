@@ -46,7 +46,7 @@ def find_copies(
         If a column is a target in a scale that is not linear, such as its logarithm, or if X
         holds copies of some targets alone.
     """
-    found: list[Hashable] = []
+    found = []
     for name, y in zip(y_targets.names, y_targets.values.T, strict=True):
         classes = np.unique(y[~np.isnan(y)])
         if classifies and len(classes) < 3:
@@ -64,14 +64,8 @@ def _find_copies_of(
     y: Float64Array, columns: Mapping[Hashable, AnyArray]
 ) -> tuple[list[Hashable], list[Hashable]]:
     """Return the columns that are monotone maps of a target, and those that are linear ones."""
-    copies = []
-    linear = []
-    for name, column in columns.items():
-        if not _is_copy(column, y):
-            continue
-        copies.append(name)
-        if affine_link(column, y) is not None:
-            linear.append(name)
+    copies = [name for name, column in columns.items() if _is_copy(column, y)]
+    linear = [name for name in copies if affine_link(columns[name], y) is not None]
     return copies, linear
 
 
@@ -82,9 +76,10 @@ def _is_copy(column: AnyArray, y: Float64Array) -> bool:
     # The first rows exclude nearly every column: only others are read to the end.
     for rows in (slice(64), slice(None)):
         x = np.asarray(column[rows], dtype=np.float64)
-        is_observed = np.isfinite(x) & np.isfinite(y[rows])
+        values = y[rows]
+        is_observed = np.isfinite(x) & np.isfinite(values)
         x = x[is_observed]
-        values = y[rows][is_observed]
+        values = values[is_observed]
         is_enough = len(x) >= fewest_rows
         if is_enough and not _is_monotone_map(x, values):
             return False
@@ -129,5 +124,4 @@ def _interpolation_error(x: Float64Array, by: Float64Array | IntArray) -> float:
     share = to_middle / to_right
     rise = x[2:] - x[:-2]
     interpolated = x[:-2] + share * rise
-    errors = np.abs(x[1:-1] - interpolated)
-    return float(errors.mean())
+    return np.abs(x[1:-1] - interpolated).mean()

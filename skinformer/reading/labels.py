@@ -5,7 +5,7 @@ behind the reader each class has a column of its own, 1 where it came and 0 else
 label is 0 in all of them. Fed back, such a column holds a probability.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,22 +73,16 @@ class Labels:
 
     def one_hot(self, codes: Float64Array) -> list[Float64Array]:
         """Return a column of each class, 1 where it came, NaN where a code is NaN."""
-        missing = np.isnan(codes)
-        columns = []
-        for number in range(len(self.classes)):
-            is_class = codes == number
-            columns.append(np.where(missing, np.nan, is_class))
-        return columns
+        numbers = np.arange(len(self.classes))
+        is_class = codes == numbers[:, None]
+        return list(np.where(np.isnan(codes), np.nan, is_class))
 
     def weights_of(self, codes: Float64Array) -> Float64Array:
         """Return the weights of codes, 0 of missing ones; 1 of all without weights."""
         if self.weight is None:
             return np.ones(len(codes))
-        known = codes >= 0
-        weights = np.zeros(len(codes))
-        places = codes[known].astype(np.int64)
-        weights[known] = self.weight[places]
-        return weights
+        places = np.nan_to_num(codes).astype(np.int64)
+        return np.where(codes >= 0, self.weight[places], 0.0)
 
     def decode(self, codes: Float64Array) -> AnyArray:
         """Return labels of codes; None where a code is NaN."""
@@ -129,14 +123,15 @@ class LabelReader(NumberReader):
         """
         X = as_frame(X)
         table = _table(X)
-        places = _places(X, table, self.names, by_name=self.by_name)
+        places = _places(table, self.names, by_name=self.by_name)
         if not places:
             return X
         for name, target in zip(self.names, self.targets, strict=False):
             if name in places:
-                column = table.iloc[:, places[name]]
+                place = places[name]
+                column = table.iloc[:, place]
                 codes = _encode(column, target, f"X (column {name!r})", unseen)
-                table.isetitem(places[name], codes)
+                table.isetitem(place, codes)
         if isinstance(X, pd.DataFrame):
             return table
         return table.to_numpy(dtype=object)
@@ -147,15 +142,14 @@ class LabelReader(NumberReader):
             return None
         columns = _label_columns(y)
         checks.check_target_count(len(self.targets), len(columns))
-        codes = []
-        for column, target in zip(columns, self.targets, strict=True):
-            codes.append(_encode(column, target, "y", unseen))
+        pairs = zip(columns, self.targets, strict=True)
+        codes = [_encode(column, target, "y", unseen) for column, target in pairs]
         if isinstance(y, pd.Series):
             return pd.Series(codes[0], y.index, name=y.name)
         values = np.column_stack(codes)
         if isinstance(y, pd.DataFrame):
-            return pd.DataFrame(values, index=y.index, columns=y.columns)
-        return values if np.asarray(y).ndim == 2 else values[:, 0]
+            return pd.DataFrame(values, y.index, y.columns)
+        return values.reshape(np.shape(y))
 
     def one_hot(self, table: Table) -> Table:
         """Encode each class as a column: 1 where it came, NaN where its target is missing.
@@ -165,16 +159,17 @@ class LabelReader(NumberReader):
         columns: list[Any] = []
         weights = []
         for j, target in enumerate(self.targets):
+            n_classes = len(target.classes)
             codes = table.columns[j]
             weight = np.ones(len(table.series))
             if table.weight is not None:
                 weight = table.weight[:, j]
-            one_hot: list[Any] = [None] * len(target.classes)
-            if codes is not None:
-                one_hot = target.one_hot(codes)
+            if codes is None:
+                columns += [None] * n_classes
+            else:
+                columns += target.one_hot(codes)
                 weight = weight * target.weights_of(codes)
-            columns += one_hot
-            weights += [weight] * len(one_hot)
+            weights += [weight] * n_classes
         is_weighted = table.weight is not None
         for target in self.targets:
             is_weighted |= target.weight is not None
@@ -188,11 +183,11 @@ class LabelReader(NumberReader):
 
     def adapt_scaler(self, scaler: Scaler) -> Scaler:
         """Leave columns of classes as they are, mean 0 and deviation 1: an unknown one stays 0."""
-        n_columns = sum(self.sizes)
+        of_classes = slice(sum(self.sizes))
         mean = scaler.mean.copy()
-        mean[:, :n_columns] = 0.0
         scale = scaler.scale.copy()
-        scale[:, :n_columns] = 1.0
+        mean[:, of_classes] = 0.0
+        scale[:, of_classes] = 1.0
         return Scaler(mean, scale)
 
     def decode(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
@@ -205,12 +200,9 @@ class LabelReader(NumberReader):
         if one_dimensional:
             return columns[0]
         kinds = {column.dtype.kind for column in columns}
-        if len(kinds) == 1:
-            return np.column_stack(columns)
-        labels = np.empty(values.shape, dtype=object)
-        for j, column in enumerate(columns):
-            labels[:, j] = column
-        return labels
+        if len(kinds) > 1:
+            columns = [column.astype(object) for column in columns]
+        return np.column_stack(columns)
 
     def decode_frame(
         self,
@@ -222,8 +214,8 @@ class LabelReader(NumberReader):
         columns = {}
         for j, target in enumerate(self.targets):
             labels = target.decode(values[:, j])
-            columns[j] = pd.Series(labels, index=index, dtype=target.dtype)
-        return pd.DataFrame(columns, index=index).set_axis(names, axis=1)
+            columns[j] = pd.Series(labels, index, target.dtype)
+        return pd.DataFrame(columns, index).set_axis(names, axis=1)
 
 
 def _encode(
@@ -236,8 +228,8 @@ def _encode(
     codes = target.encode(column)
     is_unseen = codes == -1
     if is_unseen.any() and np.isnan(unseen):
-        first = column[is_unseen].iloc[0]
-        checks.warn_of_unseen_labels(where, first, int(is_unseen.sum()))
+        labels = column[is_unseen]
+        checks.warn_of_unseen_labels(where, labels.iloc[0], len(labels))
     codes[is_unseen] = unseen
     return codes
 
@@ -265,18 +257,17 @@ def read_labels(
     if y is not None:
         y_columns = _label_columns(y)
         y_names = own_names(y)
+    columns = list(table.columns)
     names: Names = ()  # of no columns, which their reader refuses
-    if len(table.columns):
-        columns = list(table.columns)
+    if columns:
         names = find_targets(target, columns, named=by_name, y_names=y_names)
-    places = _places(X, table, names, by_name=by_name)
+    places = _places(table, names, by_name=by_name)
     x_columns = [table.iloc[:, places[name]] for name in names]
     if y is None:
         where = [f"X (column {name!r})" for name in names]
         targets = _find_classes(x_columns, where, class_weight)
     else:
-        where = ["y"] * len(y_columns)
-        targets = _find_classes(y_columns, where, class_weight)
+        targets = _find_classes(y_columns, ["y"] * len(y_columns), class_weight)
         _check_same_labels(x_columns, targets, names)
     return LabelReader(targets, names, by_name)
 
@@ -292,9 +283,8 @@ def _find_classes(
     for column, place, weight in zip(columns, where, weights, strict=True):
         observed = _plain(column[column.notna()])
         classes = checks.sorted_classes(observed, place)
-        dtype = None
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            dtype = column.dtype
+        is_categorical = isinstance(column.dtype, pd.CategoricalDtype)
+        dtype = column.dtype if is_categorical else None
         weight_of_classes = checks.class_weights(weight, classes, observed)
         targets.append(Labels(classes, dtype, weight_of_classes))
     return tuple(targets)
@@ -303,7 +293,7 @@ def _find_classes(
 def _check_same_labels(
     columns: Sequence[pd.Series],
     targets: Sequence[Labels],
-    names: Sequence[Hashable],
+    names: Names,
 ) -> None:
     """Raise if a column of X holds labels that y does not."""
     for column, labels, name in zip(columns, targets, names, strict=False):
@@ -323,16 +313,13 @@ def _table(X: Any) -> pd.DataFrame:
 
 
 def _places(
-    X: Any,
     table: pd.DataFrame,
-    names: Sequence[Hashable],
+    names: Names,
     *,
     by_name: bool,
 ) -> dict[Hashable, int]:
     """Find columns by their names, else by their place, as far as rows hold them."""
-    columns: Iterable[Hashable] = range(table.shape[1])
-    if by_name and isinstance(X, pd.DataFrame):
-        columns = table.columns
+    columns = table.columns if by_name else range(table.shape[1])
     return {name: place for place, name in enumerate(columns) if name in names}
 
 
@@ -340,11 +327,9 @@ def _label_columns(y: Any) -> list[pd.Series]:
     """Return y as columns of labels."""
     if isinstance(y, pd.Series):
         return [y]
-    if isinstance(y, pd.DataFrame):
-        return [y.iloc[:, j] for j in range(y.shape[1])]
-    values = checks.label_array(y)
-    columns = values.reshape(len(values), -1)
-    return [pd.Series(column) for column in columns.T]
+    if not isinstance(y, pd.DataFrame):
+        y = pd.DataFrame(checks.label_array(y))
+    return [column for _, column in y.items()]
 
 
 def _plain(values: pd.Series) -> AnyArray:
@@ -354,4 +339,4 @@ def _plain(values: pd.Series) -> AnyArray:
     if isinstance(values.dtype, np.dtype) and values.dtype != object:
         return values.to_numpy()
     labels = pd.Series(values.to_numpy(dtype=object))
-    return np.asarray(labels.infer_objects().to_numpy())
+    return labels.infer_objects().to_numpy()

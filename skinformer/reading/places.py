@@ -18,6 +18,11 @@ from skinformer.validation.rows import check_panel, check_same_kind
 OptionalIndex: TypeAlias = pd.Index | None
 
 
+def labels_of(index: OptionalIndex) -> tuple[OptionalIndex, OptionalIndex]:
+    """Return labels of time and of series, None where rows have none."""
+    return (None, None) if index is None else checks.time_labels(index)
+
+
 @dataclass(frozen=True)
 class GroupedRows:
     """Rows in time order, series after series.
@@ -42,7 +47,6 @@ class GroupedRows:
         time = self.time
         if time is None:
             return RowClock(), np.arange(len(self.series))
-        is_panel = self.names is not None
         longest = np.bincount(self.series).argmax()
         first, end = np.searchsorted(self.series, [longest, longest + 1])
         # A slice keeps what an index knows of its step.
@@ -50,17 +54,19 @@ class GroupedRows:
         checks.check_freq(time_of_longest, freq)
         step = infer_step(time_of_longest, freq)
         if step is None:
-            checks.raise_irregular(time_of_longest, panel=is_panel)
+            checks.raise_irregular(
+                time_of_longest,
+                panel=self.names is not None,
+            )
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
-        is_named = freq is not None
         checks.check_on_grid(
             steps,
             time,
             clock,
             self.series,
             self.names,
-            named=is_named,
+            named=freq is not None,
         )
         checks.check_no_missing_steps(
             time,
@@ -78,9 +84,12 @@ class GroupedRows:
         steps: IntArray,
     ) -> RowPlaces:
         """Return what later rows are placed by, without the rows themselves."""
-        digest = content_digest(X) if self.time is None else b""
-        end = int(steps[-1]) + 1
-        return RowPlaces(clock, self.names, end, digest)
+        return RowPlaces(
+            clock,
+            self.names,
+            end=int(steps[-1]) + 1,
+            digest=content_digest(X) if self.time is None else b"",
+        )
 
 
 def group_rows(
@@ -138,12 +147,11 @@ def _number_series(
     checks.check_series_named(labels)
     codes, keys = pd.factorize(labels)
     if by_name:
-        order = np.argsort(np.asarray(keys))
-        rank = np.argsort(order)
+        order = np.asarray(keys).argsort()
+        rank = order.argsort()
         codes = rank[codes]
         keys = keys[order]
-    names: OptionalIndex = pd.Index(keys, name=labels.name)
-    return codes.astype(np.int64), names
+    return codes, pd.Index(keys, name=labels.name)
 
 
 class FoundRows(NamedTuple):
@@ -228,16 +236,13 @@ class RowPlaces:
         labelled: bool,
     ) -> FoundRows:
         """Place rows without labels behind the training rows, or on them if they are these."""
+        steps = np.arange(n_rows)
         is_fitted = False
         if self.digest and not labelled:
             is_fitted = content_digest(X) == self.digest
-        steps = np.arange(n_rows)
-        if not is_fitted:
-            steps += self.end
-        series = np.zeros_like(steps)
         return FoundRows(
-            series,
-            steps,
+            np.zeros_like(steps),
+            steps if is_fitted else steps + self.end,
             self.names,
             self.clock,
             own=False,
@@ -254,11 +259,10 @@ def _find_series(
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64), known
     checks.check_series_named(labels)
-    codes = known.get_indexer(labels).astype(np.int64)
+    codes = known.get_indexer(labels)
     unseen = codes < 0
     if not unseen.any():
         return codes, known
     numbers, new = pd.factorize(labels[unseen])
     codes[unseen] = len(known) + numbers
-    names = known.append(pd.Index(new))
-    return codes, names.rename(known.name)
+    return codes, known.append(new).rename(known.name)

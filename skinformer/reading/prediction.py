@@ -9,16 +9,16 @@ import pandas as pd
 from sklearn.utils import check_consistent_length
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
-from skinformer.reading.places import RowPlaces
-from skinformer.reading.targets import read_targets
+from skinformer.reading.places import RowPlaces, labels_of
+from skinformer.reading.targets import prefer_y, read_targets, targets_of
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table
 from skinformer.validation import columns as checks
-from skinformer.validation.index import check_same_index, check_same_rows, time_labels
+from skinformer.validation.index import check_same_index, check_same_rows
 from skinformer.validation.rows import raise_unseen_series, warn_of_assumed_steps
-from skinformer.validation.truth import check_target_count, truth_weight
+from skinformer.validation.truth import truth_weight
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,9 @@ def read_update(
 
     y is needed in features mode, and used elsewhere where X's target is missing.
     """
-    optional: Set[Hashable] = set(fitted.roles.targets)
     if y is None:
         checks.check_y_needed("update", fitted.roles)
-        optional = set()
+    optional = set() if y is None else set(fitted.roles.targets)
     table = _read_table(estimator, X, fitted, optional)
     check_same_index(X, y)
     if (table.series >= fitted.places.n_series).any():
@@ -73,7 +72,7 @@ def read_update(
     if y is not None:
         values = read_targets(y).values
         check_consistent_length(table.series, values)
-        targets = _prefer_y(values, targets)
+        targets = prefer_y(values, targets)
     observed = ~np.isnan(np.column_stack(targets))
     weight = truth_weight(None, observed)
     return replace(table, columns=targets + covariates, weight=weight)
@@ -93,7 +92,8 @@ def read_y_true(
     checks.check_y_needed("score", roles)
     optional = set(roles.columns) - set(roles.targets)
     columns = _read_fitted_columns(estimator, X, roles, optional)
-    return np.column_stack(_histories(columns, roles)).astype(np.float64)
+    histories = targets_of(columns.values, roles)
+    return np.column_stack(histories).astype(np.float64)
 
 
 def _read_table(
@@ -106,15 +106,13 @@ def _read_table(
     roles = fitted.roles
     columns = _read_fitted_columns(estimator, X, roles, optional)
     ordered = _order_columns(columns, fitted, optional)
-    time = None
-    labels = None
-    clock = fitted.places.clock
-    if columns.index is not None and not isinstance(clock, RowClock):
-        time, labels = time_labels(columns.index)
+    places = fitted.places
+    is_counted = isinstance(places.clock, RowClock)
+    time, labels = labels_of(None if is_counted else columns.index)
     n_rows = checks.count_rows(X)
-    found = fitted.places.find(X, time, labels, n_rows)
+    found = places.find(X, time, labels, n_rows)
     if found.assumed:
-        warn_of_assumed_steps(clock, fitted.places.end, n_rows)
+        warn_of_assumed_steps(places.clock, places.end, n_rows)
     return Table(
         ordered,
         len(roles.targets),
@@ -150,37 +148,14 @@ def _order_columns(
 ) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
     roles = fitted.roles
-    ordered: list[AnyArray | None] = [None] * len(roles.targets)
+    ordered: list[Any] = [None] * len(roles.targets)
     if roles.mode != "features":
         for name in roles.targets:
             checks.check_finite(columns.values[name], name)
-        ordered = [*_histories(columns, roles)]
+        ordered = targets_of(columns.values, roles)
     for name in (*roles.past, *roles.known):
         column = columns.values[name]
         may_miss = fitted.may_miss or name in optional
         checks.check_finite(column, name, may_miss=may_miss)
         ordered.append(column)
     return ordered
-
-
-def _histories(columns: Columns, roles: Roles) -> list[AnyArray]:
-    """Return what X holds of the targets, in y's units."""
-    histories = [columns.values[name] for name in roles.targets]
-    if roles.mode != "both":
-        return histories
-    in_units = []
-    for history, link in zip(histories, roles.links, strict=True):
-        slope, intercept = link
-        in_units.append(slope * history + intercept)
-    return in_units
-
-
-def _prefer_y(y: Float64Array, histories: list[Any]) -> list[AnyArray]:
-    """Return y column by column; where it is missing, what X holds of the targets, if anything."""
-    check_target_count(len(histories), y.shape[1])
-    targets = []
-    for column, history in zip(y.T, histories, strict=True):
-        if history is not None:
-            column = np.where(np.isnan(column), history, column)
-        targets.append(column)
-    return targets

@@ -1,15 +1,17 @@
 """Which columns are the targets, and which are known ahead."""
 
-from collections.abc import Container, Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.calendar import is_calendar_column
+from skinformer.timeline.roles import Roles
 from skinformer.validation.columns import check_target_exists
-from skinformer.validation.truth import numeric_truth
+from skinformer.validation.truth import check_target_count, numeric_truth
 
 #: Names of columns; numbers for those of an array.
 Names: TypeAlias = tuple[Hashable, ...]
@@ -42,12 +44,10 @@ def read_targets(y: Any) -> Targets:
     names = own_names(y)
     one_dimensional = values.ndim == 1
     columns = values.reshape(len(values), -1)
-    made_up: Names = ("y",)
-    if not one_dimensional:
-        made_up = tuple(f"y{j}" for j in range(columns.shape[1]))
+    numbers = [""] if one_dimensional else range(columns.shape[1])
     return Targets(
         columns,
-        names or made_up,
+        names or tuple(f"y{number}" for number in numbers),
         names,
         index,
         one_dimensional,
@@ -112,12 +112,36 @@ def find_known(
     >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
     ('calendar__hour_sin', 'price')
     """
-    candidates = without(names, targets)
     return tuple(
-        name for name in candidates if name in given or is_calendar_column(name)
+        name
+        for name in without(names, targets)
+        if name in given or is_calendar_column(name)
     )
 
 
 def without(names: Iterable[Hashable], others: Container[Hashable]) -> Names:
     """Leave out some names."""
     return tuple(name for name in names if name not in others)
+
+
+def targets_of(columns: Mapping[Hashable, AnyArray], roles: Roles) -> list[AnyArray]:
+    """Return what columns of X hold of the targets, in y's units."""
+    histories = [columns[name] for name in roles.targets]
+    if roles.mode != "both":
+        return histories
+    in_units = []
+    for history, link in zip(histories, roles.links, strict=True):
+        slope, intercept = link
+        in_units.append(slope * history + intercept)
+    return in_units
+
+
+def prefer_y(y: Float64Array, histories: Sequence[Any]) -> list[AnyArray]:
+    """Return y column by column; where it is missing, what X holds of the targets, if anything."""
+    check_target_count(len(histories), y.shape[1])
+    targets = []
+    for column, history in zip(y.T, histories, strict=True):
+        if history is not None:
+            column = np.where(np.isnan(column), history, column)
+        targets.append(column)
+    return targets

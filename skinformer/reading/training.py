@@ -10,13 +10,15 @@ from sklearn.base import is_classifier
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
-from skinformer.reading.places import GroupedRows, group_rows
+from skinformer.reading.places import GroupedRows, group_rows, labels_of
 from skinformer.reading.targets import (
     Names,
     Targets,
     find_known,
     find_targets,
+    prefer_y,
     read_targets,
+    targets_of,
     without,
 )
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
@@ -30,7 +32,7 @@ from skinformer.validation.columns import (
     check_known_future,
     check_some_columns,
 )
-from skinformer.validation.index import check_same_index, check_same_rows, time_labels
+from skinformer.validation.index import check_same_index, check_same_rows
 from skinformer.validation.parameters import check_enough_rows
 
 
@@ -122,6 +124,8 @@ def _read_roles(
     classifies = is_classifier(estimator)
     roles = _assign_roles(columns, y_targets, settings, classifies=classifies)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    if roles.labels:
+        checks.warn_of_copy(roles.targets[0], roles.past)
     if y_targets is not None:
         _check_targets(
             X,
@@ -144,21 +148,27 @@ def _assign_roles(
     names = tuple(columns.values)
     one_dimensional = not isinstance(settings.target, list)
     mode: Literal["frame", "both", "features"] = "frame"
+    labels: Names = ()
+    y_names = None if y_targets is None else y_targets.own_names
+    targets = find_targets(
+        settings.target,
+        names,
+        named=columns.named,
+        y_names=y_names,
+    )
+    if y_targets is not None and not targets:
+        targets = find_copies(columns.values, y_targets, classifies=classifies)
+        labels = y_targets.own_names if targets else ()
+    check_known_future(settings.known_future, names, targets)
+    known = find_known(names, settings.known_future, targets)
     if y_targets is not None:
         mode = "both"
         one_dimensional = y_targets.one_dimensional
-    targets, labels = _find_targets(
-        columns, y_targets, settings.target, classifies=classifies
-    )
-    check_known_future(settings.known_future, names, targets)
-    known = find_known(names, settings.known_future, targets)
-    if y_targets is not None and not targets:
-        mode = "features"
-        targets = y_targets.names
-        known = names
+        if not targets:
+            mode = "features"
+            targets = y_targets.names
+            known = names
     past = without(names, {*targets, *known})
-    if labels:
-        checks.warn_of_copy(targets[0], past)
     return Roles(
         mode,
         targets,
@@ -169,23 +179,6 @@ def _assign_roles(
         by_name=columns.named,
         labels=labels,
     )
-
-
-def _find_targets(
-    columns: Columns,
-    y_targets: Targets | None,
-    wanted: Any,
-    *,
-    classifies: bool,
-) -> tuple[Names, Names]:
-    """Return the targets of X, and where they are copies of y's columns the names of these."""
-    names = tuple(columns.values)
-    y_names = None if y_targets is None else y_targets.own_names
-    targets = find_targets(wanted, names, named=columns.named, y_names=y_names)
-    if y_targets is None or targets:
-        return targets, ()
-    copies = find_copies(columns.values, y_targets, classifies=classifies)
-    return copies, y_targets.own_names if copies else ()
 
 
 def _column_levels(
@@ -235,36 +228,34 @@ def _combine_targets(
     Where y is missing, X's target stands, by the linear map from the one to the other.
     """
     if y_targets is not None:
-        observed = ~np.isnan(y_targets.values)
+        y = y_targets.values
+        observed = ~np.isnan(y)
         if roles.mode == "features":
-            return roles, list(y_targets.values.T), observed
-    histories = [columns[name] for name in roles.targets]
-    for name, history in zip(roles.targets, histories, strict=True):
-        check_finite(history, name)
+            return roles, list(y.T), observed
+    for name in roles.targets:
+        check_finite(columns[name], name)
     if y_targets is not None:
-        links, targets = _link_targets(roles.targets, histories, y_targets.values)
-        return replace(roles, links=links), targets, observed
+        roles = replace(roles, links=_find_links(columns, roles.targets, y))
+        histories = targets_of(columns, roles)
+        return roles, prefer_y(y, histories), observed
+    histories = targets_of(columns, roles)
     observed = ~np.isnan(np.column_stack(histories))
     checks.check_some_truth(np.where(observed, 0.0, np.nan))
     return roles, histories, observed
 
 
-def _link_targets(
+def _find_links(
+    columns: dict[Hashable, AnyArray],
     names: Names,
-    histories: list[AnyArray],
     y: Float64Array,
-) -> tuple[tuple[tuple[float, float], ...], list[AnyArray]]:
-    """Return slopes and intercepts from X's targets to y, and targets in y's units."""
-    checks.check_target_count(len(histories), y.shape[1])
+) -> tuple[tuple[float, float], ...]:
+    """Return slope and intercept from each of X's targets to y."""
+    checks.check_target_count(len(names), y.shape[1])
     links = []
-    targets = []
-    for name, history, column in zip(names, histories, y.T, strict=True):
-        link = affine_link(history, column)
-        slope, intercept = checks.check_affine(link, name)
-        links.append((slope, intercept))
-        in_units = slope * history + intercept
-        targets.append(np.where(np.isnan(column), in_units, column))
-    return tuple(links), targets
+    for name, column in zip(names, y.T, strict=True):
+        link = affine_link(columns[name], column)
+        links.append(checks.check_affine(link, name))
+    return tuple(links)
 
 
 def _check_covariates(
@@ -273,11 +264,10 @@ def _check_covariates(
     settings: ReadingSettings,
 ) -> list[AnyArray]:
     """Return covariates, past-only ones first; raise if they hold what they may not."""
-    covariates = []
-    for name in (*roles.past, *roles.known):
+    names = (*roles.past, *roles.known)
+    for name in names:
         check_finite(columns[name], name, may_miss=settings.may_miss)
-        covariates.append(columns[name])
-    return covariates
+    return [columns[name] for name in names]
 
 
 def _group_rows(
@@ -290,12 +280,9 @@ def _group_rows(
     index = columns.index
     if index is None and y_targets is not None:
         index = y_targets.index
-    time = None
-    labels = None
-    if index is not None:
-        time, labels = time_labels(index)
+    time, labels = labels_of(index)
     rows = group_rows(time, labels, n_rows)
-    longest = int(np.bincount(rows.series).max())
+    longest = np.bincount(rows.series).max()
     check_enough_rows(longest, settings)
     return rows
 
@@ -335,7 +322,6 @@ def _with_static(
     # What is named as known ahead can change, however long it has not.
     can_change = settings.known_future
     static = without(differing, can_change)
-    unchanged = tuple(name for name in constant if name in can_change)
     past = without(roles.past, static)
     known = (*without(roles.known, static), *static)
     roles = replace(
@@ -343,11 +329,11 @@ def _with_static(
         past=past,
         known=known,
         static=static,
-        unchanged=unchanged,
+        unchanged=tuple(name for name in constant if name in can_change),
     )
     # Columns in the order of their roles.
     columns = table.columns[: table.n_targets]
+    of_covariates = table.columns[table.n_targets :]
     for name in (*past, *known):
-        place = covariates.index(name)
-        columns.append(table.columns[table.n_targets + place])
+        columns.append(of_covariates[covariates.index(name)])
     return replace(table, columns=columns), roles

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.rolling.missing_runs import (
     LONGEST_CHAIN,
     MissingRuns,
-    filled_rows,
+    count_up,
     find_missing_runs,
 )
 from skinformer.rolling.placement import Placement, after_history
@@ -45,16 +46,20 @@ class Observed(NamedTuple):
 
     def take(self, some: BoolArray) -> Observed:
         """Choose rows."""
-        filled = None if self.filled is None else self.filled[some]
-        return Observed(self.values[some], self.segment[some], self.steps[some], filled)
+        return Observed(
+            self.values[some],
+            self.segment[some],
+            self.steps[some],
+            None if self.filled is None else self.filled[some],
+        )
 
     def without(self, outliers: BoolArray | None) -> Observed:
         """Replace targets that are outliers by NaN: they are filled as missing ones are."""
         if outliers is None:
             return self
         values = self.values.copy()
-        targets = values[:, : outliers.shape[1]]
-        targets[outliers] = np.nan
+        n_targets = outliers.shape[1]
+        values[:, :n_targets][outliers] = np.nan
         return self._replace(values=values)
 
 
@@ -76,7 +81,8 @@ class RequestedSteps(NamedTuple):
 
     def series(self, n_fitted: int) -> IntArray:
         """Return the series of each step; one number stands for all that the fit did not hold."""
-        return np.minimum(self.place.series[self.segment], n_fitted)
+        series = self.place.series[self.segment]
+        return np.minimum(series, n_fitted)
 
 
 class HeldValues(NamedTuple):
@@ -131,15 +137,25 @@ class RecursiveForecaster:
         segment = requested.segment
         steps = requested.steps
         place = requested.place
-        start = block_starts(place, segment, steps, self.sizes.pred_len)
-        buffer = self._build_buffer(requested.observed, place, segment, start)
-        _, last = _ends(segment, steps, len(place.anchor))
-        held = self._hold_covariates(buffer, until=last)
+        start = block_starts(
+            place,
+            segment,
+            steps,
+            self.sizes.pred_len,
+        )
+        buffer = self._build_buffer(
+            requested.observed,
+            place,
+            segment,
+            start,
+        )
+        last = _last_steps(place, segment, steps)
+        held = self._hold_covariates(buffer, last)
         rows = buffer.segments.find(segment, start)
         origins, of_request = np.unique(rows, return_inverse=True)
         runs = self._missing_runs(buffer, longest=None)
-        runs = runs.needed(origins, seq_len=self.sizes.seq_len)
-        outputs = self._forecast_all(buffer, runs, origins)
+        needed = runs.needed(origins, seq_len=self.sizes.seq_len)
+        outputs = self._forecast_all(buffer, needed, origins)
         return outputs[of_request, steps - start], held
 
     def filled(self, observed: Observed) -> Float32Array:
@@ -155,9 +171,15 @@ class RecursiveForecaster:
         segment = observed.segment[lacking]
         steps = observed.steps[lacking]
         place = after_history(self.history)
-        buffer = self._build_buffer(observed, place, segment, steps + 1)
-        self._hold_covariates(buffer, until=buffer.until)
-        self._fill(buffer, self._missing_runs(buffer, longest=LONGEST_CHAIN))
+        buffer = self._build_buffer(
+            observed,
+            place,
+            segment,
+            steps + 1,
+        )
+        self._hold_covariates(buffer, buffer.until)
+        runs = self._missing_runs(buffer, longest=LONGEST_CHAIN)
+        self._fill(buffer, runs)
         rows = buffer.segments.find(segment, steps)
         targets[lacking] = buffer.rows.values[rows, :n_targets]
         return targets
@@ -170,22 +192,34 @@ class RecursiveForecaster:
         start: IntArray,
     ) -> _RowBuffer:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
-        first_step, end_step, until = _extent(place, self.sizes, segment, start)
-        segments = self._empty_rows(first_step, end_step)
+        n_targets = self.sizes.n_targets
+        until = _last_steps(place, segment, start)
+        segments = self._empty_rows(
+            place,
+            segment,
+            start,
+            until,
+        )
         # 1. Put in what is known.
         rows = segments.find(observed.segment, observed.steps)
-        observed = observed.take(rows >= 0)
-        rows = rows[rows >= 0]
-        stored = self._put_in(segments, place, rows, observed.values)
+        is_inside = rows >= 0
+        observed = observed.take(is_inside)
+        rows = rows[is_inside]
+        stored = self._put_in(
+            segments,
+            place,
+            rows,
+            observed.values,
+        )
         # 2. Find the targets that are known; forecasts in their place are not.
         known = self._known_targets(segments, stored)
         begin = first_known(~known, segments.first_row)
         known &= self._was_observed(stored)
-        known[rows] |= ~np.isnan(observed.values[:, : self.sizes.n_targets])
+        known[rows] |= ~np.isnan(observed.values[:, :n_targets])
         if observed.filled is not None:
             known[rows[observed.filled]] = False
         # 3. Hold the others until they are forecast.
-        missing = _hold_targets(segments, self.sizes.n_targets)
+        missing = _hold_targets(segments, n_targets)
         laid_out = Rows(
             segments.values,
             segments.series,
@@ -195,13 +229,24 @@ class RecursiveForecaster:
         )
         return _RowBuffer(segments, laid_out, missing, until)
 
-    def _empty_rows(self, first_step: IntArray, end_step: IntArray) -> Timeline:
-        """Return segments of steps without values."""
-        first_row = np.concatenate([[0], np.cumsum(end_step - first_step)])
+    def _empty_rows(
+        self,
+        place: Placement,
+        segment: IntArray,
+        start: IntArray,
+        until: IntArray,
+    ) -> Timeline:
+        """Return the segments of blocks and of their contexts, without values."""
+        first_start = place.begin.copy()
+        np.minimum.at(first_start, segment, start)
+        first_step = first_start - self.sizes.seq_len
+        # A segment without blocks has no rows.
+        end_step = np.maximum(first_step, until + self.sizes.pred_len)
+        lengths = end_step - first_step
+        first_row = np.concatenate([[0], np.cumsum(lengths)])
         shape = (first_row[-1], self.history.values.shape[1])
-        values = np.full(shape, np.nan, dtype=np.float32)
         return Timeline(
-            values,
+            np.full(shape, np.nan, dtype=np.float32),
             None,
             first_row,
             first_step,
@@ -227,29 +272,32 @@ class RecursiveForecaster:
         stored[~place.stored[segment]] = -1
         is_stored = stored >= 0
         values[is_stored] = self.history.values[stored[is_stored]]
-        values[rows] = np.where(np.isnan(given), values[rows], given)
+        values[rows] = np.where(
+            np.isnan(given),
+            values[rows],
+            given,
+        )
         return stored
 
     def _known_targets(self, segments: Timeline, stored: IntArray) -> BoolArray:
         """Whether targets have values, those of the history from their first known one on."""
         targets = segments.values[:, : self.sizes.n_targets]
-        has_begun = self._has_begun(stored)
+        series = self.history.series_of(stored)
+        first_truth = self.history.first_truth[series]
+        has_begun = (stored < 0) | (stored >= first_truth)
         return ~np.isnan(targets) & has_begun[:, None]
-
-    def _has_begun(self, stored: IntArray) -> BoolArray:
-        """Whether rows of the history do not lie before their first known target; true of -1."""
-        first_truth = self.history.first_truth[self.history.series_of(stored)]
-        return (stored < 0) | (stored >= first_truth)
 
     def _was_observed(self, stored: IntArray) -> BoolArray:
         """Whether targets of rows of the history were observed, (n, n_targets); true of -1."""
-        observed = np.ones((len(stored), self.sizes.n_targets), dtype=bool)
-        if self.history.weight is not None:
+        shape = (len(stored), self.sizes.n_targets)
+        observed = np.ones(shape, dtype=bool)
+        weight = self.history.weight
+        if weight is not None:
             is_stored = stored >= 0
-            observed[is_stored] = self.history.weight[stored[is_stored]] > 0
+            observed[is_stored] = weight[stored[is_stored]] > 0
         return observed
 
-    def _hold_covariates(self, buffer: _RowBuffer, *, until: IntArray) -> HeldValues:
+    def _hold_covariates(self, buffer: _RowBuffer, until: IntArray) -> HeldValues:
         """Hold covariates without a value at their last one, and count the steps that matter.
 
         until: the last step of each segment for which values known ahead matter.
@@ -262,22 +310,22 @@ class RecursiveForecaster:
         n_past = self.sizes.n_past
         n_changing = lacks.shape[1] - self.sizes.n_static
         lacks_past = lacks[:, :n_past].any(axis=1)
-        lacks_past &= rows.steps < buffer.until[rows.segment]
         lacks_known = lacks[:, n_past:n_changing].any(axis=1)
-        lacks_known &= rows.steps <= until[rows.segment]
+        is_context = rows.steps < buffer.until[rows.segment]
+        is_read = rows.steps <= until[rows.segment]
         fill_forward(covariates, buffer.segments.first_row)
         return HeldValues(
-            int(lacks_past.sum()),
-            int(lacks_known.sum()),
+            (lacks_past & is_context).sum(),
+            (lacks_known & is_read).sum(),
         )
 
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
         """Find the forecasts that fill what is missing."""
-        rows = buffer.rows
+        steps = buffer.rows.steps
         unknown = buffer.missing.any(axis=1)
-        unknown &= rows.steps < buffer.until[rows.segment]
+        unknown &= steps < buffer.until[buffer.rows.segment]
         if self.closed is not None:
-            unknown[unknown] = ~self.closed.at(rows.steps[unknown])
+            unknown[unknown] = ~self.closed.at(steps[unknown])
         return find_missing_runs(
             unknown,
             seq_len=self.sizes.seq_len,
@@ -296,28 +344,38 @@ class RecursiveForecaster:
         rest = np.setdiff1d(origins, made)
         if len(rest) or not outputs:
             outputs.append(self.forecast(buffer.rows, rest))
-        made = np.concatenate([made, rest])
-        order = np.argsort(made)
-        place = order[np.searchsorted(made, origins, sorter=order)]
+        done = pd.Index(np.concatenate([made, rest]))
+        place = done.get_indexer(origins)
         return np.concatenate(outputs)[place]
 
     def _fill(
-        self, buffer: _RowBuffer, runs: MissingRuns
+        self,
+        buffer: _RowBuffer,
+        runs: MissingRuns,
     ) -> tuple[IntArray, list[Float32Array]]:
         """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""
-        runs = runs.take(np.argsort(runs.turn, kind="stable"))
-        turn_edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
-        pred_len = self.sizes.pred_len
-        cells, points, cell_edges = _cells_to_fill(buffer, runs, turn_edges, pred_len)
-        values = buffer.rows.values.reshape(-1)  # a view
+        targets = buffer.rows.values[:, : self.sizes.n_targets]  # a view
+        by_turn = np.argsort(runs.turn, kind="stable")
+        runs = runs.take(by_turn)
+        changes = np.diff(
+            runs.turn,
+            prepend=-1,
+            append=-1,
+        )
+        turn_edges = np.flatnonzero(changes)
         outputs = []
-        for turn, begin in enumerate(turn_edges[:-1]):
-            origins = runs.origins[begin : turn_edges[turn + 1]]
+        for begin, end in pairwise(turn_edges):
+            origins, lengths, _ = runs.take(slice(begin, end))
             forecasts = self.forecast(buffer.rows, origins)
             outputs.append(forecasts)
-            y_pred = self.point(forecasts).reshape(-1)
-            filled = slice(cell_edges[turn], cell_edges[turn + 1])
-            values[cells[filled]] = y_pred[points[filled]]
+            y_pred = self.point(forecasts)
+            run, step = count_up(lengths)
+            rows = origins[run] + step
+            targets[rows] = np.where(
+                buffer.missing[rows],
+                y_pred[run, step],
+                targets[rows],
+            )
         return runs.origins, outputs
 
 
@@ -329,7 +387,8 @@ def _hold_targets(segments: Timeline, n_targets: int) -> BoolArray:
     targets = segments.values[:, :n_targets]
     missing = np.isnan(targets)
     if missing.any():
-        has_begun = pd.DataFrame(~missing).groupby(segments.series).cummax()
+        is_known = pd.DataFrame(~missing)
+        has_begun = is_known.groupby(segments.series).cummax()
         missing &= has_begun.to_numpy(dtype=bool)
         fill_forward(targets, segments.first_row)
     return missing
@@ -346,61 +405,12 @@ def block_starts(
     return anchor + (steps - anchor) // pred_len * pred_len
 
 
-def _ends(
+def _last_steps(
+    place: Placement,
     segment: IntArray,
     steps: IntArray,
-    n_segments: int,
-) -> tuple[IntArray, IntArray]:
-    """Find each segment's first and last step; the last is the smaller one where it has none."""
-    limits = np.iinfo(np.int64)
-    first = np.full(n_segments, limits.max)
-    last = np.full(n_segments, limits.min)
-    np.minimum.at(first, segment, steps)
+) -> IntArray:
+    """Find each segment's last step; the least number of all where it has none."""
+    last = np.full_like(place.anchor, np.iinfo(np.int64).min)
     np.maximum.at(last, segment, steps)
-    return first, last
-
-
-def _extent(
-    place: Placement,
-    sizes: ModelSizes,
-    segment: IntArray,
-    start: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Find the first step of each segment's rows, the one after the last, and the last start."""
-    first, last = _ends(segment, start, len(place.anchor))
-    is_idle = first > last
-    has_gap = last > place.begin
-    first_needed = np.where(has_gap, np.minimum(first, place.begin), first)
-    low = np.where(is_idle, 0, first_needed - sizes.seq_len)
-    high = np.where(is_idle, 0, last + sizes.pred_len)
-    return low, high, last
-
-
-def _cells_to_fill(
-    buffer: _RowBuffer,
-    runs: MissingRuns,
-    turn_edges: IntArray,
-    pred_len: int,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """
-    Find the cells that forecasts fill, and the numbers of the points of their turn that fill them.
-
-    Beside them stands where the cells of each turn begin, and the end.
-
-    PERF: for all turns at once; a recursion by single steps has as many turns as steps.
-    """
-    n_columns = buffer.rows.values.shape[1]
-    n_targets = buffer.missing.shape[1]
-    # 1. The forecast and its step that stand in for each missing target.
-    run, step = filled_rows(runs)
-    rows = runs.origins[run] + step
-    is_filled, column = np.nonzero(buffer.missing[rows])
-    cells = rows[is_filled] * n_columns + column
-    run = run[is_filled]
-    step = step[is_filled]
-    # 2. Its number among the points of all forecasts of the turn.
-    turn = np.searchsorted(turn_edges, run, side="right") - 1
-    run_in_turn = run - turn_edges[turn]
-    step_in_turn = run_in_turn * pred_len + step
-    points = step_in_turn * n_targets + column
-    return cells, points, np.searchsorted(run, turn_edges)
+    return last

@@ -55,38 +55,39 @@ class StepForecaster:
         """Rows before an origin that its forecast is made from."""
         return max(self.sizes.seq_len, self.ensemble.look_back)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of what is forecast of each step and target."""
-        return self.head.outputs
-
     def point(self, outputs: Any) -> Any:
         """Return the one value of what is forecast that is fed back."""
         return self.head.point(outputs)
 
     def observe(self, table: Table) -> Observed:
         """Standardise rows at prediction; series stand for segments as yet."""
-        n_fitted = self.history.n_series
-        scaler = self.scaler
-        if (table.series >= n_fitted).any():
-            scaler = scaler.with_unseen()
-        values = scaler.transform(table.columns, np.minimum(table.series, n_fitted))
+        series = np.minimum(table.series, self.history.n_series)
+        scaler = self.scaler.with_unseen()
+        values = scaler.transform(table.columns, series)
         if self.roles.static or self.roles.unchanged:
             self._compare_constants(table, values)
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
             self._refuse_reset_rows(table, values)
-        return Observed(values, table.series, table.steps)
+        return Observed(
+            values,
+            table.series,
+            table.steps,
+        )
 
     def place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
         """Find the segments of X's rows; raise or warn where the history cannot be their context.
 
         observed: the rows of the table, standardised; they come back with their segments.
         """
-        missing = np.isnan(observed.values[:, : self.sizes.n_targets])
-        has_target = np.asarray(~missing.all(axis=1))
+        n_targets = self.sizes.n_targets
+        missing = np.isnan(observed.values[:, :n_targets])
+        has_target = ~np.all(missing, axis=1)
         farthest = LONGEST_CHAIN * self.sizes.pred_len
         place, segment = place_rows(
-            table, self.history, observed=has_target, farthest=farthest
+            table,
+            self.history,
+            has_target,
+            farthest,
         )
         checks.check_placement(
             place,
@@ -102,17 +103,23 @@ class StepForecaster:
 
     def forecast(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps in y's units: (n, n_targets, *head.outputs)."""
+        outputs = self.standardised(requested)
         series = requested.series(self.history.n_series)
-        return self.in_units(self.standardised(requested), series)
+        return self.in_units(outputs, series)
 
     def in_units(self, outputs: Float64Array, series: IntArray) -> Float64Array:
         """Put outputs of steps of these series into y's units."""
-        return self.head.to_units(outputs, self.scaler.with_unseen(), series)
+        scaler = self.scaler.with_unseen()
+        return self.head.to_units(outputs, scaler, series)
 
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""
         outputs, held = self.standardised_and_held(requested)
-        checks.warn_of_held_values(self.roles, past=held.past, known=held.known)
+        checks.warn_of_held_values(
+            self.roles,
+            past=held.past,
+            known=held.known,
+        )
         return outputs
 
     def standardised_and_held(
@@ -131,7 +138,11 @@ class StepForecaster:
         self, outputs: Float32Array, requested: RequestedSteps
     ) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
-        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
+        zeros = ZeroPhases.of(
+            self.history,
+            self.scaler,
+            self.sizes.n_targets,
+        )
         if zeros.phases:
             series = requested.series(self.history.n_series)
             is_zero = zeros.at(series, requested.steps)
@@ -144,22 +155,29 @@ class StepForecaster:
         value: Float32Array,
     ) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
-        outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
+        n_axes = len(self.head.outputs)
+        outputs[where] = value[where].reshape(
+            -1,
+            *[1] * n_axes,
+        )
 
     def appended(self, table: Table) -> Timeline:
         """Return the history with rows that follow it, missing targets filled by forecasts.
 
         Rows are sorted by series and step.
         """
-        new = build_timeline(
-            table, self.scaler, fill_covariates=not self.sizes.may_miss
-        )
-        if table.missing is not None:
-            values = new.values.copy()
-            targets = values[:, : table.n_targets]
-            targets[table.missing] = np.nan
-            targets[:] = self._filled(Observed(values, table.series, table.steps))
-            new = replace(new, values=values)
+        fills = not self.sizes.may_miss
+        new = build_timeline(table, self.scaler, fill_covariates=fills)
+        missing = table.missing
+        if missing is not None:
+            targets = new.values[:, : table.n_targets]
+            targets[missing] = np.nan
+            observed = Observed(
+                new.values,
+                table.series,
+                table.steps,
+            )
+            targets[:] = self._filled(observed)
         return self.history.appended(new)
 
     def fill_missing(self, missing: BoolArray) -> None:
@@ -176,32 +194,38 @@ class StepForecaster:
         n_targets = missing.shape[1]
         targets = values[:, :n_targets]
         targets[missing[rows]] = np.nan
-        observed = Observed(values, history.series_of(rows), history.steps_of(rows))
+        observed = Observed(
+            values,
+            history.series_of(rows),
+            history.steps_of(rows),
+        )
         before = replace(self, history=history.head(first))
         history.values[rows, :n_targets] = before._filled(observed)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
         """Fill in static columns in rows of fitted series; warn of values that fit did not see."""
+        history = self.history
         roles = self.roles
-        rows = np.flatnonzero(table.series < self.history.n_series)
-        first_row = self.history.first_row[table.series[rows]]
-        stored = self.history.values[first_row]
-        differs = np.asarray(_differs(values[rows], stored).any(axis=0))
-        known = list(roles.known)
-        changed = np.flatnonzero(differs[-len(known) :])
-        names = {known[j] for j in changed}
-        other = [name for name in roles.static if name in names]
+        is_fitted = table.series < history.n_series
+        first_row = history.first_row[table.series[is_fitted]]
+        stored = history.values[first_row]
+        n_known = len(roles.known)
+        differs = _differs(values[is_fitted], stored)
+        of_known = np.any(differs[:, -n_known:], axis=0)
+        is_changed = dict(zip(roles.known, of_known, strict=True))
+        other = [name for name in roles.static if is_changed[name]]
         if other:
             checks.warn_of_other_static(other)
-        new = [name for name in roles.unchanged if name in names]
+        new = [name for name in roles.unchanged if is_changed[name]]
         if new:
             checks.warn_of_new_values(new)
-        static = [known.index(name) - len(known) for name in roles.static]
-        values[rows[:, None], static] = stored[:, static]
+        first_static = values.shape[1] - len(roles.static)
+        values[is_fitted, first_static:] = stored[:, first_static:]
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
         """Raise if rows at the steps of the history hold other values."""
         history = self.history
+        clock = history.clock
         rows = history.find(table.series, table.steps)
         is_inside = rows >= 0
         rows = rows[is_inside]
@@ -209,18 +233,23 @@ class StepForecaster:
         if history.weight is not None:
             # A missing target was filled: any value is as good.
             differs[:, : table.n_targets] &= history.weight[rows] > 0
-        end = history.clock.labels(history.end_step.max(keepdims=True))[0]
-        checks.check_not_reset(np.asarray(differs.any(axis=1)), end, history.clock.freq)
+        end_step = history.end_step.max(keepdims=True)
+        checks.check_not_reset(
+            np.any(differs, axis=1),
+            clock.labels(end_step)[0],
+            clock.freq,
+        )
 
     def _recursive_forecaster(
         self, forecast: Forecaster, clock: Clock
     ) -> RecursiveForecaster:
-        sizes = self.sizes._replace(seq_len=self.look_back)
+        closed = None
         # Steps of rows that are their own timeline lie elsewhere in a day.
-        closed = Closed.of(self.history) if clock == self.history.clock else None
+        if clock == self.history.clock:
+            closed = Closed.of(self.history)
         return RecursiveForecaster(
             self.history,
-            sizes,
+            self.sizes._replace(seq_len=self.look_back),
             self.point,
             forecast,
             closed,
@@ -228,7 +257,10 @@ class StepForecaster:
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of the segments that are asked for."""
-        return self.ensemble_forecaster(requested.place.series, requested.clock)
+        return self.ensemble_forecaster(
+            requested.place.series,
+            requested.clock,
+        )
 
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
         """Make the forecaster of windows of segments of these series."""
@@ -236,7 +268,11 @@ class StepForecaster:
         # The head of a classifier forecasts no values.
         bounds = None
         if self.head.in_units:
-            bounds = ForecastBounds.of(self.history, self.sizes.n_targets, limits)
+            bounds = ForecastBounds.of(
+                self.history,
+                self.sizes.n_targets,
+                limits,
+            )
         return EnsembleForecaster(
             self.ensemble,
             self.sizes,
@@ -250,18 +286,21 @@ class StepForecaster:
 
     def _filled(self, rows: Observed) -> Float32Array:
         """Return standardised targets of rows after the history, missing ones by forecasts."""
-        history = self.history
-        forecast = self.ensemble_forecaster(np.arange(history.n_series), history.clock)
+        clock = self.history.clock
+        series = np.arange(self.history.n_series)
+        forecast = self.ensemble_forecaster(series, clock)
+        recursive = self._recursive_forecaster(forecast, clock)
         with self._threads():
-            return self._recursive_forecaster(forecast, history.clock).filled(rows)
+            return recursive.filled(rows)
 
     def _threads(self) -> AbstractContextManager[object]:
         """Set the threads of all predictions of a recursion at once."""
-        sizes = self.sizes
-        n_linear = sizes.seq_len * sizes.pred_len * self.history.values.shape[1]
+        n_columns = self.history.values.shape[1]
+        n_linear = self.sizes.seq_len * self.sizes.pred_len * n_columns
         return prediction_threads(self.ensemble.largest_product, n_linear)
 
 
 def _differs(values: Float32Array, stored: Float32Array) -> BoolArray:
     """Whether values are not those that are stored, but for rounding; NaN does not differ."""
-    return np.abs(values - stored) > 1e-4 * (1 + np.abs(stored))
+    rounding = 1e-4 * (1 + np.abs(stored))
+    return np.abs(values - stored) > rounding

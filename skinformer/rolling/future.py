@@ -11,6 +11,7 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.rows import raise_unknown_ahead
+from skinformer.validation.warning import of_series
 
 
 def nothing_observed(history: Timeline) -> Observed:
@@ -26,9 +27,9 @@ def without_early(
 ) -> tuple[Table, Observed]:
     """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
-    n_series = int(table.series.max()) + 1
-    later = np.bincount(table.series[~early], minlength=n_series) > 0
-    kept = ~early | ~later[table.series]
+    series = table.series
+    has_later = np.isin(series, series[~early])
+    kept = ~(early & has_later)
     return table.take(kept), observed.take(kept)
 
 
@@ -40,8 +41,9 @@ def after_observed(
     """Move the anchor of each segment behind the last observed target of X."""
     anchor = place.begin.copy()
     missing = np.isnan(observed.values[:, :n_targets])
-    seen = observed.take(np.asarray(~missing.any(axis=1)))
-    np.maximum.at(anchor, seen.segment, seen.steps + 1)
+    is_seen = ~missing.any(axis=1)
+    end = observed.steps[is_seen] + 1
+    np.maximum.at(anchor, observed.segment[is_seen], end)
     return place._replace(anchor=anchor)
 
 
@@ -52,9 +54,10 @@ def without_later(
 ) -> Observed:
     """Make past-only values that X holds after the origin NaN."""
     values = observed.values.copy()
-    ahead = observed.steps >= place.anchor[observed.segment]
+    is_ahead = observed.steps >= place.anchor[observed.segment]
     first = sizes.n_targets
-    values[ahead, first : first + sizes.n_past] = np.nan
+    stop = first + sizes.n_past
+    values[is_ahead, first:stop] = np.nan
     return observed._replace(values=values)
 
 
@@ -70,9 +73,13 @@ def steps_of_rows(
     """
     n_ahead = np.zeros_like(place.anchor)
     ahead = observed.steps - place.anchor[observed.segment]
-    np.maximum.at(n_ahead, observed.segment, ahead + 1)
-    farthest = int(n_ahead.max(initial=0))
-    return np.where(n_ahead > 0, n_ahead, farthest or otherwise)
+    np.maximum.at(
+        n_ahead,
+        observed.segment,
+        ahead + 1,
+    )
+    farthest = n_ahead.max() or otherwise
+    return np.where(n_ahead > 0, n_ahead, farthest)
 
 
 def check_known_ahead(
@@ -92,16 +99,17 @@ def check_known_ahead(
     """
     if sizes.may_miss:
         return
-    for j, name in enumerate(roles.known, start=sizes.n_targets + sizes.n_past):
+    n_past = sizes.n_targets + sizes.n_past
+    for j, name in enumerate(roles.known, n_past):
         if name in roles.static:
             continue
         missing = _missing_ahead(observed, place, horizon, j)
         if missing.any():
             segment, step = np.argwhere(missing)[0]
-            label = str(clock.labels(place.anchor[[segment]] + step)[0])
-            if names is not None:
-                label += f" of series {names[place.series[segment]]!r}"
-            raise_unknown_ahead(name, int(missing.sum()), label)
+            first = place.anchor[[segment]] + step
+            where = of_series(names, place.series[segment])
+            label = f"{clock.labels(first)[0]}{where}"
+            raise_unknown_ahead(name, missing.sum(), label)
 
 
 def _missing_ahead(
@@ -111,9 +119,10 @@ def _missing_ahead(
     j: int,
 ) -> BoolArray:
     """Whether column j lacks a value at the steps to forecast, (n_segments, n_steps)."""
-    missing = np.arange(horizon.max(initial=0)) < horizon[:, None]
-    known = observed.take(~np.isnan(observed.values[:, j]))
-    ahead = known.steps - place.anchor[known.segment]
-    is_asked = (ahead >= 0) & (ahead < horizon[known.segment])
-    missing[known.segment[is_asked], ahead[is_asked]] = False
+    missing = np.arange(horizon.max()) < horizon[:, None]
+    is_known = ~np.isnan(observed.values[:, j])
+    segment = observed.segment[is_known]
+    ahead = observed.steps[is_known] - place.anchor[segment]
+    is_asked = (ahead >= 0) & (ahead < horizon[segment])
+    missing[segment[is_asked], ahead[is_asked]] = False
     return missing

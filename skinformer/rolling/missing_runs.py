@@ -31,9 +31,9 @@ class MissingRuns(NamedTuple):
     lengths: IntArray
     turn: IntArray
 
-    def take(self, some: IntArray | BoolArray) -> MissingRuns:
+    def take(self, some: slice | IntArray | BoolArray) -> MissingRuns:
         """Choose or reorder forecasts."""
-        return MissingRuns(self.origins[some], self.lengths[some], self.turn[some])
+        return MissingRuns(*[part[some] for part in self])
 
     def needed(self, wanted: IntArray, *, seq_len: int) -> MissingRuns:
         """Keep the forecasts that others build on, also by way of later gaps.
@@ -42,15 +42,22 @@ class MissingRuns(NamedTuple):
         """
         if not len(self.origins):
             return self
-        last_filled = self.origins + self.lengths - 1
+        ends = self.origins + self.lengths
         before = np.searchsorted(self.origins, wanted) - 1
-        in_context = (before >= 0) & (last_filled[before] >= wanted - seq_len)
+        context = wanted - seq_len
+        in_context = (before >= 0) & (ends[before] > context)
         seen = before[in_context]
         # Of each chain all forecasts up to the last one that is seen.
-        chain = np.cumsum(_begins_chain(self.origins, self.lengths, seq_len)) - 1
+        begins = _begins_chain(
+            self.origins,
+            self.lengths,
+            seq_len,
+        )
+        chain = np.cumsum(begins)
         last_seen = np.full(chain[-1] + 1, -1)
         np.maximum.at(last_seen, chain[seen], seen)
-        return self.take(np.arange(len(chain)) <= last_seen[chain])
+        numbers = np.arange(len(chain))
+        return self.take(numbers <= last_seen[chain])
 
 
 def find_missing_runs(
@@ -72,7 +79,8 @@ def find_missing_runs(
     """
     origins, lengths, first_part = _split_gaps(unknown, pred_len, longest)
     begins = _begins_chain(origins, lengths, seq_len)
-    round_of_gap = _since(begins)[first_part] // LONGEST_CHAIN
+    place_in_chain = _since(begins)
+    round_of_gap = place_in_chain[first_part] // LONGEST_CHAIN
     begins[first_part[1:]] |= np.diff(round_of_gap) > 0
     return MissingRuns(origins, lengths, _since(begins))
 
@@ -83,24 +91,29 @@ def _split_gaps(
     longest: int | None,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Split gaps into forecasts: their origins and lengths, and the number of each gap's first."""
-    edges = np.flatnonzero(np.diff(unknown, prepend=False, append=False))
+    changes = np.diff(unknown, prepend=False, append=False)
+    edges = np.flatnonzero(changes)
     start = edges[::2]
     stop = edges[1::2]
-    n_parts = -(-(stop - start) // pred_len)
+    n_parts = -((start - stop) // pred_len)
     if longest is not None:
         n_parts = np.minimum(n_parts, longest)
     first_part = np.cumsum(n_parts) - n_parts
-    number = np.arange(n_parts.sum()) - np.repeat(first_part, n_parts)
-    origins = np.repeat(start, n_parts) + number * pred_len
-    lengths = np.minimum(pred_len, np.repeat(stop, n_parts) - origins)
+    gap, number = count_up(n_parts)
+    origins = start[gap] + number * pred_len
+    lengths = np.minimum(pred_len, stop[gap] - origins)
     return origins, lengths, first_part
 
 
-def filled_rows(runs: MissingRuns) -> tuple[IntArray, IntArray]:
-    """List the rows that forecasts fill: the number of the forecast, and its step, of each."""
-    number = np.repeat(np.arange(len(runs.lengths)), runs.lengths)
-    begin = np.cumsum(runs.lengths) - runs.lengths
-    return number, np.arange(len(number)) - begin[number]
+def count_up(lengths: IntArray) -> tuple[IntArray, IntArray]:
+    """List the elements of runs: the number of the run, and the place in there, of each.
+
+    >>> count_up(np.array([2, 3]))
+    (array([0, 0, 1, 1, 1]), array([0, 1, 0, 1, 2]))
+    """
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    begin = np.cumsum(lengths) - lengths
+    return run, np.arange(len(run)) - begin[run]
 
 
 def _begins_chain(
@@ -111,11 +124,13 @@ def _begins_chain(
     """Whether forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
     ends = origins + lengths
-    begins[1:] = origins[1:] - seq_len >= ends[:-1]
+    context = origins - seq_len
+    begins[1:] = context[1:] >= ends[:-1]
     return begins
 
 
 def _since(begins: BoolArray) -> IntArray:
     """Count places since the last one that begins a run."""
     places = np.arange(len(begins))
-    return places - np.maximum.accumulate(np.where(begins, places, 0))
+    last = np.where(begins, places, 0)
+    return places - np.maximum.accumulate(last)

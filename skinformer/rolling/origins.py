@@ -25,19 +25,22 @@ def forecast_origins(
     stands how many steps lacked a value that was held at its last one.
     """
     most_rows = 1 << 18  # that are laid out at a time
-    n_rows = forecaster.look_back + int(horizon.max(initial=1))
+    n_rows = forecaster.look_back + horizon.max()
     size = max(1, most_rows // n_rows)
     outputs = []
-    n_past = 0
-    n_known = 0
+    counts = []
     for start in range(0, len(origins), size):
         some = slice(start, start + size)
-        requested = _request(forecaster, origins[some], horizon[some])
+        requested = _request(
+            forecaster,
+            origins[some],
+            horizon[some],
+        )
         forecasts, held = forecaster.standardised_and_held(requested)
         outputs.append(forecasts)
-        n_past += held.past
-        n_known += held.known
-    return np.concatenate(outputs), HeldValues(n_past, n_known)
+        counts.append(held)
+    n_held = np.sum(counts, axis=0)
+    return np.concatenate(outputs), HeldValues(*n_held)
 
 
 def _request(
@@ -50,29 +53,23 @@ def _request(
     series = history.series_of(origins)
     n_segments = len(origins)
     # 1. The rows of each segment.
+    numbers = np.arange(n_segments)
     first_row = history.first_row[series]
     begin = np.maximum(origins - forecaster.look_back, first_row)
     end = origins + horizon
     rows = origins_between(begin, end - 1)
-    segment = np.repeat(np.arange(n_segments), end - begin)
+    segment = np.repeat(numbers, end - begin)
     # 2. Their values, without those that are not known at the origin.
     observed = _observe(forecaster, rows, segment, origins)
     # 3. The steps after the origins.
     start = history.steps_of(origins)
-    steps = origins_between(start, start + horizon - 1)
-    segment = np.repeat(np.arange(n_segments), horizon)
+    last = start + horizon - 1
     is_stored = np.zeros(n_segments, dtype=bool)
-    place = Placement(
-        series,
-        anchor=start,
-        begin=start,
-        stored=is_stored,
-    )
     return RequestedSteps(
         observed,
-        segment,
-        steps,
-        place,
+        np.repeat(numbers, horizon),
+        origins_between(start, last),
+        Placement(series, start, start, is_stored),
         history.clock,
     )
 
@@ -88,16 +85,18 @@ def _observe(
     Behind the last row of a series its values are held.
     """
     history = forecaster.history
-    sizes = forecaster.sizes
+    n_targets = forecaster.sizes.n_targets
     series = history.series_of(origins)[segment]
-    held = np.minimum(rows, history.first_row[series + 1] - 1)
+    last_row = history.first_row[series + 1] - 1
+    held = np.minimum(rows, last_row)
     values = history.values[held]
     is_ahead = rows >= origins[segment]
-    values[is_ahead, : sizes.n_targets + sizes.n_past] = np.nan
+    n_not_ahead = n_targets + forecaster.sizes.n_past
+    values[is_ahead, :n_not_ahead] = np.nan
     is_blank = rows < history.first_truth[series]
-    values[is_blank, : sizes.n_targets] = np.nan
+    values[is_blank, :n_targets] = np.nan
     filled = None
     if history.weight is not None:
         filled = (history.weight[held] == 0).any(axis=1)
-    steps = rows - history.first_row[series] + history.first_step[series]
+    steps = history.steps_of(held) + rows - held
     return Observed(values, segment, steps, filled)

@@ -31,28 +31,26 @@ class Placement(NamedTuple):
 def after_history(timeline: Timeline) -> Placement:
     """Place forecasts directly after the stored history: one segment a series, from its end on."""
     end = timeline.end_step
-    is_stored = np.ones(len(end), dtype=bool)
     return Placement(
         np.arange(len(end)),
-        anchor=end,
-        begin=end,
-        stored=is_stored,
+        end,
+        end,
+        np.ones(len(end), dtype=bool),
     )
 
 
 def find_early(table: Table, timeline: Timeline) -> BoolArray:
     """Find the rows of X before the stored history, of known series and on the timeline's grid."""
-    if table.clock != timeline.clock:
-        return np.zeros(len(table.steps), dtype=bool)
-    known = table.series < timeline.n_series
-    owner = np.where(known, table.series, 0)
-    return known & (table.steps < timeline.first_step[owner])
+    series = table.series
+    is_fitted = series < timeline.n_series
+    is_on_grid = is_fitted & (table.clock == timeline.clock)
+    first_step = timeline.first_step[np.where(is_fitted, series, 0)]
+    return is_on_grid & (table.steps < first_step)
 
 
 def place_rows(
     table: Table,
     timeline: Timeline,
-    *,
     observed: BoolArray,
     farthest: int,
 ) -> tuple[Placement, IntArray]:
@@ -69,13 +67,14 @@ def place_rows(
     keys, segment = np.unique(table.series * 2 + early, return_inverse=True)
     series = keys // 2
     is_early = keys % 2 == 1
-    first = pd.Series(table.steps).groupby(segment).min().to_numpy()
+    steps = pd.Series(table.steps)
+    first = steps.groupby(segment).min().to_numpy()
     is_fitted = series < timeline.n_series
     end = timeline.end_step[np.where(is_fitted, series, 0)]
     is_on_grid = is_fitted & (table.clock == timeline.clock)
-    n_observed = np.bincount(segment, weights=observed, minlength=len(keys))
+    n_observed = np.bincount(segment, observed)
     is_far = (n_observed > 0) & (first > end + farthest)
-    stored = is_on_grid & ~is_early & ~is_far
+    stored = is_on_grid & ~(is_early | is_far)
     anchor = np.where(is_on_grid, end, first)
     begin = np.where(stored, end, first)
     return Placement(series, anchor, begin, stored), segment

@@ -25,15 +25,14 @@ def check_count(
     what: str,
     *,
     least: int = 1,
-    most: int = MOST,
     advice: str = "",
 ) -> int:
     """Return a whole number as Python's own, or raise if it is none, too small or too large."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not (is_whole and least <= int(value) <= most):
+    if not (is_whole and least <= value <= MOST):
         shown = reprlib.repr(value)
         raise ValueError(
-            f"{name}={shown} must be a whole number from {least} to {most:,}: {what}.{advice}"
+            f"{name}={shown} must be a whole number from {least} to {MOST:,}: {what}.{advice}"
         )
     return int(value)
 
@@ -82,7 +81,7 @@ def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
 def check_coverage(coverage: Any) -> float:
     """Return the share that an interval is to cover, or raise if it is none."""
     is_number = isinstance(coverage, Real) and not isinstance(coverage, bool)
-    if not (is_number and 0 < float(coverage) < 1):
+    if not (is_number and 0 < coverage < 1):
         raise ValueError(
             f"coverage={coverage!r} must be a number between 0 and 1: the share of the truth that "
             "is to lie within, such as 0.9."

@@ -6,10 +6,17 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import check_array, validation
+from pandas.api.types import is_complex_dtype, is_numeric_dtype, is_object_dtype
+from sklearn.utils import check_array
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
 
+from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
 
 
@@ -21,7 +28,7 @@ def check_columns(
 ) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
     check_unique_columns(X)
-    validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
     _check_some_rows(len(X))
 
 
@@ -84,19 +91,18 @@ def numeric_array(
     X: Any,
     *,
     reset: bool,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Check rows without labels; NaN is allowed here and judged by column later."""
     check_rows(X)
     if hasattr(X, "columns"):  # a frame of another library
-        validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
         columns = _foreign_columns(X)
         check_some_columns(len(columns), "X")
         _check_some_rows(len(X))
-        numbers = []
-        for name, column in columns.items():
-            numbers.append(numeric_column(pd.Series(column), name))
-        return np.column_stack(numbers)
-    checked = validation.validate_data(
+        return np.column_stack(
+            [numeric_column(pd.Series(columns[name]), name) for name in columns]
+        )
+    checked = validate_data(
         estimator,
         X,
         reset=reset,
@@ -107,7 +113,7 @@ def numeric_array(
     return checked
 
 
-def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
+def _foreign_columns(X: Any) -> dict[str, AnyArray]:
     """Return the columns of a frame that is not of pandas."""
     names = [str(name) for name in getattr(X, "column_names", X.columns)]
     return {name: np.asarray(X[name]) for name in names}
@@ -134,18 +140,16 @@ def numeric_column(
     values: Any,
     name: Hashable,
     where: str = "X[{!r}]",
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
     dtype = values.dtype
-    if pd.api.types.is_complex_dtype(dtype):
+    if is_complex_dtype(dtype):
         raise ValueError(f"Complex data not supported: column {name!r} is {dtype}.")
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         return np.asarray(values)
     try:
         # Texts of pandas would be read by numpy.
-        if not (
-            pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
-        ):
+        if not (is_numeric_dtype(dtype) or is_object_dtype(dtype)):
             raise TypeError(dtype)
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
@@ -164,7 +168,7 @@ def _example_of_no_number(values: Any) -> Any:
     present = values.dropna()
     numbers = pd.to_numeric(present.astype(str), errors="coerce")
     wrong = present[numbers.isna()]
-    return [*wrong[:1], *present[:1], None][0]
+    return next(iter([*wrong, *present]), None)
 
 
 def check_target_exists(
@@ -213,18 +217,15 @@ def check_ahead(
     targets: Sequence[Hashable],
 ) -> list[Any]:
     """Return the columns said to be known ahead, or raise if they are no columns of X."""
-    if known is None:
-        names = []
-    elif isinstance(known, Iterable) and not isinstance(known, str):
+    names = [] if known is None else [known]
+    if isinstance(known, Iterable) and not isinstance(known, str):
         names = list(known)
-    else:
-        names = [known]
     check_known_future(names, columns, targets)
     return names
 
 
 def check_finite(
-    values: npt.NDArray[Any],
+    values: AnyArray,
     name: Hashable,
     *,
     may_miss: bool = True,
@@ -251,13 +252,13 @@ def check_finite(
 
 def count_rows(X: Any) -> int:
     """Count the rows of anything array-like."""
-    return validation._num_samples(X)
+    return _num_samples(X)
 
 
-def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.object_]:
+def feature_names_in(transformer: Any, input_features: Any) -> AnyArray:
     """Return the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
-    validation.check_is_fitted(transformer)
-    return validation._check_feature_names_in(transformer, input_features)
+    check_is_fitted(transformer)
+    return _check_feature_names_in(transformer, input_features)
 
 
 def labelled_rows(X: Any, first: int) -> Any:

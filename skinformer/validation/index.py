@@ -6,6 +6,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype, is_integer_dtype, is_string_dtype
+from pandas.tseries.frequencies import to_offset
 from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
@@ -19,7 +21,7 @@ def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | 
     if isinstance(index, pd.MultiIndex):
         series, index = _split_levels(index, name)
     index = _with_own_dates(index)
-    if not is_dated(index) and not pd.api.types.is_integer_dtype(index.dtype):
+    if not is_dated(index) and not is_integer_dtype(index.dtype):
         raise TypeError(
             f"{name}.index holds {index.dtype} labels, which have no order in time: "
             f"{_make_times(index, name, panel=series is not None)}."
@@ -63,7 +65,7 @@ def _make_times(
 ) -> str:
     """Write how labels become times or numbers."""
     number = _number_rows(name, panel=panel)
-    if not pd.api.types.is_string_dtype(index.dtype):
+    if not is_string_dtype(index.dtype):
         return number
     dates = f"pd.to_datetime({name}.index)"
     if panel:
@@ -87,9 +89,8 @@ def check_same_index(
 ) -> None:
     """Raise if X and y (or what else goes with its rows) are labelled differently."""
     labelled = pd.DataFrame | pd.Series
-    if not isinstance(X, labelled) or not isinstance(y, labelled):
-        return
-    if not X.index.equals(y.index):
+    are_labelled = isinstance(X, labelled) and isinstance(y, labelled)
+    if are_labelled and not X.index.equals(y.index):
         raise ValueError(
             f"X and {name} have different indexes: rows belong together by their labels. Pass "
             f"{name}.loc[X.index], or {name}.to_numpy() if its rows are in X's order."
@@ -134,12 +135,12 @@ def check_no_missing_steps(
     names: pd.Index | None,
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
-    step_lengths = np.diff(steps)
+    n_between = np.diff(steps) - 1
     same_series = np.diff(series) == 0
-    gaps = np.flatnonzero((step_lengths != 1) & same_series)
+    gaps = np.flatnonzero(same_series & (n_between != 0))
     if not len(gaps):
         return
-    n_missing = (step_lengths[gaps] - 1).sum()
+    n_missing = n_between[gaps].sum()
     first = clock.labels(steps[gaps[:1]] + 1)[0]
     where = of_series(names, series[gaps[0]])
     add = "X.reindex to all steps"
@@ -173,7 +174,7 @@ def _step_to_type(step: Any) -> str:
     if isinstance(step, Integral):
         return repr(step)
     try:
-        is_named = pd.tseries.frequencies.to_offset(step.freqstr) == step
+        is_named = to_offset(step.freqstr) == step
     except ValueError:  # such as Easter's
         is_named = False
     return repr(step.freqstr) if is_named else "freq"
@@ -199,16 +200,15 @@ def check_freq(time: pd.Index, freq: Any) -> None:
 def _is_step(time: pd.Index, freq: Any) -> bool:
     """Return whether a step leads from a label of an index to a later one."""
     if isinstance(freq, Integral):
-        return not is_dated(time) and 0 < int(freq) <= np.iinfo(np.int64).max
+        return not is_dated(time) and 0 < int(freq) < 2**63
     if not is_dated(time):
         return False
-    to_offset = pd.tseries.frequencies.to_offset
     try:
         if isinstance(time, pd.PeriodIndex):  # whose months are "M" and not "ME"
             length = freq if isinstance(freq, str) else to_offset(freq)
-            return bool(pd.PeriodDtype(length) == time.dtype)
+            return pd.PeriodDtype(length) == time.dtype
         start = pd.Timestamp(2000, 1, 1)
-        return bool(start + to_offset(freq) > start)
+        return start + to_offset(freq) > start
     except ValueError:  # what pandas does not know
         return False
 
@@ -266,11 +266,11 @@ def check_on_own_grid(
     clock: Clock,
 ) -> None:
     """Raise if rows to forecast lie on no grid of the training rows' step."""
-    off = steps == OFF_GRID
-    if off.any():
+    between = time[steps == OFF_GRID]
+    if len(between):
         raise ValueError(
             f"X.index does not lie on steps of {_step_to_type(clock.freq)}, as the training rows "
-            f"do: {time[off][0]} is between two steps. Pass rows at such steps, or fit again on "
+            f"do: {between[0]} is between two steps. Pass rows at such steps, or fit again on "
             "rows like these."
         )
 
@@ -326,7 +326,7 @@ def read_times(
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if named."""
     check_complete(column, "time")
     times = _with_own_dates(pd.Index(column))
-    if pd.api.types.is_integer_dtype(times.dtype):
+    if is_integer_dtype(times.dtype):
         return times
     if not is_dated(times):
         times = _parse_times(times, format, column.name, tz)
@@ -344,7 +344,7 @@ def _parse_times(
     tz: str | None,
 ) -> pd.Index:
     """Read text of a format as dates, in UTC where it names an offset."""
-    if pd.api.types.infer_dtype(times) != "string":
+    if infer_dtype(times) != "string":
         raise ValueError(
             f"column {name!r} holds {times.tolist()[0]!r}, which is no time: pass dates, text that "
             "says them, or whole numbers."
@@ -381,7 +381,7 @@ def find_start(times: pd.Index, start: Any) -> Any:
     """Return the label of the first origin in X's own kind, or raise if no row has it."""
     try:
         label = start
-        if not pd.api.types.is_integer_dtype(times.dtype):
+        if not is_integer_dtype(times.dtype):
             with np.errstate(invalid="ignore"):  # infinity, which is no date
                 label = pd.Index([start]).astype(times.dtype)[0]
         known = label in times

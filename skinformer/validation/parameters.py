@@ -28,7 +28,7 @@ _LAYERS = Interval(Integral, 1, 1000, closed="both")
 
 
 #: The parameters of the estimators, as scikit-learn validates them.
-CONSTRAINTS: dict[str, list[Any]] = {
+CONSTRAINTS: dict[str, Any] = {
     "target": [None, str, Integral, tuple, list],
     "seq_len": [_LENGTH],
     "label_len": [None, Interval(Integral, 0, MOST, closed="both")],
@@ -74,23 +74,24 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 
 #: Those of a classifier: labels have no scale, and one loss.
-CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
-    **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
+CLASSIFIER_CONSTRAINTS = CONSTRAINTS | {
     "class_weight": [None, StrOptions({"balanced"}), dict, list],
     "label_smoothing": [Interval(Real, 0, 1, closed="left")],
     "z_loss": [_NOT_NEGATIVE],
 }
+del CLASSIFIER_CONSTRAINTS["loss"]
+del CLASSIFIER_CONSTRAINTS["target_transform"]
 
 
 #: Those of their parts, see `estimators.parts`.
-ATTENTION_CONSTRAINTS: dict[str, list[Any]] = {
+ATTENTION_CONSTRAINTS = {
     "encoder": [StrOptions({"auto", "probsparse", "dense"})],
     "decoder": [StrOptions({"probsparse", "dense"})],
     "factor": [_POSITIVE],
 }
 
 
-BLOCK_CONSTRAINTS: dict[str, list[Any]] = {
+BLOCK_CONSTRAINTS = {
     "norm": [StrOptions({"layer", "zc_rms", "post_layer"})],
     "qk_norm": ["boolean"],
     "output_gate": ["boolean"],
@@ -99,7 +100,7 @@ BLOCK_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
+MEMORY_SAVING_CONSTRAINTS = {
     "micro_batch_size": [None, _COUNT],
     "gradient_checkpointing": ["boolean"],
 }
@@ -107,8 +108,11 @@ MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
 
 def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
     """Return the constraint of a parameter that is a part, or the name of one."""
-    names = set(named) - {None}
-    constraint: list[Any] = [part, *(name for name in named if name is None)]
+    names = set(named)
+    constraint: list[Any] = [part]
+    if None in names:
+        names.remove(None)
+        constraint.append(None)
     return [*constraint, StrOptions(names)] if names else constraint
 
 
@@ -125,19 +129,19 @@ def check_part_name(
         )
 
 
-CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
+CALENDAR_FEATURES_CONSTRAINTS = {
     "fields": [StrOptions({"auto"}), list],
     "holidays": [str, list, None],
 }
 
 
-SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
+SLIDING_WINDOW_CONSTRAINTS = {
     "seq_len": [_LENGTH],
     "lag": [Interval(Integral, 0, MOST, closed="both")],
 }
 
 
-SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {
+SEASONAL_NAIVE_CONSTRAINTS = {
     "season": [_LENGTH],
     "target": CONSTRAINTS["target"],
 }
@@ -208,19 +212,15 @@ def check_members(
     _check_kinds(members, names, kind)
     _check_once(members, kind)
     alone = [["network"]] if classifies else [["network"], ["classical"]]
-    if names[0] in members or list(members) in alone or _judge_themselves(members):
+    others = [member for member in members if member != "classical"]
+    judge_themselves = others and all(map(is_forecaster, others))
+    if names[0] in members or list(members) in alone or judge_themselves:
         return
     one_by_one = " or ".join(map(str, alone))
     raise ValueError(
         f"members={members!r} lacks {names[0]!r}, beside which all others are weighed: add it, or "
         f"pass {one_by_one} for one that forecasts alone."
     )
-
-
-def _judge_themselves(members: Sequence[Any]) -> bool:
-    """Return whether members are forecasters of the user's alone, but for classical ones."""
-    others = [member for member in members if member != "classical"]
-    return len(others) > 0 and all(map(is_forecaster, others))
 
 
 def _check_once(members: Sequence[Any], kind: str) -> None:

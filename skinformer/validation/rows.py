@@ -17,7 +17,7 @@ from skinformer.validation.warning import of_series, warn_user
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction are of another kind than at fit."""
     kind = _kind_of_labels(time)
-    fitted_kind = _kind_of_labels(clock.labels(np.zeros(1, dtype=np.int64)))
+    fitted_kind = _kind_of_labels(clock.labels(np.array([0])))
     if kind != fitted_kind:
         raise TypeError(
             f"X.index holds {kind}, but that of the training rows held {fitted_kind}: pass labels "
@@ -109,9 +109,7 @@ def warn_of_held_values(
 
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
-    parts = [
-        f"{int(phases.sum())} of the {len(phases)} steps" for phases in closed.phases
-    ]
+    parts = [f"{phases.sum()} of the {len(phases)} steps" for phases in closed.phases]
     if parts:
         warn_user(
             f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
@@ -171,12 +169,11 @@ def raise_unknown_ahead(
     )
 
 
-def raise_unseen_series(known: pd.Index | None) -> None:
-    """Raise because an update brings series that training did not hold."""
-    fitted = [] if known is None else list(known)
+def raise_unseen_series(known: Any) -> None:
+    """Raise because an update brings series that training, of a panel, did not hold."""
     raise ValueError(
-        f"update got series that fit did not see; those are {fitted}: only known series can be "
-        "continued. Pass new ones to predict, which reads their history from X, or fit again."
+        f"update got series that fit did not see; those are {list(known)}: only known series can "
+        "be continued. Pass new ones to predict, which reads their history from X, or fit again."
     )
 
 
@@ -216,7 +213,7 @@ def check_placement(
         reach,
     )
 
-    observed = np.bincount(segment, weights=has_target, minlength=len(place.series)) > 0
+    observed = np.bincount(segment, has_target) > 0
     apart = _check_apart(
         place.series,
         first,

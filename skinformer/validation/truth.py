@@ -4,7 +4,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
@@ -56,13 +55,13 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    weight = _read_weights(sample_weight, observed)
+    weight = score_weight(sample_weight, len(observed))
     if not np.isfinite(weight).all():
         raise ValueError(
             f"sample_weight={sample_weight!r} must be finite: one number a row."
         )
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
-    exponent = np.frexp(weight.max(initial=0.0))[1]
+    exponent = np.frexp(weight.max())[1]
     least = 1e-12  # beside the greatest: sums and numbers of 32 bits hold it
     scaled = np.maximum(np.ldexp(weight, 1 - exponent), least)
     return observed * np.where(weight > 0, scaled, 0.0)[:, None]
@@ -70,13 +69,11 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
 
 def score_weight(sample_weight: Any, n_rows: int) -> Float64Array:
     """Check the weights of rows to score; None weighs all alike."""
-    return _read_weights(sample_weight, np.empty((n_rows, 1)))
-
-
-def _read_weights(sample_weight: Any, rows: Any) -> Float64Array:
-    """Check that there is one number a row, and none below zero; 1 for None."""
     return _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        sample_weight,
+        np.empty(n_rows),
+        dtype=np.float64,
+        ensure_non_negative=True,
     )
 
 
@@ -163,9 +160,7 @@ def warn_of_copy(target: Hashable, past: Sequence[Hashable]) -> None:
     )
 
 
-def warn_of_leaks(
-    columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array
-) -> None:
+def warn_of_leaks(columns: dict[Hashable, AnyArray], truth: Float64Array) -> None:
     """Warn of columns that equal a truth: at prediction they would hold the answer."""
     for name, column in columns.items():
         if any(_is_twin(column, y) for y in truth.T):
@@ -175,7 +170,7 @@ def warn_of_leaks(
             )
 
 
-def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
+def _is_twin(column: AnyArray, y: Float64Array) -> bool:
     """Return whether a column equals a truth that varies, where the truth is known."""
     is_known = ~np.isnan(y)
     values = y[is_known]
@@ -227,7 +222,7 @@ def warn_of_other_unit(
     )
 
 
-def label_array(y: Any) -> npt.NDArray[Any]:
+def label_array(y: Any) -> AnyArray:
     """Return labels as an array of one or two dimensions."""
     check_truth_given(y)
     values = np.asarray(y)

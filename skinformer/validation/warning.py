@@ -2,7 +2,6 @@
 
 import inspect
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,9 +13,7 @@ import skinformer
 def warn_user(message: str) -> None:
     """Warn, naming the first line outside this library and scikit-learn."""
     # scikit-learn wraps fit, and calls it in searches.
-    inside = tuple(
-        str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn)
-    )
+    inside = (*skinformer.__path__, *sklearn.__path__)
     frame = inspect.currentframe()
     level = 1
     while frame is not None and frame.f_code.co_filename.startswith(inside):

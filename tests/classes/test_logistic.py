@@ -24,13 +24,13 @@ def fit(features, truth, weight, **changes):
 
 
 def test_its_minimum_is_that_of_scikit_learn(data):
-    """The same penalty, 3 without late truths to choose it by, the same weights, another way."""
+    """The same penalty, 3 without early truths to choose it by, the same weights, another way."""
     features, truth, weight = data
     ready = StandardScaler().fit_transform(features)
     other = LogisticRegression(C=1 / 3, tol=1e-9, max_iter=1000).fit(
         ready, truth, weight
     )
-    found = fit(*data, late=np.zeros(600, dtype=bool)).probabilities(features)
+    found = fit(*data, late=np.ones(600, dtype=bool)).probabilities(features)
     np.testing.assert_allclose(found, other.predict_proba(ready), atol=1e-3)
 
 
@@ -50,7 +50,7 @@ def test_what_is_a_forecast_by_itself_is_hardly_penalised(data):
     """With all slopes held back the blend of simple forecasts is left."""
     features, truth, weight = data
     few = features, truth, weight / 1000  # truths, beside a penalty of 3
-    late = np.zeros(600, dtype=bool)
+    late = np.ones(600, dtype=bool)
     plain, free = fit(*few, late=late), fit(*few, late=late, n_free=5)
     assert np.abs(free.slope).sum() > 5 * np.abs(plain.slope).sum()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skinformer.rolling import missing_runs as module
-from skinformer.rolling.missing_runs import filled_rows, find_missing_runs
+from skinformer.rolling.missing_runs import count_up, find_missing_runs
 
 
 def find(rows, n=40, *, seq_len=5, pred_len=3, longest=None):
@@ -60,6 +60,6 @@ def test_only_what_is_built_on_is_kept():
 
 def test_the_rows_of_a_forecast_and_those_it_fills():
     """What is observed again after the gap stays."""
-    number, step = filled_rows(find([7, 8, 9, 10, 20]))
+    number, step = count_up(find([7, 8, 9, 10, 20]).lengths)
     assert number.tolist() == [0, 0, 0, 1, 2]
     assert step.tolist() == [0, 1, 2, 0, 0]
