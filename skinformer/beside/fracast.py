@@ -93,10 +93,8 @@ class FracastForecaster(Adapter):
             gaps.append(len(values) - end)
         quantiles = self._forecast_quantiles(model, contexts, horizon + max(gaps))
         forecasts = quantiles @ quantile_weights(model.quantiles, levels, self.point)
-        found = np.empty((len(history), horizon, *forecasts.shape[2:]))
-        for i, gap in enumerate(gaps):
-            found[i] = forecasts[i, gap : gap + horizon]
-        return found
+        found = [forecasts[i, gap : gap + horizon] for i, gap in enumerate(gaps)]
+        return np.stack(found)
 
     def _forecast_quantiles(
         self,
