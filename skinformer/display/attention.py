@@ -11,7 +11,7 @@ from pandas import Index
 
 from skinformer.display.axes import Display, first_or_chosen, is_dark
 from skinformer.display.over_time import rule_times
-from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
+from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import short_label, timestamps
 from skinformer.validation.arguments import check_choice
@@ -95,7 +95,7 @@ class AttentionDisplay(Display):
         AttentionDisplay
             Drawn.
         """
-        return cls(_choose(list_maps(maps), where, layer, origin)).plot(ax=ax)
+        return cls(_choose(maps, where, layer, origin)).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -182,12 +182,18 @@ def _heads_in_rows(n_heads: int) -> Any:
 
 
 def _choose(
-    maps: Sequence[AttentionMap],
+    maps: AttentionMap | Sequence[AttentionMap],
     where: str,
     layer: int,
     origin: Any,
 ) -> AttentionMap:
     """Return the map of a layer, of the first origin for None; raise if there is none."""
+    maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
+    if not maps or not all(isinstance(each, AttentionMap) for each in maps):
+        raise ValueError(
+            "maps must be what attention_maps gives, or some of these, such as "
+            "[m for m in maps if m.where == 'encoder']."
+        )
     if len({each.series for each in maps}) > 1:
         raise ValueError(
             "maps hold several series: one is drawn. Pass "

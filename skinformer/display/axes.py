@@ -85,7 +85,8 @@ def first_or_chosen(
     >>> first_or_chosen("target", None, ["load", "temp"])
     'load'
     """
-    value = known[0] if value is None else value
+    if value is None:
+        return known[0]
     check_choice(name, value, known)
     return value
 

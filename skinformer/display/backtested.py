@@ -1,7 +1,5 @@
 """Pictures of a backtest: made of its table, or of an estimator that is tested first."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import pandas as pd

@@ -237,7 +237,7 @@ class WeightsDisplay(Display):
             )
             ax.margins(x=0)
             ax.locator_params(axis="x", integer=True)
-            shares = ax.yaxis
+            ax.yaxis.set_major_formatter("{x:.0%}")
         else:
             height = min(1.4 + 0.3 * n_rows, 10)
             (ax,) = self._take_axes(ax, (7, height))
@@ -249,10 +249,9 @@ class WeightsDisplay(Display):
             )
             ax.set(xlabel=share, xlim=(0, 1))
             ax.invert_yaxis()
-            shares = ax.xaxis
+            ax.xaxis.set_major_formatter("{x:.0%}")
             if n_rows > most_names:
                 ax.set_yticks([])
-        shares.set_major_formatter("{x:.0%}")
         if weights.shape[1] > 1:
             legend_above(ax)
         return self

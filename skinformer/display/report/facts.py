@@ -1,7 +1,5 @@
 """The numbers of one target's backtest, from which all parts of a report are made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +50,11 @@ class TargetFacts:
         table = compare(self.tables, reference=self.reference or self.name)
         shares = {name: _wape(rows) for name, rows in self.tables.items()}
         return table.assign(wape=Series(shares))
+
+    @property
+    def errors(self) -> Any:
+        """The row of the forecaster that is reported."""
+        return self.comparison.loc[self.name]
 
     @cached_property
     def levels(self) -> dict[float, str]:
@@ -107,8 +110,9 @@ def split_targets(
     The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
-    needed = [first["actual"], *(table["forecast"] for table in results.values())]
-    known = pd.concat(needed, axis=1).notna().all(axis=1)
+    known = first["actual"].notna()
+    for table in results.values():
+        known &= table["forecast"].notna()
     targets = []
     for target, rows in known[known].groupby(
         first["target"], sort=False, observed=True

@@ -3,8 +3,6 @@
 pandas writes them, and escapes what they hold.
 """
 
-from __future__ import annotations
-
 from pandas import DataFrame
 
 from skinformer.display.axes import as_number

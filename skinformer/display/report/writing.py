@@ -1,7 +1,5 @@
 """A report of a backtest: one file that a browser shows without anything else."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping
