@@ -1,7 +1,5 @@
 """Chronos-Bolt and Chronos-2 as members of an ensemble; the one module that imports chronos."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache

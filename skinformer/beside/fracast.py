@@ -1,7 +1,5 @@
 """Fracast as a member of an ensemble; the one module that imports fracast."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What adapters of other forecasters share: files, gaps, short histories, quantiles."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any, Self

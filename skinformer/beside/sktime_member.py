@@ -1,7 +1,5 @@
 """Forecasters of sktime as members of an ensemble; `beside.sktime` is the way round."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Models of statsforecast as members of an ensemble; the one module that imports statsforecast."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Any, Self
