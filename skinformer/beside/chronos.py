@@ -1,7 +1,5 @@
 """Chronos-Bolt and Chronos-2 as members of an ensemble; the one module that imports chronos."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
@@ -106,11 +104,9 @@ class ChronosForecaster(Adapter):
             # Of horizons beyond those of its training.
             warnings.simplefilter("ignore", UserWarning)
             found, _ = pipeline.predict_quantiles(inputs, horizon, pipeline.quantiles)
-        n_levels = len(pipeline.quantiles)
-        quantiles = np.empty((len(history), horizon, n_levels))
-        for i, each in enumerate(found):
-            quantiles[i] = np.asarray(each).reshape(horizon, n_levels)
-        return quantiles @ quantile_weights(pipeline.quantiles, levels, self.point)
+        quantiles = [np.asarray(each).reshape(horizon, -1) for each in found]
+        weights = quantile_weights(pipeline.quantiles, levels, self.point)
+        return np.stack(quantiles) @ weights
 
     def _is_named(self) -> bool:
         """Whether the pipeline is a name or a folder."""

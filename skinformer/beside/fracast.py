@@ -1,7 +1,5 @@
 """Fracast as a member of an ensemble; the one module that imports fracast."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -93,10 +91,8 @@ class FracastForecaster(Adapter):
             gaps.append(len(values) - end)
         quantiles = self._forecast_quantiles(model, contexts, horizon + max(gaps))
         forecasts = quantiles @ quantile_weights(model.quantiles, levels, self.point)
-        found = np.empty((len(history), horizon, *forecasts.shape[2:]))
-        for i, gap in enumerate(gaps):
-            found[i] = forecasts[i, gap : gap + horizon]
-        return found
+        found = [forecasts[i, gap : gap + horizon] for i, gap in enumerate(gaps)]
+        return np.stack(found)
 
     def _forecast_quantiles(
         self,

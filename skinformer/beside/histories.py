@@ -1,21 +1,15 @@
 """What adapters of other forecasters share: files, gaps, short histories, quantiles."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from skinformer.estimators.bases import BaseEstimator
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.warning import warn_user
-
-#: Forecasts the next steps of values without gaps.
-OneForecast = Callable[[Float64Array, int], npt.ArrayLike]
 
 
 class Adapter(BaseEstimator):
@@ -38,141 +32,74 @@ class Adapter(BaseEstimator):
         return cls(**config)
 
 
-def without_gaps(history: Float64Array) -> tuple[Float64Array, int]:
+class FitsEachHistory(Adapter):
     """
-    Return a history up to its last observed value, with lines across its gaps.
+    A forecaster that is fitted to each history anew.
 
-    Parameters
-    ----------
-    history : ndarray of shape (n_rows,)
-        NaN is missing; at least one value is observed.
-
-    Returns
-    -------
-    values : ndarray
-        Without NaN.
-    n_missing : int
-        Rows behind the last observed value.
-
-    Examples
-    --------
-    >>> without_gaps(np.array([1.0, np.nan, 3.0, np.nan]))
-    (array([1., 2., 3.]), 1)
+    A subclass has a `name`, `max_context`, `n_jobs`, and `_forecast`, from values without gaps and
+    a number of steps to forecasts of these.
     """
-    observed = np.flatnonzero(~np.isnan(history))
-    n_rows = int(observed[-1]) + 1
-    values = np.interp(np.arange(n_rows), observed, history[observed])
-    return values, len(history) - n_rows
 
+    def _forecast_each(
+        self: Any,
+        histories: Sequence[Float64Array],
+        horizon: int,
+        season: int,
+    ) -> Float64Array:
+        """Forecast histories; the last season stands where a forecast is an error or NaN.
 
-def repeat_season(
-    values: Float64Array,
-    horizon: int,
-    season: int,
-) -> Float64Array:
-    """
-    Forecast by the last season, or by the last value where there is no whole one.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Without NaN.
-    horizon : int
-        Steps ahead.
-    season : int
-        Its rows.
-
-    Returns
-    -------
-    ndarray of shape (horizon,)
-        Forecasts.
-
-    Examples
-    --------
-    >>> repeat_season(np.array([1.0, 2.0, 3.0]), 3, 2).tolist()
-    [2.0, 3.0, 2.0]
-    """
-    period = season if len(values) >= season else 1
-    return np.resize(values[-period:], horizon)
-
-
-def forecast_each(
-    forecast: OneForecast,
-    histories: Sequence[Float64Array],
-    horizon: int,
-    *,
-    name: str,
-    season: int = 1,
-    max_context: int | None = None,
-    n_jobs: int | None = None,
-) -> Float64Array:
-    """
-    Forecast histories one by one; the last season stands where a forecast is an error or NaN.
-
-    Parameters
-    ----------
-    forecast : callable
-        From values without gaps and a number of steps to forecasts of these.
-    histories : sequence of ndarray
-        NaN is missing; at least one value of each is observed.
-    horizon : int
-        Steps ahead.
-    name : str
-        Of the forecaster, for the warning where it fails with two seasons and ten values or more.
-    season : int, default=1
-        Rows of a season.
-    max_context : int or None, default=None
-        Rows of a history that are read at most, the last ones; None is all.
-    n_jobs : int or None, default=None
-        Processes of joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_histories, horizon)
-        Forecasts.
-
-    Examples
-    --------
-    >>> mean = lambda values, horizon: np.full(horizon, values.mean())
-    >>> forecast_each(mean, [np.array([1.0, np.nan, 3.0])], 2, name="mean")
-    array([[2., 2.]])
-    """
-    found = np.empty((len(histories), horizon))
-    errors = []
-    calls = []
-    for history in histories:
-        recent = history[-(max_context or len(history)) :]
-        calls.append(delayed(_forecast_one)(forecast, recent, horizon, season))
-    answers = Parallel(n_jobs=n_jobs)(calls)
-    for i, (y_pred, error) in enumerate(answers):
-        found[i] = y_pred
-        if error:
-            errors.append(error)
-    if errors:
-        warn_user(
-            f"{name} failed for {len(errors)} of {len(histories)} histories, the last time with "
-            f"{errors[-1]}: the last season stands there."
-        )
-    return found
+        Histories, of which at least one value is observed, are read from their last `max_context`
+        rows. A warning tells of errors with two seasons and ten values or more.
+        """
+        found = np.empty((len(histories), horizon))
+        errors = []
+        calls = []
+        for history in histories:
+            recent = history[-(self.max_context or len(history)) :]
+            calls.append(
+                delayed(_forecast_one)(self._forecast, recent, horizon, season)
+            )
+        answers = Parallel(n_jobs=self.n_jobs)(calls)
+        for i, (y_pred, error) in enumerate(answers):
+            found[i] = y_pred
+            if error:
+                errors.append(error)
+        if errors:
+            warn_user(
+                f"{self.name} failed for {len(errors)} of {len(histories)} histories, the last "
+                f"time with {errors[-1]}: the last season stands there."
+            )
+        return found
 
 
 def _forecast_one(
-    forecast: OneForecast,
+    forecast: Any,
     history: Float64Array,
     horizon: int,
     season: int,
 ) -> tuple[Float64Array, str]:
-    """Return forecasts, and the error of a history that is long enough as text."""
-    values, gap = without_gaps(history)
+    """Return forecasts, and the error of a history that is long enough as text.
+
+    >>> history = np.array([1.0, np.nan, 3.0, np.nan])
+    >>> _forecast_one(lambda values, n_steps: values[-n_steps:], history, 1, season=1)
+    (array([3.]), '')
+    """
+    # Up to the last observed value, with lines across gaps.
+    observed = np.flatnonzero(~np.isnan(history))
+    n_rows = int(observed[-1]) + 1
+    values = np.interp(np.arange(n_rows), observed, history[observed])
+    gap = len(history) - n_rows
     n_steps = gap + horizon
-    repeated = repeat_season(values, n_steps, season)
+    # The last season, or the last value where there is no whole one.
+    period = season if n_rows >= season else 1
+    repeated = np.resize(values[-period:], n_steps)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a library about one of many histories
             y_pred = np.asarray(forecast(values, n_steps), dtype=np.float64)
         y_pred = y_pred.reshape(n_steps)
     except Exception as error:  # each library has its own for what is too short
-        is_long = len(values) >= max(2 * season, 10)
+        is_long = n_rows >= max(2 * season, 10)
         return repeated[gap:], f"{type(error).__name__}: {error}" if is_long else ""
     return np.where(np.isfinite(y_pred), y_pred, repeated)[gap:], ""
 
@@ -212,7 +139,7 @@ def quantile_weights(
     at = np.asarray(known, dtype=np.float64)
     if levels is None and point == "mean":
         middles = (at[1:] + at[:-1]) / 2
-        return np.diff(np.concatenate([[0.0], middles, [1.0]]))
+        return np.diff(middles, prepend=0.0, append=1.0)
     wanted = 0.5 if levels is None else levels
     weights = [np.interp(wanted, at, one) for one in np.eye(len(at))]
     return np.stack(weights)
@@ -261,6 +188,7 @@ def beside_columns(
             for j, column in enumerate(known[i].T):
                 before[f"known {j}"] = column[-n_rows - horizon : -horizon]
                 ahead[f"known {j}"] = column[-horizon:]
-        columns = {"past_covariates": before, "future_covariates": ahead}
-        found.append({"target": target, **columns})
+        found.append(
+            {"target": target, "past_covariates": before, "future_covariates": ahead}
+        )
     return found

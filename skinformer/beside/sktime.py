@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame, Index
 from sklearn.base import clone
 
 from skinformer.estimators.regressor import InformerRegressor
@@ -89,8 +90,8 @@ class InformerForecaster(BaseForecaster):
 
     def _fit(
         self,
-        y: pd.DataFrame,
-        X: pd.DataFrame | None,
+        y: DataFrame,
+        X: DataFrame | None,
         fh: Any,  # noqa: ARG002
     ) -> InformerForecaster:
         """Fit a clone."""
@@ -110,37 +111,35 @@ class InformerForecaster(BaseForecaster):
         self._known = X
         return self
 
-    def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
+    def _predict(self, fh: Any, X: DataFrame | None) -> DataFrame:
         """Forecast the rows that a horizon names."""
-        requested = self._requested(fh)
-        rows = self._rows(requested, X)
+        requested, rows = self._rows(fh, X)
         forecast = self.regressor_.predict(rows)
-        return pd.DataFrame(forecast, rows.index, self._targets).loc[requested]
+        return DataFrame(forecast, rows.index, self._targets).loc[requested]
 
     def _predict_quantiles(
         self,
         fh: Any,
-        X: pd.DataFrame | None,
+        X: DataFrame | None,
         alpha: Sequence[float],
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """Forecast quantiles of the rows that a horizon names."""
-        requested = self._requested(fh)
-        rows = self._rows(requested, X)
+        requested, rows = self._rows(fh, X)
         levels = np.unique(alpha)
         quantiles = self.regressor_.predict_quantiles(rows, levels.tolist())
         quantiles = quantiles.reshape(len(rows), -1, len(levels))
         quantiles = quantiles[..., np.searchsorted(levels, alpha)]
         parts = {}
         for j, name in enumerate(self._get_varnames()):
-            part = pd.DataFrame(quantiles[:, j], rows.index, list(alpha))
+            part = DataFrame(quantiles[:, j], rows.index, list(alpha))
             parts[name] = part.loc[requested]
-        table: pd.DataFrame = pd.concat(parts, axis=1)
+        table: DataFrame = pd.concat(parts, axis=1)
         return table
 
     def _update(
         self,
-        y: pd.DataFrame,
-        X: pd.DataFrame | None = None,
+        y: DataFrame,
+        X: DataFrame | None = None,
         update_params: bool = True,  # noqa: ARG002
     ) -> InformerForecaster:
         """Append the rows that are not known yet."""
@@ -159,25 +158,25 @@ class InformerForecaster(BaseForecaster):
             self._known = None if X is None else pd.concat([self._known, X[new]])
         return self
 
-    def _requested(self, fh: Any) -> pd.Index:
-        """Return the index of the rows that a horizon names, of each series."""
+    def _rows(self, fh: Any, X: DataFrame | None) -> tuple[Index, DataFrame]:
+        """Return the index that a horizon names, of each series, and the rows to forecast.
+
+        These are those requested, and those of X that come before them.
+        """
         time = fh.to_absolute_index(self.cutoff)
         series = self.regressor_.series_
         n_series = 1 if series is None else len(series)
         codes, steps = np.indices((n_series, len(time))).reshape(2, -1)
-        return join_series(series, codes, time[steps])
-
-    def _rows(self, requested: pd.Index, X: pd.DataFrame | None) -> pd.DataFrame:
-        """Make the rows to forecast: those requested, and those of X that come before them."""
+        requested = join_series(series, codes, time[steps])
         index = requested if X is None else requested.union(X.index)
         names = self.regressor_.roles_.column_labels
-        rows = pd.DataFrame(np.nan, index, names)
+        rows = DataFrame(np.nan, index, names)
         for known in (self._known, X):  # those given last win
             if known is not None:
                 shared = index.intersection(known.index)
                 columns = list(names[: known.shape[1]])
                 rows.loc[shared, columns] = known.loc[shared].to_numpy()
-        return rows
+        return requested, rows
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:  # noqa: ARG003
@@ -207,10 +206,10 @@ class InformerForecaster(BaseForecaster):
         return [{"regressor": default}, {"regressor": network}]
 
 
-def _side_by_side(y: pd.DataFrame, X: pd.DataFrame | None) -> pd.DataFrame:
+def _side_by_side(y: DataFrame, X: DataFrame | None) -> DataFrame:
     """Join covariates and targets, which come last, under names that are text."""
     rows = y if X is None else pd.concat([X, y], axis=1)
     names = rows.columns.astype(str)
     if not names.is_unique:
-        names = pd.Index([f"c{j}" for j in range(len(names))])
+        names = Index([f"c{j}" for j in range(len(names))])
     return rows.set_axis(names, axis=1)

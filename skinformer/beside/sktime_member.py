@@ -1,7 +1,5 @@
 """Forecasters of sktime as members of an ensemble; `beside.sktime` is the way round."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NoReturn
@@ -9,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from skinformer.beside.histories import Adapter, forecast_each
+from skinformer.beside.histories import FitsEachHistory
 from skinformer.persistence.errors import UnknownForecasterError
 from skinformer.timeline.arrays import Float64Array
 
@@ -21,7 +19,7 @@ except ImportError as error:
     ) from error
 
 
-class SktimeForecaster(Adapter):
+class SktimeForecaster(FitsEachHistory):
     """
     A forecaster of sktime, for `members` of an `InformerRegressor`.
 
@@ -84,21 +82,12 @@ class SktimeForecaster(Adapter):
         season = getattr(self.forecaster, "sp", 1)
         if not isinstance(season, Integral):
             season = 1
-        return forecast_each(
-            self._forecast,
-            history,
-            horizon,
-            name=self.name,
-            season=int(season),
-            max_context=self.max_context,
-            n_jobs=self.n_jobs,
-        )
+        return self._forecast_each(history, horizon, int(season))
 
-    def _forecast(self, values: Float64Array, horizon: int) -> Float64Array:
+    def _forecast(self, values: Float64Array, horizon: int) -> Any:
         """Forecast by a clone that is fitted to values without gaps."""
         steps = np.arange(1, horizon + 1)
-        fitted = self.forecaster.clone().fit(pd.Series(values), fh=steps)
-        return np.asarray(fitted.predict(), dtype=np.float64)
+        return self.forecaster.clone().fit(pd.Series(values), fh=steps).predict()
 
     def to_config(self) -> dict[str, Any]:
         """Return the text of the member, by which `load` names what it asks for."""

@@ -1,14 +1,12 @@
 """Models of statsforecast as members of an ensemble; the one module that imports statsforecast."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from skinformer.beside.histories import Adapter, forecast_each
+from skinformer.beside.histories import FitsEachHistory
 from skinformer.timeline.arrays import Float64Array
 
 try:
@@ -20,7 +18,7 @@ except ImportError as error:
     ) from error
 
 
-class StatsForecaster(Adapter):
+class StatsForecaster(FitsEachHistory):
     """
     A model of statsforecast, for `members` of an `InformerRegressor`.
 
@@ -71,20 +69,11 @@ class StatsForecaster(Adapter):
     def predict(self, history: Sequence[Float64Array], horizon: int) -> Float64Array:
         """Forecast histories, (n, horizon); NaN is missing."""
         seasons = np.atleast_1d(getattr(self.model, "season_length", 1))
-        return forecast_each(
-            self._forecast,
-            history,
-            horizon,
-            name=self.name,
-            season=int(seasons.max()),
-            max_context=self.max_context,
-            n_jobs=self.n_jobs,
-        )
+        return self._forecast_each(history, horizon, int(seasons.max()))
 
-    def _forecast(self, values: Float64Array, horizon: int) -> Float64Array:
+    def _forecast(self, values: Float64Array, horizon: int) -> Any:
         """Forecast by a copy of the model that is fitted to values without gaps."""
-        found: Float64Array = self.model.new().forecast(y=values, h=horizon)["mean"]
-        return found
+        return self.model.new().forecast(y=values, h=horizon)["mean"]
 
     def to_config(self) -> dict[str, Any]:
         """Return the parameters for a file, the model by its class and own parameters."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from pandas import Index
 
 from skinformer.display.axes import Display, first_or_chosen, is_dark
 from skinformer.display.over_time import rule_times
-from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
+from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import short_label, timestamps
 from skinformer.validation.arguments import check_choice
@@ -94,7 +95,7 @@ class AttentionDisplay(Display):
         AttentionDisplay
             Drawn.
         """
-        return cls(_choose(list_maps(maps), where, layer, origin)).plot(ax=ax)
+        return cls(_choose(maps, where, layer, origin)).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -139,19 +140,20 @@ class AttentionDisplay(Display):
         attention = self.attention
         n_heads = len(attention.weights)
         mosaic = _heads_in_rows(n_heads)
-        width = 2.9 + 2.9 * len(mosaic[0])
-        height = 1.5 + 2.9 * len(mosaic)
+        n_rows, n_columns = mosaic.shape
+        width = 2.9 + 2.9 * n_columns
+        height = 1.5 + 2.9 * n_rows
         axes = self._take_axes(ax, (width, height), n_heads, mosaic)
         self.axes_ = np.array(axes)
 
-        visible = np.broadcast_to(attention.visible, attention.weights.shape)
-        brightest = float(np.quantile(attention.weights[visible], 0.995)) or 1.0
+        weights = attention.weights[:, attention.visible]
+        brightest = float(np.quantile(weights, 0.995)) or 1.0
         for head, each in enumerate(axes):
             mesh = _draw_head(each, attention, head, brightest)
         if ax is None:
             self.figure_.suptitle(_title(attention), fontsize="medium")
             _hide_inner_labels(axes)
-        even = 1 / visible.shape[2]
+        even = 1 / attention.visible.shape[1]
         label = f"attention weight ({even:.2g} if even)"
         self.figure_.colorbar(
             mesh,
@@ -171,32 +173,38 @@ def _hide_inner_labels(axes: list[Axes]) -> None:
         ax.yaxis.get_offset_text().set_visible(False)
 
 
-def _heads_in_rows(n_heads: int) -> list[list[str]]:
+def _heads_in_rows(n_heads: int) -> Any:
     """Return names of heads in rows of at most four, the last one filled with dots."""
     n_columns = min(n_heads, 4)
-    names = [f"head {number}" for number in range(1, n_heads + 1)]
-    names += ["."] * (-n_heads % n_columns)
-    return [names[i : i + n_columns] for i in range(0, n_heads, n_columns)]
+    n_empty = -n_heads % n_columns
+    names = [*map(str, range(n_heads)), *"." * n_empty]
+    return np.reshape(names, (-1, n_columns))
 
 
 def _choose(
-    maps: Sequence[AttentionMap],
+    maps: AttentionMap | Sequence[AttentionMap],
     where: str,
     layer: int,
     origin: Any,
 ) -> AttentionMap:
     """Return the map of a layer, of the first origin for None; raise if there is none."""
+    maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
+    if not maps or not all(isinstance(each, AttentionMap) for each in maps):
+        raise ValueError(
+            "maps must be what attention_maps gives, or some of these, such as "
+            "[m for m in maps if m.where == 'encoder']."
+        )
     if len({each.series for each in maps}) > 1:
         raise ValueError(
             "maps hold several series: one is drawn. Pass "
             f"[m for m in maps if m.series == {maps[0].series!r}]."
         )
-    by_layer: dict[tuple[str, int], dict[Any, AttentionMap]] = {}
+    layers = [(each.where, each.layer) for each in maps]
+    check_choice("(where, layer)", (where, layer), set(layers))
+    by_origin = {}
     for each in maps:
-        by_origin = by_layer.setdefault((each.where, each.layer), {})
-        by_origin[each.origin] = each
-    check_choice("(where, layer)", (where, layer), by_layer)
-    by_origin = by_layer[where, layer]
+        if (each.where, each.layer) == (where, layer):
+            by_origin[each.origin] = each
     return by_origin[first_or_chosen("origin", origin, list(by_origin))]
 
 
@@ -256,8 +264,8 @@ def _label_head(
     head: int,
 ) -> None:
     """Show the times of keys below and of queries at the side, and what is selected above."""
-    rule_times(ax.xaxis, pd.Index(attention.key_times["first"], name="keys, time"))
-    rule_times(ax.yaxis, pd.Index(attention.query_times["first"], name="queries, time"))
+    rule_times(ax.xaxis, Index(attention.key_times["first"], name="keys, time"))
+    rule_times(ax.yaxis, Index(attention.query_times["first"], name="queries, time"))
     selected = attention.selected[head]
     title = f"head {head + 1}"
     if not selected.all():
@@ -274,8 +282,8 @@ def _weight_colours(ax: Axes) -> Any:
 
 def _token_borders(axis: Any, times: pd.DataFrame) -> Float64Array:
     """Return (n + 1,) borders: a token ends where the next begins, the last one a row later."""
-    begins = timestamps(pd.Index(times["first"]))
-    ends = timestamps(pd.Index(times["last"]))
+    begins = timestamps(Index(times["first"]))
+    ends = timestamps(Index(times["last"]))
     axis.update_units(begins)
     first = axis.convert_units(begins)
     last = axis.convert_units(ends)

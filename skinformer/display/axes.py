@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame
 
 from skinformer.validation.arguments import check_choice
 
@@ -35,18 +35,29 @@ class Display:
         n_axes: int = 1,
         mosaic: Any = "a",
     ) -> list[Axes]:
-        """Return the axes to draw on: the user's, or a new figure's of this size in inches."""
+        """Return the axes to draw on: the user's, or a new figure's of this size in inches.
+
+        Raise if the user's are no axes, or not as many.
+        """
         plt = load_pyplot(type(self).__name__)
         if ax is None:
             figure = plt.figure(figsize=size, layout="constrained")
             ax = list(figure.subplot_mosaic(mosaic).values())
-        axes = _check_axes(ax, n_axes)
+        axes = list(np.asarray(ax, dtype=object).ravel())
+        if not all(isinstance(each, plt.Axes) for each in axes):
+            raise TypeError(
+                f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure."
+            )
+        if len(axes) != n_axes:
+            raise ValueError(
+                f"ax holds {len(axes)} axes, and {n_axes} are drawn on: pass one each."
+            )
         self.ax_ = axes[0]
-        self.figure_ = _figure_of(axes[0])
+        self.figure_ = _figure_of(self.ax_)
         return axes
 
     @staticmethod
-    def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
+    def _rows_of_target(table: DataFrame, target: Any) -> tuple[Any, DataFrame]:
         """Return the target to draw, the first for None, and its rows; raise if there are none."""
         target = first_or_chosen("target", target, list(table["target"].unique()))
         return target, table[table["target"] == target]
@@ -74,7 +85,8 @@ def first_or_chosen(
     >>> first_or_chosen("target", None, ["load", "temp"])
     'load'
     """
-    value = known[0] if value is None else value
+    if value is None:
+        return known[0]
     check_choice(name, value, known)
     return value
 
@@ -95,22 +107,6 @@ def take_options(
         for name in signature(function).parameters
         if name in options
     }
-
-
-def _check_axes(ax: Any, n_axes: int) -> list[Axes]:
-    """Return the user's axes as a list, or raise if they are no axes, or not as many."""
-    from matplotlib.axes import Axes
-
-    given: list[Axes] = list(np.asarray(ax, dtype=object).ravel())
-    if not all(isinstance(each, Axes) for each in given):
-        raise TypeError(
-            f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure."
-        )
-    if len(given) != n_axes:
-        raise ValueError(
-            f"ax holds {len(given)} axes, and {n_axes} are drawn on: pass one each."
-        )
-    return given
 
 
 def _figure_of(ax: Axes) -> Figure:

@@ -1,11 +1,9 @@
 """Pictures of a backtest: made of its table, or of an estimator that is tested first."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import pandas as pd
+from pandas import DataFrame
 
 from skinformer.display.axes import Display, take_options
 from skinformer.evaluation.backtest import backtest
@@ -15,14 +13,14 @@ class BacktestDisplay(Display):
     """A picture of forecasts from rolling origins."""
 
     #: What draws the table of a backtest.
-    _from_result: ClassVar[str] = "from_predictions"
+    _from_result = "from_predictions"
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
-        X: pd.DataFrame,
-        y: pd.Series | pd.DataFrame | None = None,
+        X: DataFrame,
+        y: pd.Series | DataFrame | None = None,
         **options: Any,
     ) -> Self:
         """
@@ -54,6 +52,7 @@ class BacktestDisplay(Display):
         ValueError
             As in `backtest`, and in what draws its table.
         """
-        draw: Callable[..., Self] = getattr(cls, cls._from_result)
+        draw = getattr(cls, cls._from_result)
         of_picture = take_options(draw, options)
-        return draw(backtest(estimator, X, y, **options), **of_picture)
+        display: Self = draw(backtest(estimator, X, y, **options), **of_picture)
+        return display

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 
 from skinformer.display.axes import (
     Display,
@@ -67,7 +68,7 @@ class ContributionDisplay(Display):
 
     def __init__(
         self,
-        contributions: pd.DataFrame,
+        contributions: DataFrame,
         *,
         target: Any = None,
         unit: str | None = None,
@@ -79,7 +80,7 @@ class ContributionDisplay(Display):
     @classmethod
     def from_frame(
         cls,
-        reasons: pd.DataFrame,
+        reasons: DataFrame,
         *,
         kind: str = "waterfall",
         time: Any = None,
@@ -197,7 +198,7 @@ class ContributionDisplay(Display):
         return self
 
 
-def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
+def _rows_at(table: DataFrame, time: Any) -> DataFrame:
     """Return the forecasts at a time, such as an hour or a day; raise if there are none."""
     found = table.loc[time:time]
     if found.empty:
@@ -208,7 +209,7 @@ def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
     return found
 
 
-def _largest(table: pd.DataFrame) -> pd.DataFrame:
+def _largest(table: DataFrame) -> DataFrame:
     """Keep the baseline and the largest sources; put the others together."""
     most = 10  # sources that have a bar or a row of their own
     sources = table.iloc[:, 1:]
@@ -217,14 +218,14 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
     size = sources.abs().mean()
     smallest = size.nsmallest(len(size) - most + 1).index
     rest = table[smallest].sum(axis=1)
-    return table.drop(columns=smallest).assign(
-        **{f"{len(smallest)} others together": rest}
-    )
+    table = table.drop(columns=smallest)
+    table[f"{len(smallest)} others together"] = rest
+    return table
 
 
 def _draw_waterfall(
     ax: Axes,
-    table: pd.DataFrame,
+    table: DataFrame,
     label: str,
 ) -> None:
     """Draw bars from the baseline to the forecast, each from where the one above ended."""
@@ -268,22 +269,27 @@ def _draw_steps(
         ends - widths,
         color=colours,
     )
-    style: dict[str, Any] = {"color": ink(ax)}
-    ax.bar_label(bars, texts, padding=7, **style)
+    colour = ink(ax)
+    ax.bar_label(
+        bars,
+        texts,
+        padding=7,
+        color=colour,
+    )
     ax.vlines(
         ends[:-1],
         places[:-1] - 0.35,
         places[1:] + 0.35,
         lw=0.8,
         alpha=0.5,
-        **style,
+        color=colour,
     )
     ax.plot(
         ends[[0, -1]],
         places[[0, -1]],
         "D",
         ms=6,
-        **style,
+        color=colour,
     )
     ax.use_sticky_edges = False
     ax.margins(x=0.16)
@@ -291,7 +297,7 @@ def _draw_steps(
 
 def _draw_heatmap(
     ax: Axes,
-    sources: pd.DataFrame,
+    sources: DataFrame,
     label: str,
 ) -> None:
     """Colour a row for each source by what it gives at each time."""

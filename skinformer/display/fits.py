@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import pandas as pd
+from pandas import DataFrame
+from pandas.api.types import is_numeric_dtype
 
 from skinformer.display.axes import Display, ink, legend_above
 from skinformer.display.groups import GROUPS, draw_groups
@@ -51,7 +52,7 @@ class TrainingDisplay(Display):
     'epoch; dashed: 2, of the lowest loss'
     """
 
-    def __init__(self, history: pd.DataFrame, *, trust: float | None = None) -> None:
+    def __init__(self, history: DataFrame, *, trust: float | None = None) -> None:
         if not len(history):
             raise ValueError(
                 "history_ holds no epoch: the network was not trained, as these series are too "
@@ -158,7 +159,7 @@ class WeightsDisplay(Display):
     'steps ahead'
     """
 
-    def __init__(self, weights: pd.DataFrame) -> None:
+    def __init__(self, weights: DataFrame) -> None:
         self.weights = weights
 
     @classmethod
@@ -218,48 +219,39 @@ class WeightsDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
+        most_names = 40
         weights = self.weights
         n_rows = len(weights)
-        if n_rows > 1 and pd.api.types.is_numeric_dtype(weights.index):
+        share = "share of the forecast"
+        if n_rows > 1 and is_numeric_dtype(weights.index):
             (ax,) = self._take_axes(ax, (7, 4))
-            _draw_areas(ax, weights)
+            weights.plot.area(
+                ax=ax,
+                lw=0,
+                legend=False,
+            )
+            ax.set(
+                xlabel=GROUPS["ahead"],
+                ylabel=share,
+                ylim=(0, 1),
+            )
+            ax.margins(x=0)
+            ax.locator_params(axis="x", integer=True)
+            ax.yaxis.set_major_formatter("{x:.0%}")
         else:
             height = min(1.4 + 0.3 * n_rows, 10)
             (ax,) = self._take_axes(ax, (7, height))
-            _draw_bars(ax, weights)
+            weights.plot.barh(
+                ax=ax,
+                stacked=True,
+                width=0.7,
+                legend=False,
+            )
+            ax.set(xlabel=share, xlim=(0, 1))
+            ax.invert_yaxis()
+            ax.xaxis.set_major_formatter("{x:.0%}")
+            if n_rows > most_names:
+                ax.set_yticks([])
         if weights.shape[1] > 1:
             legend_above(ax)
         return self
-
-
-def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
-    """Draw weights over steps ahead, on top of one another."""
-    weights.plot.area(
-        ax=ax,
-        lw=0,
-        legend=False,
-    )
-    ax.set(
-        xlabel=GROUPS["ahead"],
-        ylabel="share of the forecast",
-        ylim=(0, 1),
-    )
-    ax.margins(x=0)
-    ax.locator_params(axis="x", integer=True)
-    ax.yaxis.set_major_formatter("{x:.0%}")
-
-
-def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
-    """Draw a bar for each row, below one another; of many rows without their names."""
-    most_names = 40
-    weights.plot.barh(
-        ax=ax,
-        stacked=True,
-        width=0.7,
-        legend=False,
-    )
-    ax.set(xlabel="share of the forecast", xlim=(0, 1))
-    ax.invert_yaxis()
-    ax.xaxis.set_major_formatter("{x:.0%}")
-    if len(weights) > most_names:
-        ax.set_yticks([])

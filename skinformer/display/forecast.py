@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame, Series
 
 from skinformer.display.axes import (
     first_or_chosen,
@@ -18,8 +19,15 @@ from skinformer.display.axes import (
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import draw_bands, draw_line, rule_times
 from skinformer.evaluation.comparison import quantile_columns
+from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
-from skinformer.validation import arguments as checks
+from skinformer.validation.arguments import (
+    check_choice,
+    check_count,
+    check_fitted,
+    check_levels,
+    check_range_levels,
+)
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
 
@@ -79,14 +87,14 @@ class ForecastDisplay(BacktestDisplay):
 
     def __init__(
         self,
-        actual: pd.Series,
-        forecast: pd.Series,
-        quantiles: pd.DataFrame | None = None,
+        actual: Series,
+        forecast: Series,
+        quantiles: DataFrame | None = None,
         *,
         unit: str | None = None,
     ) -> None:
         self.actual = _as_line(actual, "actual")
-        self.forecast = _as_line(forecast, "forecast", pd.DataFrame(actual).index)
+        self.forecast = _as_line(forecast, "forecast", DataFrame(actual).index)
         # Labels that share no axis, such as naive and aware ones, are a TypeError of Python.
         begin = timestamps(self.actual.index)[0]
         min(begin, timestamps(self.forecast.index)[0])
@@ -96,7 +104,7 @@ class ForecastDisplay(BacktestDisplay):
     @classmethod
     def from_predictions(
         cls,
-        actual: pd.Series,
+        actual: Series,
         forecast: Any,
         quantiles: Any = None,
         *,
@@ -136,20 +144,20 @@ class ForecastDisplay(BacktestDisplay):
         ForecastDisplay
             Drawn.
         """
-        requested = _as_levels(coverage, levels)
+        requested = check_range_levels(coverage, levels)
         if quantiles is not None:
-            has_index = isinstance(forecast, pd.Series | pd.DataFrame)
+            has_index = isinstance(forecast, Series | DataFrame)
             rows = forecast if has_index else actual
-            if not isinstance(quantiles, pd.DataFrame):
-                quantiles = pd.DataFrame(quantiles, index=rows.index)
+            if not isinstance(quantiles, DataFrame):
+                quantiles = DataFrame(quantiles, index=rows.index)
             if requested is not None:
-                quantiles = quantiles.set_axis(requested, axis=1)
+                quantiles = quantiles.set_axis(requested.round(12), axis=1)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
     def from_backtest(
         cls,
-        result: pd.DataFrame,
+        result: DataFrame,
         *,
         target: Any = None,
         unit: str | None = None,
@@ -243,28 +251,28 @@ class ForecastDisplay(BacktestDisplay):
             if history is no whole number above 0.
         """
         # 1. Arguments.
-        checks.check_fitted(estimator)
+        check_fitted(estimator)
         targets = list(estimator.roles_.target_labels)
-        target = first_or_chosen("target", target, targets)
-        levels = _as_levels(coverage, None)
-        if levels and estimator.intervals_ is None:  # a fit of too few rows
+        place = targets.index(first_or_chosen("target", target, targets))
+        levels = check_range_levels(coverage, None)
+        if estimator.intervals_ is None:  # a fit of too few rows
             levels = None
 
         # 2. The forecast of one series and target.
         forecast = estimator.forecast(X, horizon, levels=levels)
         series, forecast = _rows_of_series(estimator, forecast, series)
-        line, quantiles = _columns_of_target(forecast, targets.index(target), levels)
+        line, quantiles = _columns_of_target(forecast, place, levels)
 
         # 3. The end of the history, and what X observes after it.
         n_rows = 3 * len(forecast)
         if history is not None:
-            n_rows = checks.check_count("history", history, "rows before the forecast")
+            n_rows = check_count("history", history, "rows before the forecast")
         actual = _last_rows(
             estimator,
             X,
             n_rows,
             series,
-            target,
+            place,
         )
         return cls(actual, line, quantiles, unit=unit).plot(ax=ax, name=name)
 
@@ -318,12 +326,12 @@ class ForecastDisplay(BacktestDisplay):
 
 def _rows_of_series(
     estimator: Any,
-    forecast: pd.DataFrame,
+    forecast: DataFrame,
     series: Any,
-) -> tuple[Any, pd.DataFrame]:
+) -> tuple[Any, DataFrame]:
     """Return the series to draw, the first of a panel for None, and its rows, indexed by time."""
     if estimator.series_ is None:
-        checks.check_choice("series", series, [None])
+        check_choice("series", series, [None])
         return None, forecast
     index: Any = forecast.index
     names = [name for name in index.unique(0) if name in estimator.series_]
@@ -334,17 +342,17 @@ def _rows_of_series(
 
 
 def _columns_of_target(
-    forecast: pd.DataFrame,
+    forecast: DataFrame,
     place: int,
-    levels: list[float] | None,
-) -> tuple[pd.Series, pd.DataFrame | None]:
+    levels: Float64Array | None,
+) -> tuple[Series, DataFrame | None]:
     """Return the forecast of a target, and its quantiles, which stand behind it."""
-    if not levels:
+    if levels is None:
         return forecast.iloc[:, place], None
     first = place * (1 + len(levels))
     behind = first + 1
     quantiles = forecast.iloc[:, behind : behind + len(levels)]
-    return forecast.iloc[:, first], quantiles.set_axis(levels, axis=1)
+    return forecast.iloc[:, first], quantiles.set_axis(levels.round(12), axis=1)
 
 
 def _last_rows(
@@ -352,30 +360,29 @@ def _last_rows(
     X: Any,
     n_rows: int,
     series: Any,
-    target: Any,
-) -> pd.Series:
+    target: int,
+) -> Series:
     """Return a target in the last rows of a series, in its units; NaN was missing.
 
     X: what may observe rows after the history; None does not.
     """
     timeline = estimator.timeline_
-    column = list(estimator.roles_.target_labels).index(target)
     number = 0
-    label = target
+    label = estimator.roles_.target_labels[target]
     if series is not None:
         number = estimator.series_.get_loc(series)
-        label = f"{target} of {series}"
+        label = f"{label} of {series}"
     first, stop = timeline.first_row[[number, number + 1]]
     rows = np.arange(max(stop - n_rows, first), stop)
     times = timeline.clock.labels(timeline.steps_of(rows))
     values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
-    line = pd.Series(values[:, column], times, name=label)
+    line = Series(values[:, target], times)
     if X is not None:
         later = _later_rows(
             estimator,
             X,
             number,
-            column,
+            target,
             times[-1],
         )
         line = pd.concat([line, later]).tail(n_rows)
@@ -388,7 +395,7 @@ def _later_rows(
     series: int,
     target: int,
     end: Any,
-) -> pd.Series:
+) -> Series:
     """Return what X observes of a target after the end of the history; raise if X ends before."""
     table = estimator._read_prediction(X)
     rows = table.series == series
@@ -401,7 +408,7 @@ def _later_rows(
         )
     values = table.columns[target]
     values = np.nan if values is None else values[rows]
-    observed = pd.Series(values, times).sort_index()
+    observed = Series(values, times).sort_index()
     later = observed[observed.index > end]
     return later[later.bfill().notna()]  # without rows of the future
 
@@ -410,14 +417,14 @@ def _as_line(
     values: Any,
     name: str,
     index: pd.Index | None = None,
-) -> pd.Series:
+) -> Series:
     """Return values, (n,) or (n, 1), as numbers in time order; raise if they are no one line.
 
     index: labels of values that bring none.
     """
-    if not isinstance(values, pd.Series | pd.DataFrame):
-        values = pd.DataFrame(np.asarray(values), index=index)
-    table = pd.DataFrame(values)
+    if not isinstance(values, Series | DataFrame):
+        values = DataFrame(np.asarray(values), index=index)
+    table = DataFrame(values)
     time, series = time_labels(table.index, name)
     n_series = 1 if series is None else series.nunique()
     if len(time) == 0 or n_series * table.shape[1] != 1 or time.has_duplicates:
@@ -426,24 +433,18 @@ def _as_line(
             "and of a backtest one distance, table[table['ahead'] == 1]."
         )
     column = table.iloc[:, 0]
-    label = values.name if isinstance(values, pd.Series) else column.name
+    label = values.name if isinstance(values, Series) else column.name
     numbers = numeric_column(column, label).astype(np.float64)
-    return pd.Series(numbers, index=time, name=label).sort_index()
+    return Series(numbers, index=time, name=label).sort_index()
 
 
-def _as_levels(coverage: Any, levels: Any) -> list[float] | None:
-    """Return the requested levels, of coverages in ascending order; None for none."""
-    requested = checks.check_range_levels(coverage, levels)
-    return None if requested is None else requested.round(12).tolist()
-
-
-def _as_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
+def _as_quantiles(quantiles: DataFrame) -> DataFrame:
     """Return quantiles of one series as numbers in time order; columns are levels, ascending.
 
     Names of columns are levels, or end in one.
     """
     endings = [str(name).split("_")[-1].lstrip("q") for name in quantiles]
-    levels = checks.check_levels(endings, name="quantiles.columns")
+    levels = check_levels(endings, name="quantiles.columns")
     named = quantiles.set_axis(levels, axis=1)
     lines = {level: _as_line(values, "quantiles") for level, values in named.items()}
-    return pd.DataFrame(lines).sort_index(axis=1)
+    return DataFrame(lines).sort_index(axis=1)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
+from pandas.api.types import is_numeric_dtype
 
 from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
@@ -37,7 +39,7 @@ GROUPS = {
 
 def draw_groups(
     ax: Axes,
-    table: pd.DataFrame,
+    table: DataFrame,
     label: str,
     across: Iterable[float] = (0,),
     *,
@@ -75,7 +77,7 @@ def draw_groups(
     if groups == "day_of_week":
         table = table.rename(index=dict(enumerate(day_name)))
     groups = GROUPS.get(groups, groups)
-    by_number = pd.api.types.is_numeric_dtype(table.index)
+    by_number = is_numeric_dtype(table.index)
     if by_number:
         lines = _draw_over_numbers(ax, table)
         ax.set_xlabel(groups)
@@ -105,7 +107,7 @@ def draw_groups(
     return lines
 
 
-def _draw_over_numbers(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
+def _draw_over_numbers(ax: Axes, table: DataFrame) -> list[Line2D]:
     """Draw a line for each column over the groups."""
     spacing = len(table) // 50 + 1  # of markers
     lines = []
@@ -126,7 +128,7 @@ def _draw_over_numbers(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
     return lines
 
 
-def _draw_below_one_another(ax: Axes, table: pd.DataFrame) -> list[Line2D]:
+def _draw_below_one_another(ax: Axes, table: DataFrame) -> list[Line2D]:
     """Draw points for each column, a row of the picture for each group."""
     names = table.index.map(str)
     lines = []
@@ -172,14 +174,14 @@ class CoverageDisplay(BacktestDisplay):
     [[0.8, 0.75]]
     """
 
-    def __init__(self, reached: pd.DataFrame, *, by: str | None = None) -> None:
+    def __init__(self, reached: DataFrame, *, by: str | None = None) -> None:
         self.reached = reached
         self.by = by
 
     @classmethod
     def from_predictions(
         cls,
-        results: pd.DataFrame | Mapping[Any, pd.DataFrame],
+        results: DataFrame | Mapping[Any, DataFrame],
         *,
         by: str | Callable[[Any], Any] | None = None,
         ax: Axes | None = None,
@@ -289,7 +291,7 @@ def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
     return [(low, high) for low, high in pairs if abs(low + high - 1) < 1e-9]
 
 
-def _count(table: pd.DataFrame, by: Any) -> pd.DataFrame:
+def _count(table: DataFrame, by: Any) -> DataFrame:
     """Count truths in intervals, by group and nominal share, ascending."""
     known = table[table["actual"].notna()]
     columns = quantile_columns(known)
@@ -307,7 +309,7 @@ def _count(table: pd.DataFrame, by: Any) -> pd.DataFrame:
     groups = np.zeros(len(known))
     if by is not None:
         groups = group_key(known, by).to_numpy()
-    shares = pd.DataFrame(is_inside).groupby(groups).mean().rename_axis("group")
+    shares = DataFrame(is_inside).groupby(groups).mean().rename_axis("group")
     counted = shares.melt(
         var_name="nominal",
         value_name="reached",
@@ -357,7 +359,7 @@ class ErrorDisplay(BacktestDisplay):
     """
 
     def __init__(
-        self, errors: pd.DataFrame, *, label: str = "mean absolute error"
+        self, errors: DataFrame, *, label: str = "mean absolute error"
     ) -> None:
         self.errors = errors
         self.label = label
@@ -365,7 +367,7 @@ class ErrorDisplay(BacktestDisplay):
     @classmethod
     def from_predictions(
         cls,
-        results: pd.DataFrame | Mapping[Any, pd.DataFrame],
+        results: DataFrame | Mapping[Any, DataFrame],
         *,
         by: str | Callable[[Any], Any] = "ahead",
         score: str = "mae",
@@ -418,7 +420,7 @@ class ErrorDisplay(BacktestDisplay):
         targets = pd.concat(tables)["target"].unique()
         if len(targets) == 1:
             label += f" of {targets[0]}"
-        return cls(pd.DataFrame(errors), label=with_unit(label, unit)).plot(ax=ax)
+        return cls(DataFrame(errors), label=with_unit(label, unit)).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame, Index, Series
 
+from skinformer.display.axes import with_unit
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-def rule_times(axis: Axis, index: pd.Index) -> None:
+def rule_times(axis: Axis, index: Index) -> None:
     """Label an axis of time: local dates, each day with its month, the year once at the end.
 
+    >>> import pandas as pd
     >>> from matplotlib.figure import Figure
     >>> axis = Figure().subplots().xaxis
     >>> rule_times(axis, pd.date_range("2024-01-01", periods=3, tz="Asia/Tokyo"))
@@ -29,8 +31,8 @@ def rule_times(axis: Axis, index: pd.Index) -> None:
     from matplotlib import dates
 
     zone = getattr(index, "tz", None)
-    label = "time" if index.name is None else str(index.name)
-    axis.set_label_text(label if zone is None else f"{label} ({zone})")
+    label = "time" if index.name is None else index.name
+    axis.set_label_text(with_unit(label, zone))
     if not is_dated(index):
         return
     most = min(max(axis.get_tick_space() * 3 // 5, 4), 10)
@@ -52,7 +54,7 @@ def rule_times(axis: Axis, index: pd.Index) -> None:
     axis.set_major_formatter(formatter)
 
 
-def _break_at_gaps(table: pd.Series | pd.DataFrame) -> tuple[pd.Index, Float64Array]:
+def _break_at_gaps(table: Series | DataFrame) -> tuple[Index, Float64Array]:
     """Return times and values, with a NaN where rows are missing from ascending times."""
     # Times the usual step; more is a gap. Business days leave four over a weekend and a holiday.
     longest_step = 4
@@ -65,7 +67,7 @@ def _break_at_gaps(table: pd.Series | pd.DataFrame) -> tuple[pd.Index, Float64Ar
     return time[rows], values
 
 
-def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
+def draw_line(ax: Axes, line: Series, **style: Any) -> Line2D:
     """Draw a line over time; a single point, which a line does not show, is marked."""
     marker = "." if len(line) == 1 else ""
     return ax.plot(*_break_at_gaps(line), marker=marker, **style)[0]
@@ -73,7 +75,7 @@ def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
 
 def draw_bands(
     ax: Axes,
-    quantiles: pd.DataFrame,
+    quantiles: DataFrame,
     colour: str,
 ) -> list[FillBetweenPolyCollection]:
     """Fill between the lowest and the highest quantile, then between the next ones, on top.
@@ -81,7 +83,7 @@ def draw_bands(
     Quantiles, (n, n_levels), ascend by time and level; one in the middle is a line.
 
     >>> from matplotlib.figure import Figure
-    >>> bounds = pd.DataFrame({0.1: [1.0, 2.0], 0.9: [3.0, 5.0]})
+    >>> bounds = DataFrame({0.1: [1.0, 2.0], 0.9: [3.0, 5.0]})
     >>> [band.get_label() for band in draw_bands(Figure().subplots(), bounds, "blue")]
     ['80 % of cases']
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 
 from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
@@ -65,7 +66,7 @@ class ResidualDisplay(BacktestDisplay):
 
     def __init__(
         self,
-        residuals: pd.DataFrame,
+        residuals: DataFrame,
         *,
         target: Any = None,
         unit: str | None = None,
@@ -77,7 +78,7 @@ class ResidualDisplay(BacktestDisplay):
     @classmethod
     def from_predictions(
         cls,
-        result: pd.DataFrame,
+        result: DataFrame,
         *,
         target: Any = None,
         unit: str | None = None,
@@ -159,7 +160,7 @@ class ResidualDisplay(BacktestDisplay):
 
 def _draw_over_time(
     ax: Axes,
-    residuals: pd.DataFrame,
+    residuals: DataFrame,
     label: str,
 ) -> None:
     for name in residuals:
@@ -240,13 +241,14 @@ def _draw_autocorrelation(
     legend_above(ax)
 
 
-def _autocorrelation(residuals: pd.DataFrame) -> Float64Array:
+def _autocorrelation(residuals: DataFrame) -> Float64Array:
     """Correlate residuals with those of later rows, where both are known."""
     most_lags = 48  # two days of hours
-    centred = residuals - residuals.mean()
-    squares: Any = (centred**2).sum(axis=None)
-    n_lags = min(most_lags, len(residuals) // 2)
-    products = [
-        (centred * centred.shift(lag)).sum(axis=None) for lag in range(1, n_lags + 1)
+    n_rows = len(residuals)
+    n_lags = min(most_lags, n_rows // 2)
+    # What is unknown gives nothing to a sum.
+    centred = (residuals - residuals.mean()).fillna(0.0).to_numpy()
+    sums = [
+        np.vdot(centred[lag:], centred[: n_rows - lag]) for lag in range(n_lags + 1)
     ]
-    return np.array(products) / (squares or 1.0)
+    return np.array(sums[1:]) / (sums[0] or 1.0)

@@ -4,6 +4,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame, Index
 from sklearn.pipeline import Pipeline
 
 from skinformer.estimators.reading import fitted_rows
@@ -15,7 +16,7 @@ from skinformer.validation.warning import first_names, warn_user
 
 def predict_ahead(
     estimator: Any,
-    shown: pd.DataFrame,
+    shown: DataFrame,
     rows: IntArray,  # noqa: ARG001 – for models that count steps
     ahead: BoolArray,
 ) -> Float64Array:
@@ -53,8 +54,8 @@ class ForecastingModel:
         self,
         transformers: list[Any],
         model: Any,
-        time: pd.Index,
-        labels: pd.Index | None,
+        time: Index,
+        labels: Index | None,
         levels: Float64Array,
     ) -> None:
         self.transformers = transformers
@@ -75,7 +76,7 @@ class ForecastingModel:
     def has_history(self, rows: IntArray, observed: BoolArray) -> BoolArray:
         """Return which origins have a history, and warn of series that have none at first.
 
-        It is a ValueError if the model has seen one of them.
+        It is a ValueError if the model has seen one of them, or if none has a history.
 
         observed: where rows of X have a truth.
         """
@@ -88,24 +89,21 @@ class ForecastingModel:
         n_observed = pd.Series(observed).groupby(self._series).cumsum().to_numpy()
         is_observed_before = n_observed > observed
         has_history: BoolArray = (is_observed_before | self._is_fitted)[rows]
-        if not has_history.all():
-            self._warn_of_new_series(rows[~has_history], len(rows))
-        return has_history
-
-    def _warn_of_new_series(self, rows: IntArray, n_origins: int) -> None:
-        """Warn of series without a history at some origins; raise if these are all."""
-        series = self._index.get_level_values(0)[rows]
+        if has_history.all():
+            return has_history
+        series = self._index.get_level_values(0)[rows[~has_history]]
         names = first_names(series.unique())
         text = f"series {names} are new to the fit: no forecast before an observed row"
-        if len(rows) == n_origins:
+        if not has_history.any():
             raise ValueError(
                 f"{text}, and none has one. Pass more rows, or a smaller step."
             )
         warn_user(f"{text}. For earlier ones add their history to X, and pass start.")
+        return has_history
 
     def forecast(
         self,
-        shown: pd.DataFrame,
+        shown: DataFrame,
         rows: IntArray,
         ahead: BoolArray,
     ) -> Float64Array:
@@ -153,5 +151,5 @@ def split_last_step(estimator: Any) -> tuple[list[Any], Any]:
     if not isinstance(estimator, Pipeline):
         return [], estimator
     before = [estimator[:-1]] if len(estimator) > 1 else []
-    inner, last = split_last_step(estimator.steps[-1][1])
+    inner, last = split_last_step(estimator[-1])
     return before + inner, last

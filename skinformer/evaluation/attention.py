@@ -1,23 +1,19 @@
 """What the network looks at: attention maps with times."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame
 
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.member import NETWORK
-from skinformer.ensemble.network import Network
 from skinformer.ensemble.windows import Rows
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.recording import requested_forecasts
 from skinformer.model.attention_recorder import AttentionRecorder, LayerAttention
-from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.validation.warning import warn_user
@@ -57,6 +53,8 @@ class AttentionMap:
 
     Examples
     --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.evaluation import AttentionMap
     >>> hours = pd.DataFrame({"first": [0, 1], "last": [0, 1]})
     >>> AttentionMap(
     ...     "encoder", 1, 2, None, 1.0, np.full((4, 2, 2), 0.5), np.ones((4, 2), dtype=bool),
@@ -73,8 +71,8 @@ class AttentionMap:
     weights: Float32Array
     selected: BoolArray
     visible: BoolArray
-    query_times: pd.DataFrame
-    key_times: pd.DataFrame
+    query_times: DataFrame
+    key_times: DataFrame
 
     def __repr__(self) -> str:
         of = "" if self.series is None else f"series={self.series!r}, "
@@ -162,14 +160,21 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         )
     forecasts = requested_forecasts(estimator, X)
     windows, window = forecasts.record(_observe)
-    _warn_of_no_weight(model, [windows[each][0] for each in window])
+    n_silent = [windows[each][0] for each in window].count(0)
+    if n_silent:
+        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
+        warn_user(
+            f"the network has no share in {n_silent} of {len(window)} forecasts{but}: others "
+            "make them, and its attention explains nothing of them. trust_ tells how far a fit "
+            "trusts it; with members=['network'] it forecasts alone."
+        )
     series = forecasts.labels.get("series")
     _, first = np.unique(window, return_index=True)
     clock = forecasts.steps.clock
     maps = []
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
-        origin = int(forecasts.origins[row])
+        origin = forecasts.origins[row]
         maps += [
             _as_map(
                 layer,
@@ -183,33 +188,20 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     return maps
 
 
-def _warn_of_no_weight(model: BaseInformer, weights: list[float]) -> None:
-    """Warn if the network has no weight in some forecasts."""
-    n_silent = weights.count(0)
-    if not n_silent:
-        return
-    but = " but for how far quantiles lie apart" if model.head_.outputs else ""
-    warn_user(
-        f"the network has no share in {n_silent} of {len(weights)} forecasts{but}: others make "
-        "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
-        "it; with members=['network'] it forecasts alone."
-    )
-
-
 def _observe(
     ensemble: EnsembleForecaster,
     rows: Rows,
     origins: IntArray,
-) -> list[tuple[float, list[LayerAttention]]]:
+) -> list[Any]:
     """Return the weight of the network, and the attention of each layer, of some windows."""
     windows = ensemble.windows(rows, origins)
     members = ensemble.ensemble.members
-    network = cast(Network, members[NETWORK])
+    network: Any = members[NETWORK]
     corrected = None
     if network.base is not None:
         corrected = members[network.base].forecast(windows)
     recorder = AttentionRecorder(network.network, n_kept=len(windows))
-    recorded = replace(network, network=cast(Informer, recorder))
+    recorded = replace(network, network=recorder)
     recorded.forecast(windows, corrected)
     layers = recorder.kept()
     weights = ensemble.weights(windows)[NETWORK].mean(axis=(1, 2))
@@ -241,19 +233,8 @@ def _as_map(
     )
 
 
-def _times_of_tokens(clock: Clock, steps: IntArray) -> pd.DataFrame:
+def _times_of_tokens(clock: Clock, steps: IntArray) -> DataFrame:
     """Return the times of the first and the last step, (n, 2), of tokens."""
     first = clock.labels(steps[:, 0])
     last = clock.labels(steps[:, 1])
-    return pd.DataFrame({"first": first, "last": last})
-
-
-def list_maps(maps: Any) -> list[AttentionMap]:
-    """Return maps as a list; raise if something else is given, or none."""
-    listed = [maps] if isinstance(maps, AttentionMap) else list(maps)
-    if not listed or not all(isinstance(each, AttentionMap) for each in listed):
-        raise ValueError(
-            "maps must be what attention_maps gives, or some of these, such as "
-            "[m for m in maps if m.where == 'encoder']."
-        )
-    return listed
+    return DataFrame({"first": first, "last": last})

@@ -1,7 +1,5 @@
 """What all scores share: checks of their arrays, and means over rows and targets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,11 @@ from skinformer.validation.truth import check_any_truth, numeric_truth, score_we
 def read_scored(
     y_true: Any, y_pred: Any, *behind: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
+    """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit.
+
+    It is a ValueError, too, if forecasts are missing where the truth is known, or if it is known
+    nowhere.
+    """
     y = numeric_truth(y_true)
     y_pred = np.asarray(y_pred, dtype=np.float64)
     columns = y.reshape(len(y), -1)
@@ -28,20 +30,15 @@ def read_scored(
             f"need shape {(*y.shape, *behind)}."
         )
     y_pred = y_pred.reshape(shape)
-    _check_all_forecast(columns, y_pred)
-    return columns, y_pred
-
-
-def _check_all_forecast(y: Float64Array, y_pred: Float64Array) -> None:
-    """Raise if forecasts are missing where the truth is known, or if it is known nowhere."""
-    is_known = ~np.isnan(y)
+    is_known = ~np.isnan(columns)
     check_any_truth(is_known)
-    n_missing = np.count_nonzero(np.isnan(y_pred[is_known]))
+    n_missing = np.isnan(y_pred[is_known]).sum()
     if n_missing:
         raise ValueError(
             f"forecasts hold {n_missing} NaN where the truth is known: a score of the other rows "
             "would favour whoever forecasts only the easy ones. Forecast them all."
         )
+    return columns, y_pred
 
 
 def mean_score(errors: Float64Array, sample_weight: Any) -> float:
@@ -59,7 +56,7 @@ def ratio_score(
     is_known = ~np.isnan(errors)
     total = weights @ np.where(is_known, errors, 0.0)
     size = weights @ np.where(is_known, sizes, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         ratios = total / size
     is_scored = is_known.any(axis=0)
     return float(ratios[is_scored].mean())

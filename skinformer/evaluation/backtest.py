@@ -1,15 +1,14 @@
 """Rolling-origin evaluation: many forecasts, each from its own past alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from pandas import DataFrame
 from sklearn.base import clone, is_classifier
 
 from skinformer.evaluation.ahead import (
@@ -23,7 +22,7 @@ from skinformer.evaluation.origins import after_updates
 from skinformer.evaluation.rows import SortedRows, read_sorted_rows
 from skinformer.reading.places import sort_rows
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import (
     check_fitted,
@@ -35,9 +34,9 @@ from skinformer.validation.index import find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
 #: X and y.
-_Rows: TypeAlias = tuple[Any, Any]
+_Rows = tuple[Any, Any]
 #: Origins, (n_origins,), and the forecasts from these: (n_steps, n_targets, 1 + n_levels).
-_Forecasts: TypeAlias = tuple[pd.DataFrame, Float64Array]
+_Forecasts = tuple[DataFrame, Float64Array]
 
 
 class _Request(NamedTuple):
@@ -46,18 +45,20 @@ class _Request(NamedTuple):
     horizon, step: rows of a forecast and between origins.
     known_future: columns of X that are known ahead.
     levels: of quantiles.
+    every: so many origins share a fit, if it is repeated.
     """
 
     horizon: int
     step: int
     known_future: Any
     levels: Float64Array
+    every: int
 
 
 def backtest(
     estimator: Any,
-    X: pd.DataFrame,
-    y: pd.Series | pd.DataFrame | None = None,
+    X: DataFrame,
+    y: pd.Series | DataFrame | None = None,
     *,
     start: Any = None,
     horizon: int | None = None,
@@ -67,7 +68,7 @@ def backtest(
     levels: Sequence[float] | None = None,
     coverage: float | Sequence[float] | None = None,
     n_jobs: int | None = None,
-) -> pd.DataFrame:
+) -> DataFrame:
     """
     Forecast later rows from one origin after the other.
 
@@ -160,7 +161,14 @@ def backtest(
     horizon = _horizon(split_last_step(estimator)[1], horizon)
     step = check_row_count("step", horizon if step is None else step)
     quantiles = np.empty(0) if wanted is None else wanted
-    request = _Request(horizon, step, known_future, quantiles)
+    every = 1 if isinstance(refit, bool) else check_row_count("refit", refit)
+    request = _Request(
+        horizon,
+        step,
+        known_future,
+        quantiles,
+        every,
+    )
     if refit is False:
         return _forecast_all(
             estimator,
@@ -169,13 +177,11 @@ def backtest(
             start,
             request,
         )
-    every = 1 if refit is True else check_row_count("refit", refit)
     return _refit_all(
         estimator,
         X,
         y,
         start,
-        every,
         request,
         n_jobs,
     )
@@ -186,23 +192,18 @@ def _refit_all(
     X: Any,
     y: Any,
     start: Any,
-    every: int,
     request: _Request,
     n_jobs: int | None,
-) -> pd.DataFrame:
-    """Forecast from all origins, of which so many share a fit to the rows before the first."""
-    folds = _refit_folds(
-        X,
-        y,
-        start,
-        every,
-        request,
-    )
-    fits = (
-        delayed(_fit_and_forecast)(estimator, every, request, *fold) for fold in folds
-    )
+) -> DataFrame:
+    """Fit and forecast each fold, and put the forecasts in the order of those without refits."""
+    if start is None:
+        raise ValueError(
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000]."
+        )
+    folds = _refit_folds(X, y, start, request)
+    fits = (delayed(_fit_and_forecast)(estimator, request, *fold) for fold in folds)
     table = pd.concat(Parallel(n_jobs=n_jobs)(fits))
-    # As without refits.
     keys = ["origin", "target", "time"]
     if "series" in table:
         keys.insert(0, "series")
@@ -213,17 +214,16 @@ def _refit_folds(
     X: Any,
     y: Any,
     start: Any,
-    every: int,
     request: _Request,
 ) -> Iterator[tuple[_Rows, _Rows]]:
     """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
     A stretch ends with the last row that is forecast from its origins, `every` of them. Series of a
-    panel are cut at the same times. It is a ValueError if there is no start.
+    panel are cut at the same times. It is a ValueError if no row lies before the start.
 
     >>> X = pd.DataFrame({"load": range(6)})
-    >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0))
-    >>> folds = _refit_folds(X, X["load"], 3, 1, request)
+    >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0), every=1)
+    >>> folds = _refit_folds(X, X["load"], 3, request)
     >>> [len(rows) for (rows, truth), later in folds]
     [3, 5]
     """
@@ -233,49 +233,39 @@ def _refit_folds(
     order = sort_rows(time, labels, len(X)).order
     time = time[order]
     moments = time.unique().sort_values()
-    first = _find_first_origin(moments, start)
-    to_last_origin = (every - 1) * request.step
-    for begin in range(first, len(moments), every * request.step):
-        stop = begin + to_last_origin + request.horizon
-        before = order[time < moments[begin]]
-        later = order[time.isin(moments[begin:stop])]
-        training = (X.iloc[before], _rows_of(y, before))
-        test = (X.iloc[later], _rows_of(y, later))
-        yield training, test
-
-
-def _find_first_origin(moments: pd.Index, start: Any) -> int:
-    """Return the place of the first origin among all times; raise if no row lies before it."""
-    if start is None:
-        raise ValueError(
-            "refit needs start=, the label of the first origin: X holds the training rows before "
-            "it. Pass it, such as start=X.index[1000]."
-        )
-    first: Any = moments.get_loc(find_start(moments, start))
+    first = moments.get_indexer([find_start(moments, start)])[0]
     if not first:
         raise ValueError(
             "start is the first label of X, so there are no rows to fit to. Pass X with the "
             "training rows before it."
         )
-    return first
+    to_next_fit = request.every * request.step
+    for begin in range(first, len(moments), to_next_fit):
+        stop = begin + to_next_fit - request.step + request.horizon
+        before = order[time < moments[begin]]
+        later = order[time.isin(moments[begin:stop])]
+        yield _take(X, y, before), _take(X, y, later)
 
 
-def _rows_of(y: Any, rows: IntArray) -> Any:
-    """Choose rows of a frame, a series, an array or a list; None stays None."""
-    if y is None:
-        return None
+def _take(
+    X: DataFrame,
+    y: Any,
+    rows: IntArray,
+) -> _Rows:
+    """Choose rows of X and of y, which may be a frame, a series, an array, a list or None."""
     if hasattr(y, "iloc"):
-        return y.iloc[rows]
-    return np.asarray(y)[rows]
+        y = y.iloc[rows]
+    elif y is not None:
+        y = np.asarray(y)[rows]
+    return X.iloc[rows], y
 
 
 def _fit_and_forecast(
     estimator: Any,
-    every: int,
     request: _Request,
     training: _Rows,
     test: _Rows,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
     bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
@@ -287,7 +277,7 @@ def _fit_and_forecast(
         origins = origins.groupby(table["series"])
     # Origins behind the stretch are the next fold's.
     place = origins.rank(method="dense")
-    return table[place <= every]
+    return table[place <= request.every]
 
 
 def _check_estimator(estimator: Any, *, must_be_fitted: bool) -> None:
@@ -311,10 +301,10 @@ def _check_estimator(estimator: Any, *, must_be_fitted: bool) -> None:
 
 def _horizon(last: Any, horizon: int | None) -> int:
     """Return the horizon; by itself the steps that a fit was for, whatever the parameter became."""
-    if horizon is None and isinstance(last, SeasonalNaive):
-        horizon = last.season
-    elif horizon is None:
+    if horizon is None:
         horizon = getattr(getattr(last, "sizes_", last), "pred_len", None)
+        if isinstance(last, SeasonalNaive):
+            horizon = last.season
     return check_row_count("horizon", horizon)
 
 
@@ -324,11 +314,11 @@ def _forecast_all(
     y: Any,
     start: Any,
     request: _Request,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Forecast from all origins of a fitted estimator."""
-    horizon, step, known_future, levels = request
-    rows = read_sorted_rows(estimator, X, y, known_future)
-    origins = rows.origins(start, horizon, step)
+    rows = read_sorted_rows(estimator, X, y, request.known_future)
+    origins = rows.origins(start, request.horizon, request.step)
+    levels = request.levels
     transformers, last = split_last_step(estimator)
     if hasattr(last, "forecast"):
         model = ForecastingModel(
@@ -349,7 +339,7 @@ def _forecast_all(
 def _forecast_by_model(
     model: ForecastingModel,
     rows: SortedRows,
-    origins: pd.DataFrame,
+    origins: DataFrame,
 ) -> Iterator[_Forecasts]:
     """Forecast from all origins at once where rows may be given to `update`, else by turns."""
     observed = rows.truth.notna().any(axis=1).to_numpy()
@@ -366,11 +356,14 @@ def _forecast_by_model(
 
 
 def _forecast_turns(
-    forecast: Callable[[pd.DataFrame, IntArray, BoolArray], Float64Array],
+    forecast: Callable[..., Float64Array],
     rows: SortedRows,
-    origins: pd.DataFrame,
+    origins: DataFrame,
 ) -> Iterator[_Forecasts]:
-    """Forecast from one origin of each series at a time."""
+    """Forecast from one origin of each series at a time.
+
+    forecast: called with the rows shown, their numbers, and which of them to forecast.
+    """
     # Rows that one call holds at most, unless a series has more: bounds the memory of panels.
     rows_at_once = 1 << 19
     n_shown = origins["stop"] - origins["first"]
@@ -386,28 +379,23 @@ def _as_table(
     rows: SortedRows,
     levels: Float64Array,
     parts: Iterable[_Forecasts],
-) -> pd.DataFrame:
+) -> DataFrame:
     """Lay out all forecasts by series, origin and target."""
     origins, forecasts = zip(*parts, strict=True)
     values = np.concatenate(forecasts)
     n_targets = values.shape[1]
     check_target_count(n_targets, rows.truth.shape[1])
-    keys = _keys(pd.concat(origins), n_targets)
-    order = np.lexsort(keys)
-    table = _label(rows, *keys[:, order])
-    names = ["forecast", *(f"q{level:g}" for level in levels)]
-    columns = values.reshape(-1, len(names))
-    table[names] = columns[order]
-    return table
-
-
-def _keys(origins: pd.DataFrame, n_targets: int) -> IntArray:
-    """Return row, target and origin, (3, n), of each forecast of each target."""
-    first, stop = origins[["row", "stop"]].to_numpy().T
+    # 1. Row, target and origin of each forecast of each target.
+    first, stop = pd.concat(origins)[["row", "stop"]].to_numpy().T
     row = np.repeat(origins_between(first, stop - 1), n_targets)
     target = np.resize(np.arange(n_targets), len(row))
     origin = np.repeat(first, (stop - first) * n_targets)
-    return np.stack([row, target, origin])
+    # 2. In the order of the table.
+    order = np.lexsort((row, target, origin))
+    table = _label(rows, row[order], target[order], origin[order])
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
+    table[names] = values.reshape(-1, len(names))[order]
+    return table
 
 
 def _label(
@@ -415,10 +403,10 @@ def _label(
     row: IntArray,
     target: IntArray,
     origin: IntArray,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Name what forecasts are of, and put the truth beside: numbers of rows and columns each."""
     time = rows.time
-    table = pd.DataFrame({"origin": time[origin], "time": time[row]})
+    table = DataFrame({"origin": time[origin], "time": time[row]})
     table["ahead"] = row - origin + 1
     table["target"] = rows.truth.columns.to_numpy(dtype=object)[target]
     table["actual"] = rows.truth.to_numpy()[row, target]

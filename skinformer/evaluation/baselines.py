@@ -1,11 +1,10 @@
 """Forecasts that need no learning, to measure others by."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from skinformer.reading.columns import read_rows
@@ -144,45 +143,40 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         n_rows = len(rows.values)
         places = self._places.find(X, rows.time, rows.series, n_rows)
         known = self._known_rows(rows, places)
-        before = pd.DataFrame({"series": places.series, "step": places.steps})
-        before["step"] -= self.season
+        step = places.steps - self.season
+        phase = step % self.season
+        before = DataFrame({"series": places.series, "step": step, "phase": phase})
+        before = before.sort_values("step")
         forecast = np.empty((n_rows, len(self.mean_)))
         for j, mean in enumerate(self.mean_):
-            forecast[:, j] = self._last_known(known, before, j).fillna(mean)
+            # The last value known whole seasons before each row.
+            values = known[["series", "phase", "step", j]].dropna()
+            found = pd.merge_asof(before, values, on="step", by=["series", "phase"])
+            forecast[before.index, j] = found[j].fillna(mean)
         return forecast[:, 0] if self._one_dimensional else forecast
 
     def _targets_of(self, rows: Any) -> Float64Array:
         """Return the columns of the targets that rows of X hold."""
         return rows.values[:, self.targets_].astype(np.float64)
 
-    def _known_rows(self, rows: Any, places: FoundRows) -> pd.DataFrame:
-        """Join the history, if rows lie on its steps, and what they hold of the targets."""
-        known = self._history.iloc[:0] if places.own else self._history
-        if not self.targets_:
-            return known
-        own = _as_rows(places.series, places.steps, self._targets_of(rows))
-        return pd.concat([known, own]).drop_duplicates(["series", "step"], keep="last")
+    def _known_rows(self, rows: Any, places: FoundRows) -> DataFrame:
+        """Join the history, if rows lie on its steps, and what they hold of the targets, by step.
 
-    def _last_known(
-        self,
-        known: pd.DataFrame,
-        until: pd.DataFrame,
-        target: int,
-    ) -> pd.Series:
-        """Find one target's last value known whole seasons before steps, or at them."""
-        by = ["series", "phase"]
-        values = known[["series", "step", target]].dropna().sort_values("step")
-        values["phase"] = values["step"] % self.season
-        steps = until.reset_index().sort_values("step")
-        steps["phase"] = steps["step"] % self.season
-        found = pd.merge_asof(steps, values, on="step", by=by)
-        return found.set_index("index")[target].sort_index()
+        Beside each stands its step within a season.
+        """
+        known = self._history.iloc[:0] if places.own else self._history
+        if self.targets_:
+            own = _as_rows(places.series, places.steps, self._targets_of(rows))
+            known = pd.concat([known, own])
+            known = known.drop_duplicates(["series", "step"], keep="last")
+        phase = known["step"] % self.season
+        return known.assign(phase=phase).sort_values("step")
 
 
 def _as_rows(
     series: Any,
     steps: Any,
     values: Float64Array,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Put series, step and the targets' values, numbered, side by side."""
-    return pd.DataFrame(values).assign(series=series, step=steps)
+    return DataFrame(values).assign(series=series, step=steps)

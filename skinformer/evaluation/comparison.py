@@ -1,12 +1,11 @@
 """Results of backtests: what they must hold, tables by any group, one method beside another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame, Series
 from scipy.special import stdtr
 
 from skinformer.evaluation.range_scores import (
@@ -19,8 +18,8 @@ from skinformer.validation.arguments import check_choice
 
 
 def summary(
-    result: pd.DataFrame, by: str | Callable[[Any], Any] | Sequence[Any] = "ahead"
-) -> pd.DataFrame:
+    result: DataFrame, by: str | Callable[[Any], Any] | Sequence[Any] = "ahead"
+) -> DataFrame:
     """
     Average the errors of a backtest by groups.
 
@@ -57,12 +56,12 @@ def summary(
     names = by if isinstance(by, list | tuple) and by else [by]
     groups = known.groupby([group_key(known, name) for name in names])
     errors = [_errors(part) for _, part in groups]
-    return pd.DataFrame(errors, index=groups.size().index)
+    return DataFrame(errors, index=groups.size().index)
 
 
 def compare(
-    results: Mapping[str, pd.DataFrame], *, reference: str | None = None
-) -> pd.DataFrame:
+    results: Mapping[str, DataFrame], *, reference: str | None = None
+) -> DataFrame:
     """
     Put backtests of the same rows side by side.
 
@@ -126,7 +125,7 @@ def compare(
     for name, table in tables.items():
         errors[name] = _errors(table[table["actual"].notna()])
         tests.append(_diebold_mariano(table, other))
-    measures = pd.DataFrame.from_dict(errors, orient="index")
+    measures = DataFrame.from_dict(errors, orient="index")
     mae = measures["mae"]
     other_mae = mae[reference]
     measures["skill"] = 1 - mae / other_mae if other_mae else np.nan
@@ -134,7 +133,7 @@ def compare(
     return measures
 
 
-def _errors(part: pd.DataFrame) -> dict[str, float]:
+def _errors(part: DataFrame) -> dict[str, float]:
     """Average the errors of rows whose truth is known."""
     actual = part["actual"].to_numpy()
     error = part["forecast"].to_numpy() - actual
@@ -154,27 +153,30 @@ def _errors(part: pd.DataFrame) -> dict[str, float]:
     return errors
 
 
-def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, float]:
+def _diebold_mariano(one: DataFrame, other: DataFrame) -> tuple[float, float]:
     """Test whether mean absolute errors differ: the statistic of [1]_ in `compare`, its p-value."""
     differences = _differences_by_origin(one, other)
     n = len(differences)
     h = _overlap(one)
     if n < 3 or h >= n or not differences.any():
         return np.nan, np.nan
-    # 1. The variance of their mean, and Harvey's correction for few origins.
+    # 1. Squares, n**2 times the variance of a mean of autocorrelated numbers, and Harvey's
+    # correction for few origins.
     mean = differences.mean()
-    variance = _variance_of_mean(differences - mean, h)
+    centred = differences - mean
+    squares = centred @ centred
+    for lag in range(1, h):
+        squares += 2 * centred[lag:] @ centred[:-lag]
     n_effective = n + 1 - 2 * h + h * (h - 1) / n
-    correction = n_effective / n
-    if variance <= 0 or correction <= 0:
+    if squares <= 0 or n_effective <= 0:
         return np.nan, np.nan
     # 2. Student's law.
-    statistic = mean / np.sqrt(variance) * np.sqrt(correction)
+    statistic = mean * np.sqrt(n_effective * n / squares)
     p_value = 2 * stdtr(n - 1, -abs(statistic))
     return statistic, p_value
 
 
-def _differences_by_origin(one: pd.DataFrame, other: pd.DataFrame) -> Float64Array:
+def _differences_by_origin(one: DataFrame, other: DataFrame) -> Float64Array:
     """Subtract mean absolute errors of two aligned results: (n_origins,), in time order."""
     error = (one["forecast"] - one["actual"]).abs()
     other_error = (other["forecast"] - other["actual"]).abs()
@@ -182,19 +184,7 @@ def _differences_by_origin(one: pd.DataFrame, other: pd.DataFrame) -> Float64Arr
     return differences.dropna().to_numpy()
 
 
-def _variance_of_mean(centred: Float64Array, n_lags: int) -> float:
-    """Estimate the variance of a mean of autocorrelated numbers, of which it was subtracted.
-
-    n_lags: of autocovariances, from lag 0.
-    """
-    n = len(centred)
-    total = centred @ centred
-    for lag in range(1, n_lags):
-        total += 2 * centred[lag:] @ centred[:-lag]
-    return float(total) / n**2
-
-
-def _overlap(result: pd.DataFrame) -> int:
+def _overlap(result: DataFrame) -> int:
     """Return how many origins at most lie in the time of one forecast, its own among them."""
     ends = result.groupby("origin")["time"].max()
     n_begun = ends.index.searchsorted(ends.to_numpy(), side="right")
@@ -219,7 +209,7 @@ def check_result(result: Any, *needed: str, name: Any = "") -> None:
         )
 
 
-def read_results(results: Any, *needed: str) -> dict[Any, pd.DataFrame]:
+def read_results(results: Any, *needed: str) -> dict[Any, DataFrame]:
     """Return backtests by name, a single one by none; raise if they are none."""
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     if not tables:
@@ -231,15 +221,13 @@ def read_results(results: Any, *needed: str) -> dict[Any, pd.DataFrame]:
     return tables
 
 
-def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
+def named_results(results: Any, *needed: str) -> dict[str, DataFrame]:
     """Return backtests by names that are text, as pictures and reports need them."""
     tables = read_results(results, *needed)
     return {str(name): table for name, table in tables.items()}
 
 
-def aligned(
-    results: Mapping[str, pd.DataFrame], reference: str
-) -> dict[str, pd.DataFrame]:
+def aligned(results: Mapping[str, DataFrame], reference: str) -> dict[str, DataFrame]:
     """
     Sort backtests of the same rows, so that rows of the same place are of the same forecast.
 
@@ -277,7 +265,7 @@ def aligned(
     return tables
 
 
-def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
+def group_key(result: DataFrame, by: Any) -> Series:
     """
     Return which group each row of a backtest belongs to.
 
@@ -313,10 +301,10 @@ def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
             f"by={by!r} is neither a column of the result, {list(result.columns)}, nor a field of "
             "its times, such as 'hour'. Pass one of these, or a function of the times."
         )
-    return pd.Series(groups, index=result.index, name=name)
+    return Series(groups, index=result.index, name=name)
 
 
-def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
+def quantile_columns(result: DataFrame) -> dict[float, str]:
     """
     Find the columns of a backtest's quantiles.
 

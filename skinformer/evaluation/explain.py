@@ -1,15 +1,14 @@
 """Why a forecast is what it is: what groups of columns, and members of the ensemble, give to it."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from itertools import chain, permutations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Rows
@@ -32,7 +31,7 @@ def explain(
     groups: Mapping[Hashable, Sequence[Hashable]] | None = None,
     n_permutations: int = 10,
     random_state: int = 0,
-) -> pd.DataFrame:
+) -> DataFrame:
     """
     Compute what each column, or group of columns, gives to each forecast.
 
@@ -115,20 +114,31 @@ def explain(
     roles = forecasts.model.roles_
     columns = [*roles.targets, *roles.past, *roles.known]
     named = _complete_groups(columns, groups)
-    counterfactual = _Counterfactual.of(forecasts, columns, list(named.values()))
+    points = cache(
+        partial(
+            _forecast_from,
+            forecasts,
+            columns,
+            list(named.values()),
+            *_usual_rows(forecasts),
+        )
+    )
     orders = list(_orders(len(named), n_permutations, random_state))
-    contributions = _contributions(counterfactual, orders)
+    contributions = _contributions(forecasts, points, orders)
     sources = ["baseline", *named, "calibration"][: len(contributions)]
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
 
 
 def _contributions(
-    counterfactual: _Counterfactual, orders: list[Sequence[int]]
+    forecasts: RequestedForecasts,
+    points: Any,
+    orders: list[Sequence[int]],
 ) -> list[Float64Array]:
-    """Return those of the baseline, of groups and, if there is one, of the calibration."""
-    forecasts = counterfactual.forecasts
-    points = cache(counterfactual.forecast)
+    """Return those of the baseline, of groups and, if there is one, of the calibration.
+
+    points: forecasts from the own values of a set of groups, see `_forecast_from`.
+    """
     everything = frozenset(orders[0])
     baseline = points(frozenset())
     values = np.zeros((len(everything), *baseline.shape))
@@ -182,70 +192,57 @@ def _orders(
         yield order[::-1]
 
 
-@dataclass(frozen=True)
-class _Counterfactual:
-    """Forecasts where some groups of columns have their own values, and others the usual ones.
+def _forecast_from(
+    forecasts: RequestedForecasts,
+    columns: list[Hashable],
+    groups: list[list[Hashable]],
+    usual: Float32Array,
+    usual_given: Float32Array,
+    inside: frozenset[int],
+) -> Float64Array:
+    """Forecast, (n, n_targets), before calibration, where other columns have their usual values.
 
     columns, groups: of the history, and those of each group.
     usual, usual_given: the history's values, and those of X's rows, if all were usual.
+    inside: groups that have their own values.
     """
+    names = list(chain(*[groups[i] for i in inside]))
+    own = [column in names for column in columns]
+    steps = forecasts.steps
+    model = forecasts.model
+    history = model.timeline_
+    # What is shown of the history, and of X.
+    values = np.where(own, history.values, usual)
+    context = replace(history, values=values)
+    given = np.where(own, steps.observed.values, usual_given)
+    shown = steps._replace(observed=steps.observed._replace(values=given))
+    forecaster = WatchedForecaster(**vars(model._forecaster), context=context)
+    outputs, _ = forecaster.standardised_and_held(shown)
+    in_units = forecaster.in_units(outputs, steps.series(history.n_series))
+    return model.head_.point(in_units)
 
-    forecasts: RequestedForecasts
-    columns: list[Hashable]
-    groups: list[list[Hashable]]
-    usual: Float32Array
-    usual_given: Float32Array
 
-    @classmethod
-    def of(
-        cls,
-        forecasts: RequestedForecasts,
-        columns: list[Hashable],
-        groups: list[list[Hashable]],
-    ) -> _Counterfactual:
-        """Find the usual values."""
-        history = forecasts.model.timeline_
-        steps = forecasts.steps
-        observed = steps.observed
-        usual = history.values.copy()
-        usual_given = np.empty_like(observed.values)
-        owner = steps.place.series[observed.segment]
-        for series in np.unique(steps.place.series):
-            given = owner == series
-            usual_given[given] = usual_values(
-                history, series, observed.steps[given], steps.clock
-            )
-            if series < history.n_series:
-                stop = history.first_row[series + 1]
-                rows = np.arange(history.first_truth[series], stop)
-                past = history.steps_of(rows)
-                usual[rows] = usual_values(history, series, past, history.clock)
-        usual_given[np.isnan(observed.values)] = np.nan
-        return cls(
-            forecasts,
-            columns,
-            groups,
-            usual,
-            usual_given,
+def _usual_rows(forecasts: RequestedForecasts) -> tuple[Float32Array, Float32Array]:
+    """Return what the values of the history, and of the rows given, usually are."""
+    history = forecasts.model.timeline_
+    steps = forecasts.steps
+    observed = steps.observed
+    usual = history.values.copy()
+    # Series that the history does not hold usually have the training means.
+    usual_given = np.zeros_like(observed.values)
+    owner = steps.place.series[observed.segment]
+    is_fitted = steps.place.series < history.n_series
+    for series in np.unique(steps.place.series[is_fitted]):
+        given = owner == series
+        usual_given[given] = usual_values(
+            history, series, observed.steps[given], steps.clock
         )
-
-    def forecast(self, inside: frozenset[int]) -> Float64Array:
-        """Forecast, (n, n_targets), with the own values of some groups, before calibration."""
-        groups = [self.groups[i] for i in inside]
-        names = list(chain(*groups))
-        own = [column in names for column in self.columns]
-        steps = self.forecasts.steps
-        model = self.forecasts.model
-        history = model.timeline_
-        # What is shown of the history, and of X.
-        values = np.where(own, history.values, self.usual)
-        context = replace(history, values=values)
-        given = np.where(own, steps.observed.values, self.usual_given)
-        shown = steps._replace(observed=steps.observed._replace(values=given))
-        forecaster = WatchedForecaster.of(model._forecaster, context=context)
-        outputs, _ = forecaster.standardised_and_held(shown)
-        in_units = forecaster.in_units(outputs, steps.series(history.n_series))
-        return model.head_.point(in_units)
+        stop = history.first_row[series + 1]
+        rows = np.arange(history.first_truth[series], stop)
+        past = history.steps_of(rows)
+        usual[rows] = usual_values(history, series, past, history.clock)
+    usual_given[np.isnan(observed.values)] = np.nan
+    return usual, usual_given
 
 
 def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
@@ -296,7 +293,7 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     return found.sort_values(ascending=False).rename_axis(None)
 
 
-def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
+def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     """
     Return what each member of the ensemble forecasts, and its weight.
 
@@ -341,28 +338,23 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
     forecasts = _forecasts_of(estimator, X)
+    model = forecasts.model
     windows, window = forecasts.record(_parts_of_windows)
     parts = np.stack(windows)
-    # 1. Weights and points of each forecast: (n, n_members, n_targets).
-    weights, points = np.moveaxis(parts[window, :, :, forecasts.ahead], 2, 0)
-    _put_in_units(points, forecasts)
-    # 2. Members that have a weight somewhere in the forecast's block.
-    has_weight = np.any(parts[:, :, 0], axis=(2, 3))
-    is_kept = np.repeat(has_weight[window], points.shape[2], axis=0)
-    # 3. A row for each forecast, target and member.
-    table = forecasts.table(part=list(forecasts.model.ensemble_.members))
-    table["weight"] = weights.swapaxes(1, 2).ravel()
-    table["forecast"] = points.swapaxes(1, 2).ravel()
-    return table[is_kept.ravel()].reset_index(drop=True)
-
-
-def _put_in_units(points: Float64Array, forecasts: RequestedForecasts) -> None:
-    """Convert standardised points of members, (n, n_members, n_targets), in place."""
-    model = forecasts.model
+    # 1. Weights and points of each forecast, these in units: (n, n_targets, n_members, 2).
+    found = parts[window, forecasts.ahead]
+    points = found[..., 1]
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
-    for i in range(points.shape[1]):
-        points[:, i] = scaler.inverse(points[:, i], series)
+    for i in range(points.shape[2]):
+        points[..., i] = scaler.inverse(points[..., i], series)
+    # 2. Members that have a weight somewhere in the forecast's block.
+    has_weight = np.any(parts[..., 0], axis=(1, 2))
+    is_kept = has_weight[window].repeat(points.shape[1], axis=0)
+    # 3. A row for each forecast, target and member.
+    table = forecasts.table(part=list(model.ensemble_.members))
+    table[["weight", "forecast"]] = found.reshape(-1, 2)
+    return table[is_kept.ravel()].reset_index(drop=True)
 
 
 def _parts_of_windows(
@@ -370,15 +362,14 @@ def _parts_of_windows(
     rows: Rows,
     origins: IntArray,
 ) -> Float64Array:
-    """Return weights and points of members, (n_windows, n_members, 2, pred_len, n_targets)."""
+    """Return weights and points of members, (n_windows, pred_len, n_targets, n_members, 2)."""
     sizes = ensemble.sizes
     found = ensemble.parts(rows, origins)
-    names = list(ensemble.ensemble.members)
-    shape = (len(origins), len(names), 2, sizes.pred_len, sizes.n_targets)
-    parts = np.zeros(shape)
-    for i, name in enumerate(names):
+    members = ensemble.ensemble.members
+    parts = np.zeros((len(origins), sizes.pred_len, sizes.n_targets, len(members), 2))
+    for i, name in enumerate(members):
         if name in found:
-            parts[:, i] = np.stack(found[name], axis=1)
+            parts[..., i, :] = np.stack(found[name], axis=-1)
     return parts
 
 

@@ -3,8 +3,6 @@
 Quantiles, samples and bounds have one axis more than the truth, behind it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -200,8 +198,8 @@ def interval_coverage(
     >>> interval_coverage([1.0, 2.0, float("nan")], [[0, 1], [0, 1], [0, 1]])
     0.5
     """
-    y, low, high = _read_interval(y_true, y_interval)
-    is_covered = (low <= y) & (y <= high)
+    y, bounds = read_scored(y_true, y_interval, 2)
+    is_covered = (bounds[..., 0] <= y) & (y <= bounds[..., 1])
     return mean_score(np.where(np.isnan(y), y, is_covered), sample_weight)
 
 
@@ -233,8 +231,9 @@ def interval_width(
     >>> interval_width([1.0, 2.0], [[0, 1], [0, 2]])
     1.5
     """
-    y, low, high = _read_interval(y_true, y_interval)
-    return mean_score(np.where(np.isnan(y), y, high - low), sample_weight)
+    y, bounds = read_scored(y_true, y_interval, 2)
+    width = bounds[..., 1] - bounds[..., 0]
+    return mean_score(np.where(np.isnan(y), y, width), sample_weight)
 
 
 def winkler_score(
@@ -270,7 +269,9 @@ def winkler_score(
     7.0
     """
     check_coverage(coverage)
-    y, low, high = _read_interval(y_true, y_interval)
+    y, bounds = read_scored(y_true, y_interval, 2)
+    low = bounds[..., 0]
+    high = bounds[..., 1]
     below = np.maximum(low - y, 0)
     above = np.maximum(y - high, 0)
     penalty = 2 / (1 - coverage) * (below + above)
@@ -287,11 +288,3 @@ def _pinball(
     residuals = y[..., None] - quantiles
     losses = np.maximum(levels * residuals, (levels - 1) * residuals)
     return y, losses
-
-
-def _read_interval(
-    y_true: Any, y_interval: Any
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return the truth and both bounds: (n, n_targets) each."""
-    y, bounds = read_scored(y_true, y_interval, 2)
-    return y, bounds[..., 0], bounds[..., 1]

@@ -1,12 +1,11 @@
 """Forecasts that are explained: where they lie, and what is recorded while they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
+from pandas import DataFrame
 
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
@@ -20,9 +19,6 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import time_labels
 
-#: Returns an item for each window, of the ensemble, its rows and the origins of the windows.
-Observer = Callable[[EnsembleForecaster, Rows, IntArray], Any]
-
 
 @dataclass(frozen=True)
 class WatchedForecaster(StepForecaster):
@@ -33,23 +29,16 @@ class WatchedForecaster(StepForecaster):
     """
 
     context: Timeline | None = None
-    watch: Callable[[EnsembleForecaster, Rows, IntArray], None] | None = None
-
-    @classmethod
-    def of(cls, forecaster: StepForecaster, **changes: Any) -> Self:
-        """Copy a forecaster."""
-        return cls(**vars(forecaster), **changes)
+    watch: Callable[..., None] | None = None
 
     def _recursive_forecaster(
         self, forecast: Forecaster, clock: Clock
     ) -> RecursiveForecaster:
         recursive = super()._recursive_forecaster(forecast, clock)
-        if self.context is None:
-            return recursive
-        return replace(recursive, history=self.context)
+        return replace(recursive, history=self.context or self.history)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
-        ensemble = self.ensemble_forecaster(requested.place.series, requested.clock)
+        ensemble = super()._window_forecaster(requested)
         watch = self.watch
         if watch is None:
             return ensemble
@@ -74,16 +63,20 @@ class RequestedForecasts:
     model: BaseInformer
     steps: RequestedSteps
     origins: IntArray
-    labels: pd.DataFrame
+    labels: DataFrame
 
     @property
     def ahead(self) -> IntArray:
         """Steps of each from its origin, from 0."""
         return self.steps.steps - self.origins
 
-    def record(self, observe: Observer) -> tuple[list[Any], IntArray]:
-        """Forecast, and return what is observed of each window, and the window of each forecast."""
-        keys = pd.Index(zip(self.steps.segment, self.origins, strict=True))
+    def record(self, observe: Callable[..., Any]) -> tuple[list[Any], IntArray]:
+        """Forecast, and return what is observed of each window, and the window of each forecast.
+
+        observe: returns an item for each window, of the ensemble, its rows and the windows'
+        origins.
+        """
+        keys = pd.MultiIndex.from_arrays([self.steps.segment, self.origins])
         windows = keys.unique().sort_values()
         found: list[Any] = [None] * len(windows)
 
@@ -93,24 +86,25 @@ class RequestedForecasts:
             origins: IntArray,
         ) -> None:
             places = [rows.segment[origins], rows.steps[origins]]
-            place = windows.get_indexer(pd.Index(zip(*places, strict=True)))
+            place = windows.get_indexer(pd.MultiIndex.from_arrays(places))
             is_requested = place >= 0
             if is_requested.any():
                 observed = observe(ensemble, rows, origins[is_requested])
                 for i, item in zip(place[is_requested], observed, strict=True):
                     found[i] = item
 
-        WatchedForecaster.of(self.model._forecaster, watch=watch).forecast(self.steps)
+        parts = vars(self.model._forecaster)
+        WatchedForecaster(**parts, watch=watch).forecast(self.steps)
         return found, windows.get_indexer(keys)
 
-    def table(self, **columns: Sequence[Hashable]) -> pd.DataFrame:
+    def table(self, **columns: Sequence[Hashable]) -> DataFrame:
         """Lay out a row for each forecast, each target and each of so many items.
 
         The columns are ``time``, ``series``, ``ahead``, ``target`` and those that name the items.
         """
         rows = self.labels.assign(ahead=self.ahead + 1)
-        targets = pd.DataFrame({"target": list(self.model.roles_.targets)})
-        items = pd.DataFrame(columns)
+        targets = DataFrame({"target": list(self.model.roles_.targets)})
+        items = DataFrame(columns)
         return rows.merge(targets, how="cross").merge(items, how="cross")
 
 
@@ -131,7 +125,7 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
     if not isinstance(index, pd.Index):
         index = steps.clock.labels(steps.steps)
     time, series = time_labels(index)
-    labels = pd.DataFrame({"time": time})
+    labels = DataFrame({"time": time})
     if series is not None:
         labels["series"] = series
     pred_len = model.sizes_.pred_len

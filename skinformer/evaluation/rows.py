@@ -1,13 +1,10 @@
 """The rows of a backtest: their truth, their order, and what an origin may see of them."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame, Index
 
 from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.baselines import SeasonalNaive
@@ -16,7 +13,12 @@ from skinformer.reading.targets import find_known, read_targets
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import runs
-from skinformer.validation import columns as checks
+from skinformer.validation.columns import (
+    check_ahead,
+    check_target_exists,
+    labelled_rows,
+    numeric_column,
+)
 from skinformer.validation.index import (
     check_distinct,
     check_same_rows,
@@ -35,11 +37,11 @@ class SortedRows:
     first_row: series i holds rows first_row[i] … first_row[i + 1] - 1.
     """
 
-    frame: pd.DataFrame
+    frame: DataFrame
     hidden: list[int]
-    truth: pd.DataFrame
-    time: pd.Index
-    labels: pd.Index | None
+    truth: DataFrame
+    time: Index
+    labels: Index | None
     series: IntArray
     first_row: IntArray
 
@@ -48,26 +50,22 @@ class SortedRows:
         start: Any,
         horizon: int,
         step: int,
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """List the origins of all series, every `step` rows.
 
         A row for each: ``first``, the first row of its series; ``row`` and ``stop``, the first one
         that it forecasts and the one after the last; ``turn``, its place among those of its series.
         """
         row = np.arange(len(self.series))
+        first = self.first_row[self.series]
+        stop = np.minimum(row + horizon, self.first_row[self.series + 1])
+        rows = DataFrame({"first": first, "row": row, "stop": stop})
         if start is not None:
-            row = row[self.time >= find_start(self.time, start)]
-        series = pd.Series(self.series[row])
-        place = series.groupby(series).cumcount().to_numpy()
-        is_origin = place % step == 0
-        turn = place[is_origin] // step
-        row = row[is_origin]
-        first = self.first_row[self.series[row]]
-        end = self.first_row[self.series[row] + 1]
-        stop = np.minimum(row + horizon, end)
-        return pd.DataFrame({"first": first, "row": row, "stop": stop, "turn": turn})
+            rows = rows[self.time >= find_start(self.time, start)]
+        place = rows.groupby("first").cumcount()
+        return rows.assign(turn=place // step)[place % step == 0]
 
-    def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
+    def shown(self, rows: IntArray, ahead: BoolArray) -> DataFrame:
         """Return some rows; of those ahead only what is known then."""
         frame = self.frame.iloc[rows].copy()
         frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan
@@ -78,11 +76,15 @@ def read_sorted_rows(
     estimator: Any,
     X: Any,
     y: Any,
-    known_future: str | Sequence[Any],
+    known_future: Any,
 ) -> SortedRows:
     """Read rows and their truth, and bring those of each series together in time."""
     last = split_last_step(estimator)[1]
-    X = checks.labelled_rows(X, _first_number(last))
+    first_number = 0
+    if hasattr(last, "timeline_") and isinstance(last.timeline_.clock, RowClock):
+        # Rows without an index are counted on from those of the fit.
+        first_number = int(last.timeline_.end_step[0])
+    X = labelled_rows(X, first_number)
     truth = _read_truth(_find_targets(estimator, last, X), X, y)
     time, labels = time_labels(X.index)
     check_distinct(time, labels)
@@ -101,11 +103,11 @@ def read_sorted_rows(
     )
 
 
-def _as_floats(X: pd.DataFrame, columns: list[int]) -> pd.DataFrame:
+def _as_floats(X: DataFrame, columns: list[int]) -> DataFrame:
     """Convert some columns, as whole numbers have no NaN."""
     frame = X.copy()
     for j in columns:
-        values = checks.numeric_column(X.iloc[:, j], X.columns[j])
+        values = numeric_column(X.iloc[:, j], X.columns[j])
         frame.isetitem(j, values.astype(np.float64))
     return frame
 
@@ -117,24 +119,17 @@ def _hidden_columns(
     known_future: Any,
 ) -> list[int]:
     """Return the positions of columns that neither the user, the fit nor the calendar knows."""
-    known = checks.check_ahead(known_future, names, targets)
+    known = check_ahead(known_future, names, targets)
     if hasattr(last, "roles_"):
         known += last.roles_.known
     shown = find_known(names, known, targets)
     return [j for j, name in enumerate(names) if name not in shown]
 
 
-def _first_number(last: Any) -> int:
-    """Return the number of the first row without an index, after those that a fit has counted."""
-    if hasattr(last, "timeline_") and isinstance(last.timeline_.clock, RowClock):
-        return int(last.timeline_.end_step[0])
-    return 0
-
-
 def _find_targets(
     estimator: Any,
     last: Any,
-    X: pd.DataFrame,
+    X: DataFrame,
 ) -> list[Any]:
     """Return the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
     if isinstance(estimator, SeasonalNaive):
@@ -152,9 +147,9 @@ def _find_targets(
 
 def _read_truth(
     targets: list[Any],
-    X: pd.DataFrame,
+    X: DataFrame,
     y: Any,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Read the truth of X's rows, one column a target."""
     y = _find_truth(targets, X, y)
     truth = read_targets(y)
@@ -171,12 +166,12 @@ def _read_truth(
                 f"y holds {names!r}, but the estimator forecasts {targets!r}: they would be "
                 f"compared with one another. Pass the truth of these, such as y=X[{targets!r}]."
             )
-    return pd.DataFrame(truth.values, X.index, pd.Index(names, tupleize_cols=False))
+    return DataFrame(truth.values, X.index, Index(names, tupleize_cols=False))
 
 
 def _find_truth(
     targets: list[Any],
-    X: pd.DataFrame,
+    X: DataFrame,
     y: Any,
 ) -> Any:
     """Return y, or of a frame, be it y or X, the columns of the targets."""
@@ -187,8 +182,8 @@ def _find_truth(
                 "target='load'). Pass the truth, such as y=X['load']."
             )
         for target in targets:
-            checks.check_target_exists(target, list(X.columns), named=True)
+            check_target_exists(target, list(X.columns), named=True)
         return X[targets]
-    if targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
+    if targets and isinstance(y, DataFrame) and set(targets) <= set(y.columns):
         return y[targets]
     return y

@@ -1,13 +1,11 @@
 """Scores as scikit-learn's scorers, of ranges too, through Pipelines and searches."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame, Series
 
 from skinformer.estimators.state import FittedState
 from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, split_last_step
@@ -22,11 +20,16 @@ from skinformer.evaluation.range_scores import (
 from skinformer.evaluation.scores import mase, rmsse, smape, wape
 from skinformer.reading.prediction import read_y_true
 from skinformer.timeline.clock import join_series
-from skinformer.validation import arguments as checks
+from skinformer.validation.arguments import (
+    check_choice,
+    check_coverage,
+    check_levels,
+    check_row_count,
+)
 from skinformer.validation.truth import numeric_truth
 
 #: Scores by the names that follow "neg_", and the method whose forecasts each is of.
-_SCORES: dict[str, tuple[Callable[..., float], str]] = {
+_SCORES: dict[str, Any] = {
     "mase": (mase, "predict"),
     "rmsse": (rmsse, "predict"),
     "smape": (smape, "predict"),
@@ -99,10 +102,10 @@ class ForecastScorer:
     def __post_init__(self) -> None:
         """Check the names and numbers."""
         names = [f"neg_{name}" for name in _SCORES if name != "coverage"]
-        checks.check_choice("score", self.score, ["coverage", *names])
-        checks.check_levels(self.levels)
-        checks.check_coverage(self.coverage)
-        checks.check_row_count("season", self.season)
+        check_choice("score", self.score, ["coverage", *names])
+        check_levels(self.levels)
+        check_coverage(self.coverage)
+        check_row_count("season", self.season)
 
     def __call__(
         self,
@@ -141,7 +144,8 @@ class ForecastScorer:
             options["levels"] = self.levels
         elif name == "winkler":
             options["coverage"] = self.coverage
-        score = compute_score(y_true, self._forecast(estimator, X, method), **options)
+        y_pred = self._forecast(estimator, X, method)
+        score: float = compute_score(y_true, y_pred, **options)
         # What is better when it is lower is turned round, as scikit-learn does.
         if name == "coverage":
             return score
@@ -166,24 +170,24 @@ class ForecastScorer:
 
     def _trained(self, estimator: Any, y_true: Any) -> Any:
         """Find the truth by which errors are scaled."""
-        last = split_last_step(estimator)[1]
-        if self.y_train is None and hasattr(last, "timeline_"):
-            return _stored_truth(last)
-        if self.y_train is None:
+        y_train = self.y_train
+        if y_train is None:
+            last = split_last_step(estimator)[1]
+            if hasattr(last, "timeline_"):
+                return _stored_truth(last)
             raise ValueError(
                 f"{type(last).__name__} does not keep its training rows, by which errors are "
                 "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
                 "one on are left out."
             )
-        times = _index(self.y_train)
-        labels = _index(y_true)
-        if times is None or labels is None:
-            return self.y_train
-        first = labels.get_level_values(-1).min()
-        return self.y_train[times.get_level_values(-1) < first]
+        labelled = Series | DataFrame
+        if not (isinstance(y_train, labelled) and isinstance(y_true, labelled)):
+            return y_train
+        first = y_true.index.get_level_values(-1).min()
+        return y_train[y_train.index.get_level_values(-1) < first]
 
 
-def _stored_truth(model: FittedState) -> pd.DataFrame:
+def _stored_truth(model: FittedState) -> DataFrame:
     """Return the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
 
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
@@ -194,7 +198,7 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
     times = timeline.clock.labels(timeline.steps)
     labels = join_series(model.series_, timeline.series, times)
-    return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
+    return DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 
 def _truth(
@@ -212,12 +216,7 @@ def _truth(
             )
         y = read_y_true(last, X, None, last.roles_)
     values = numeric_truth(y)
-    labels = _index(y)
-    if labels is None:
-        labels = _index(X)
-    return values if labels is None else pd.DataFrame(values, index=labels)
-
-
-def _index(rows: Any) -> pd.Index | None:
-    """Return the labels of rows; None of those without, such as a list, whose index is a method."""
-    return rows.index if isinstance(rows, pd.Series | pd.DataFrame) else None
+    for rows in (y, X):
+        if isinstance(rows, Series | DataFrame):
+            return DataFrame(values, rows.index)
+    return values

@@ -5,19 +5,22 @@ part in any score. Forecasts have its shape.
 Every score is averaged over the rows of a target, then over targets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame
 from sklearn.utils import check_consistent_length
 
 from skinformer.evaluation.averages import mean_score, ratio_score, read_scored
 from skinformer.timeline.arrays import Float64Array
-from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_row_count
+from skinformer.validation.truth import (
+    check_any_truth,
+    check_target_count,
+    numeric_truth,
+    score_weight,
+)
 
 
 def wape(
@@ -218,13 +221,13 @@ def _scaled(
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
     y, y_pred = read_scored(y_true, y_pred)
-    trained = checks.numeric_truth(y_train)
+    trained = numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
-    checks.check_target_count(y.shape[1], trained.shape[1])
+    check_target_count(y.shape[1], trained.shape[1])
     # 1. Errors and changes of each series, in the order of the errors' series.
-    errors = pd.DataFrame(np.abs(y_pred - y) ** power)
+    errors = DataFrame(np.abs(y_pred - y) ** power)
     error = errors.groupby(_series_of(y_true, len(y))).mean()
-    history = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
+    history = DataFrame(trained).groupby(_series_of(y_train, len(trained)))
     changes = history.agg(seasonal_change, season=season, power=power)
     scale = changes.reindex(error.index)
     # 2. Their ratios.
@@ -242,7 +245,7 @@ def _series_of(rows: Any, n: int) -> Any:
     index: Any = getattr(rows, "index", None)
     if getattr(index, "nlevels", 1) > 1:  # a list has a method of that name
         return index.get_level_values(0)
-    return np.zeros(n, dtype=np.int64)
+    return np.zeros(n)
 
 
 class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled
@@ -300,13 +303,13 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         float
             What the metric gives.
         """
-        y = checks.numeric_truth(y_true)
+        y = numeric_truth(y_true)
         y_pred = np.asarray(y_pred)
         check_consistent_length(y, y_pred)
         columns = y.reshape(len(y), -1)
         known = ~np.isnan(columns).any(axis=1)
-        checks.check_any_truth(known)
+        check_any_truth(known)
         if sample_weight is not None:
-            weight = checks.score_weight(sample_weight, len(y))
+            weight = score_weight(sample_weight, len(y))
             options["sample_weight"] = weight[known]
         return self.metric(y[known], y_pred[known], **options)

@@ -18,13 +18,15 @@ def usual_values(
     """Return the usual standardised values of a series at steps of a clock: (n, n_columns).
 
     They are the medians of each phase over the last 52 of the longest seasons of which the history
-    holds four. A series that the history does not hold usually has the training means.
+    holds four; without dates over all rows.
     """
-    if series >= history.n_series:
-        return np.zeros((len(steps), history.values.shape[1]), dtype=np.float32)
     first = history.first_truth[series]
     stop = history.first_row[series + 1]
-    season = _longest_season(history.clock, stop - first)
+    season = 1
+    if history.clock.dated:
+        for length in likely_seasons(history.clock):
+            if 4 * length <= stop - first:
+                season = length
     if season > 1:
         first = max(first, stop - 52 * season)
     rows = np.arange(first, stop)
@@ -37,27 +39,15 @@ def usual_values(
     return usual[_phases(clock, steps, season)]
 
 
-def _longest_season(clock: Clock, n_rows: int) -> int:
-    """Return the longest season of which so many rows hold four; 1 without dates."""
-    longest = 1
-    if clock.dated:
-        for season in likely_seasons(clock):
-            if 4 * season <= n_rows:
-                longest = season
-    return longest
-
-
 def _phases(
     clock: Clock,
     steps: IntArray,
     season: int,
 ) -> IntArray:
     """Count steps within a season; hours by the clock on the wall, which is moved in summer."""
-    if season == 1:
-        return np.zeros_like(steps)
     day = 86_400_000_000  # microseconds
     length = clock.elapsed(np.array([1]))[0]
-    if length >= day:
+    if season == 1 or length >= day:
         return steps % season
     wall = wall_times(clock.labels(steps)).as_unit("us")
     return wall.asi8 // length % season

@@ -1,13 +1,12 @@
 """The numbers of one target's backtest, from which all parts of a report are made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
+from pandas import DataFrame, Series
 
 from skinformer.display.axes import as_number
 from skinformer.evaluation.comparison import compare, quantile_columns, summary
@@ -32,7 +31,7 @@ class TargetFacts:
 
     target: Any
     unit: str | None
-    tables: dict[str, pd.DataFrame]
+    tables: dict[str, DataFrame]
     reference: str | None
 
     @property
@@ -41,16 +40,21 @@ class TargetFacts:
         return next(iter(self.tables))
 
     @property
-    def main(self) -> pd.DataFrame:
+    def main(self) -> DataFrame:
         """Its rows."""
         return self.tables[self.name]
 
     @cached_property
-    def comparison(self) -> pd.DataFrame:
+    def comparison(self) -> DataFrame:
         """Errors of each forecaster, as `compare` gives them, and WAPE."""
         table = compare(self.tables, reference=self.reference or self.name)
         shares = {name: _wape(rows) for name, rows in self.tables.items()}
-        return table.assign(wape=pd.Series(shares))
+        return table.assign(wape=Series(shares))
+
+    @property
+    def errors(self) -> Any:
+        """The row of the forecaster that is reported."""
+        return self.comparison.loc[self.name]
 
     @cached_property
     def levels(self) -> dict[float, str]:
@@ -71,16 +75,16 @@ class TargetFacts:
         return groups + cycles[:1]
 
     @cached_property
-    def series(self) -> pd.DataFrame | None:
+    def series(self) -> DataFrame | None:
         """Errors of each series, the largest WAPE first; None where there is one series."""
-        if len(self.main["series"].unique()) < 2:
+        if self.main["series"].nunique() < 2:
             return None
-        shares = {name: _wape(rows) for name, rows in self.main.groupby("series")}
-        table = summary(self.main, "series").assign(wape=pd.Series(shares))
+        shares = self.main.groupby("series").apply(_wape)
+        table = summary(self.main, "series").assign(wape=shares)
         return table.sort_values("wape", ascending=False, kind="stable")
 
     @cached_property
-    def nearest(self) -> pd.DataFrame:
+    def nearest(self) -> DataFrame:
         """The forecast of each time and series that was made last, in the order of time."""
         by_distance = self.main.sort_values("ahead", kind="stable")
         nearest = by_distance.drop_duplicates(["series", "time"])
@@ -92,12 +96,12 @@ class TargetFacts:
         return text if self.unit is None else f"{text} {self.unit}"
 
 
-def _wape(rows: pd.DataFrame) -> float:
+def _wape(rows: DataFrame) -> float:
     return wape(rows["actual"], rows["forecast"])
 
 
 def split_targets(
-    results: Mapping[str, pd.DataFrame],
+    results: Mapping[str, DataFrame],
     unit: Any,
     reference: str | None,
 ) -> list[TargetFacts]:
@@ -106,8 +110,9 @@ def split_targets(
     The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
-    needed = [first["actual"], *(table["forecast"] for table in results.values())]
-    known = pd.concat(needed, axis=1).notna().all(axis=1)
+    known = first["actual"].notna()
+    for table in results.values():
+        known &= table["forecast"].notna()
     targets = []
     for target, rows in known[known].groupby(
         first["target"], sort=False, observed=True

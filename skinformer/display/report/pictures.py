@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from skinformer.display.axes import as_number
+from skinformer.display.axes import Display, as_number
 from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.groups import (
     GROUPS,
@@ -27,29 +26,11 @@ if TYPE_CHECKING:
 
 
 def write_pictures(facts: TargetFacts) -> list[str]:
-    """Write the pictures of a target as elements of a page."""
-    pictures = [_latest(facts)]
-    if facts.main["ahead"].max() > 2:
-        pictures.append(_worst(facts))
-    pictures += [_errors(facts, group) for group in facts.groups]
-    if central_pairs(facts.levels):
-        pictures.append(_calibration(facts))
-    pictures.append(_residuals(facts))
-    return pictures
-
-
-def _embed(
-    title: str,
-    text: str,
-    draw: Callable[[Figure], Any],
-    size: tuple[float, float] = (5.4, 3.4),
-) -> str:
-    """Write what is drawn on an empty figure, and what describes it, as an element.
+    """Write the pictures of a target as elements of a page.
 
     matplotlib's settings are its own defaults while this draws, whatever the user's are.
     """
     from matplotlib import style
-    from matplotlib.figure import Figure
 
     own_style = {
         "font.size": 11,
@@ -59,11 +40,32 @@ def _embed(
         "axes.spines.top": False,
         "axes.spines.right": False,
     }
-    file = BytesIO()
     with style.context(["default", own_style], after_reset=True):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        pictures = [_latest(facts)]
+        if facts.main["ahead"].max() > 2:
+            pictures.append(_worst(facts))
+        pictures += [_errors(facts, group) for group in facts.groups]
+        if central_pairs(facts.levels):
+            pictures.append(_calibration(facts))
+        pictures.append(_residuals(facts))
+    return pictures
+
+
+def _make_figure(width: float = 5.4, height: float = 3.4) -> Figure:
+    """Return an empty figure."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _embed(
+    title: str,
+    text: str,
+    display: Display,
+) -> str:
+    """Write the figure that was drawn, and what describes it, as an element."""
+    file = BytesIO()
+    display.figure_.savefig(file, format="svg", metadata={"Date": None})
     data = b64encode(file.getvalue()).decode()
     text = escape(text)
     return (
@@ -88,48 +90,45 @@ def _worst(facts: TargetFacts) -> str:
     """Draw the forecast from the origin, of one series, whose mean error is the largest."""
     rows = facts.main
     error = (rows["forecast"] - rows["actual"]).abs()
-    mean: Any = error.groupby([rows["origin"], rows["series"]]).mean()
+    forecasts = rows.assign(error=error).groupby(["origin", "series"])
+    mean: Any = forecasts["error"].mean()
     origin, series = mean.idxmax()
     text = f"Mean error {as_number(mean.max())} from {short_label(origin)} on"
     if facts.series is not None:
         text += f", of {series}"
-    shown = rows[(rows["origin"] == origin) & (rows["series"] == series)]
+    shown = forecasts.get_group((origin, series))
     return _embed("The worst forecast", f"{text}.", _forecast(facts, shown))
 
 
-def _forecast(facts: TargetFacts, shown: pd.DataFrame) -> Callable[[Figure], Any]:
+def _forecast(facts: TargetFacts, shown: pd.DataFrame) -> Display:
     """Draw forecasts, one a time, beside the truth."""
-    return lambda figure: ForecastDisplay.from_backtest(
+    return ForecastDisplay.from_backtest(
         shown,
         unit=facts.unit,
         name=facts.name,
-        ax=figure.subplots(),
+        ax=_make_figure().subplots(),
     )
 
 
 def _errors(facts: TargetFacts, group: str) -> str:
     label = GROUPS.get(group, group)
-    return _embed(
-        f"Errors by {label}",
-        f"Mean absolute error by {label}.",
-        lambda figure: ErrorDisplay.from_predictions(
-            facts.tables,
-            by=group,
-            unit=facts.unit,
-            ax=figure.subplots(),
-        ),
+    display = ErrorDisplay.from_predictions(
+        facts.tables,
+        by=group,
+        unit=facts.unit,
+        ax=_make_figure().subplots(),
     )
+    return _embed(f"Errors by {label}", f"Mean absolute error by {label}.", display)
 
 
 def _calibration(facts: TargetFacts) -> str:
-    return _embed(
-        "Calibration",
+    ax = _make_figure(height=4.2).subplots()
+    text = (
         "Share of the truth in ranges, against what was requested; below the dashed line ranges "
-        "are too narrow.",
-        lambda figure: CoverageDisplay.from_predictions(
-            facts.main, ax=figure.subplots()
-        ),
-        (5.4, 4.2),
+        "are too narrow."
+    )
+    return _embed(
+        "Calibration", text, CoverageDisplay.from_predictions(facts.main, ax=ax)
     )
 
 
@@ -141,15 +140,14 @@ def _residuals(facts: TargetFacts) -> str:
     if facts.series is not None:
         worst = facts.series.index[:n_worst]
         rows = rows[rows["series"].isin(worst)]
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplot_mosaic("tt;ha")
-        ResidualDisplay.from_predictions(
-            rows.tail(most_rows), unit=facts.unit, ax=list(axes.values())
-        )
-
+    axes = _make_figure(11.0, 5.0).subplot_mosaic("tt;ha")
+    display = ResidualDisplay.from_predictions(
+        rows.tail(most_rows),
+        unit=facts.unit,
+        ax=list(axes.values()),
+    )
     text = (
         "Actual less forecast: over time, their distribution, and how alike neighbours are; of "
         f"many series the worst {n_worst}."
     )
-    return _embed("Residuals", text, draw, (11.0, 5.0))
+    return _embed("Residuals", text, display)

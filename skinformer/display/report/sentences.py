@@ -1,7 +1,5 @@
 """Sentences of a report: how large errors are, better than what, and how wide ranges."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -36,11 +34,11 @@ def summary_sentences(facts: TargetFacts) -> list[str]:
 
 
 def _error(facts: TargetFacts) -> str:
-    row: Any = facts.comparison.loc[facts.name]
+    errors = facts.errors
     return (
-        f"On average a forecast of {facts.target} is off by {facts.with_unit(row['mae'])}, or "
-        f"{as_percent(row['wape'])} of the truth's average size. The mean of forecast less truth "
-        f"is {facts.with_unit(row['bias'])}."
+        f"On average a forecast of {facts.target} is off by {facts.with_unit(errors['mae'])}, or "
+        f"{as_percent(errors['wape'])} of the truth's average size. The mean of forecast less "
+        f"truth is {facts.with_unit(errors['bias'])}."
     )
 
 
@@ -51,15 +49,14 @@ def _skill(facts: TargetFacts) -> str:
             "Nothing was given to compare with. Whether that is good shows beside a simple "
             "forecast, such as the last season repeated."
         )
-    row: Any = facts.comparison.loc[facts.name]
     other: Any = facts.comparison.loc[facts.reference]
-    skill = row["skill"]
+    skill = facts.errors["skill"]
     if math.isnan(skill):
         return f"{facts.reference} makes no errors to compare with."
     word = "smaller" if skill >= 0 else "larger"
     return (
         f"Its errors are {as_percent(abs(skill))} {word} than those of {facts.reference}, which "
-        f"is off by {facts.with_unit(other['mae'])}. {_significance(row['p_value'])}"
+        f"is off by {facts.with_unit(other['mae'])}. {_significance(facts.errors['p_value'])}"
     )
 
 
@@ -77,9 +74,9 @@ def _significance(p_value: float) -> str:
 def _coverage(facts: TargetFacts) -> str:
     """Write whether the widest range holds the share that it is meant to."""
     close = 0.02  # a coverage so far from what was requested is as requested
-    row: Any = facts.comparison.loc[facts.name]
+    errors = facts.errors
     requested = max(facts.levels) - min(facts.levels)
-    off = row["coverage"] - requested
+    off = errors["coverage"] - requested
     by_origin: Any = summary(facts.main, "origin")["coverage"]
     chance = 2 * by_origin.sem()  # truths of one origin fail together
     verdict = "too narrow" if off < 0 else "wider than needed"
@@ -89,6 +86,6 @@ def _coverage(facts: TargetFacts) -> str:
         verdict += ", but by no more than chance may bring"
     return (
         f"The range that is to hold {as_percent(requested)} of the truth held "
-        f"{as_percent(row['coverage'])}: it is {verdict}. It is {facts.with_unit(row['width'])} "
-        "wide on average."
+        f"{as_percent(errors['coverage'])}: it is {verdict}. It is "
+        f"{facts.with_unit(errors['width'])} wide on average."
     )

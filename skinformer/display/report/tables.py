@@ -3,9 +3,7 @@
 pandas writes them, and escapes what they hold.
 """
 
-from __future__ import annotations
-
-import pandas as pd
+from pandas import DataFrame
 
 from skinformer.display.axes import as_number
 from skinformer.display.report.facts import TargetFacts, as_percent
@@ -19,7 +17,7 @@ def comparison_table(facts: TargetFacts) -> str:
     return _write_errors(facts, errors.drop(columns="n"), "forecaster")
 
 
-def series_table(facts: TargetFacts, errors: pd.DataFrame) -> str:
+def series_table(facts: TargetFacts, errors: DataFrame) -> str:
     """Write errors of each series, the worst first."""
     most_rows = 48
     return _write_errors(facts, errors.head(most_rows), "series")
@@ -27,7 +25,7 @@ def series_table(facts: TargetFacts, errors: pd.DataFrame) -> str:
 
 def _write_errors(
     facts: TargetFacts,
-    table: pd.DataFrame,
+    table: DataFrame,
     corner: str,
 ) -> str:
     """Write errors as HTML, with a head for each; the corner names what the rows are."""

@@ -1,7 +1,5 @@
 """A report of a backtest: one file that a browser shows without anything else."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping
@@ -12,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-import pandas as pd
+from pandas import DataFrame
 
 from skinformer.display.axes import load_pyplot
 from skinformer.display.report.facts import TargetFacts, split_targets
@@ -29,7 +27,7 @@ _DETAILED = 8
 
 def write_report(
     path: str | os.PathLike[str],
-    results: pd.DataFrame | Mapping[Any, pd.DataFrame],
+    results: DataFrame | Mapping[Any, DataFrame],
     *,
     reference: str | None = None,
     estimator: Any = None,
@@ -115,7 +113,7 @@ def write_report(
 
 def _read_tables(
     results: Any, reference: str | None
-) -> tuple[dict[str, pd.DataFrame], str | None]:
+) -> tuple[dict[str, DataFrame], str | None]:
     """Return results by name, of the same rows, and which of them the others are measured by."""
     columns = ("origin", "time", "ahead", "target", "actual", "forecast")
     named = named_results(results, *columns)
@@ -138,7 +136,7 @@ def _element(name: str, text: Any) -> str:
     return f"<{name}>{escape(str(text))}</{name}>"
 
 
-def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> str:
+def _summary(targets: list[TargetFacts], result: DataFrame) -> str:
     """Write what was forecast, and how good the forecasts of each target are."""
     n_reported = sum(len(facts.main) for facts in targets)
     first = short_label(result["time"].min())
@@ -163,11 +161,13 @@ def _details(facts: TargetFacts) -> str:
     if facts.unit is not None:
         heading += f" (in {facts.unit})"
     pictures = "\n".join(write_pictures(facts))
-    parts = [_element("h2", heading), comparison_table(facts)]
-    parts.append(f'<div class="grid">{pictures}</div>')
+    parts = [
+        _element("h2", heading),
+        comparison_table(facts),
+        f'<div class="grid">{pictures}</div>',
+    ]
     if facts.series is not None:
-        parts.append(_element("h3", "By series"))
-        parts.append(series_table(facts, facts.series))
+        parts += [_element("h3", "By series"), series_table(facts, facts.series)]
     return "\n".join(parts)
 
 
@@ -175,11 +175,10 @@ def _settings(estimators: Mapping[Any, Any]) -> str:
     """Write a table of versions and of what the estimators were set to."""
     packages = ("skinformer", "numpy", "pandas", "scikit-learn", "torch", "matplotlib")
     versions = [f"{name} {version(name)}" for name in packages]
-    settings = {
-        "versions": ", ".join([f"Python {platform.python_version()}", *versions])
-    }
+    versions.insert(0, f"Python {platform.python_version()}")
+    settings = {"versions": ", ".join(versions), **estimators}
     rows = ""
-    for name, value in {**settings, **estimators}.items():
+    for name, value in settings.items():
         rows += f"<tr>{_element('th', name)}{_element('td', value)}</tr>"
     heading = _element("h2", "Settings")
     return f'{heading}<div class="table words"><table>{rows}</table></div>'
