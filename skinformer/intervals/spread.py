@@ -47,17 +47,16 @@ class Spread:
         return errors * np.exp(-self.typical - log_size)
 
 
+@np.errstate(invalid="ignore")
 def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
     """Average values along axes; NaN are left out, and all that is given where all are.
 
     >>> mean_of_known(np.array([[1.0, np.nan], [2.0, np.nan]]), axis=0)
     array([1.5, nan])
     """
-    known = ~np.isnan(values)
-    count = known.sum(axis=axis)
-    total = np.where(known, values, 0.0).sum(axis=axis)
-    unknown = np.full_like(total, np.nan)
-    return np.divide(total, count, out=unknown, where=count > 0)
+    count = (~np.isnan(values)).sum(axis=axis)
+    total: Float64Array = np.nansum(values, axis=axis)
+    return total / count
 
 
 def mean_size(errors: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:

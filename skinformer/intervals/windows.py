@@ -48,22 +48,17 @@ def choose_windows(
     timeline = forecaster.history
     pred_len = forecaster.sizes.pred_len
     low, end = _range_of_origins(forecaster, pred_len, distance, split)
-    windows = _choose_until(
-        timeline,
-        low,
-        end - pred_len,
-        distance,
-        n_most,
-    )
-    if windows.n_apart:
-        return windows
-    return _choose_until(
-        timeline,
-        low,
-        end - 1,
-        distance,
-        n_most,
-    )
+    for n_rows_after in (pred_len, 1):
+        windows = _choose_until(
+            timeline,
+            low,
+            end - n_rows_after,
+            distance,
+            n_most,
+        )
+        if windows.n_apart:
+            break
+    return windows
 
 
 def _choose_until(
