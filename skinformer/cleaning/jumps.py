@@ -93,4 +93,4 @@ def _is_count(values: Float64Array) -> bool:
     """Whether values end near their least one, as counts do: a twentieth of them lies there."""
     least, low, middle = np.nanquantile(values, [0, 0.05, 0.5])
     is_near = low - least < 0.2 * (middle - low)
-    return bool(least >= 0 and is_near)
+    return least >= 0 and is_near

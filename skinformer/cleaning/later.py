@@ -1,6 +1,6 @@
 """Outliers after the fit: by the range of the training rows and the rows before each value."""
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,18 +8,6 @@ import pandas as pd
 from skinformer.cleaning.jumps import nearest_expected
 from skinformer.cleaning.ranges import COMPACT, NEAR_ZERO, Range
 from skinformer.timeline.arrays import BoolArray, Float64Array
-
-
-class Judged(NamedTuple):
-    """Judged values of one column of a series, (n,) each.
-
-    outlying: where outliers are.
-    low, high: what is usual there.
-    """
-
-    outlying: BoolArray
-    low: Float64Array
-    high: Float64Array
 
 
 @np.errstate(all="ignore")
@@ -30,16 +18,26 @@ def judge(
     season: int,
     *,
     may_grow: bool,
-) -> Judged:
+) -> tuple[BoolArray, Float64Array]:
     """Judge values on consecutive steps, each by those before it.
+
+    Return where outliers are, (n,), and the least and the greatest usual value there, (2, n).
 
     jump_limits: (n, 2), see `fit_jump_limits`.
     may_grow: whether what is usual grows with the levels of a season.
     """
-    low, high = _usual_bounds(values, usual, season if may_grow else 0)
+    low = np.full_like(values, usual.low)
+    high = np.full_like(values, usual.high)
+    if may_grow:
+        levels = _last_levels(values, season)
+        low = np.fmin(levels.min(), low).to_numpy()
+        high = np.fmax(levels.max(), high).to_numpy()
     outlying = _is_out_of_range(values, low, high, usual)
+    # Larger values jump farther.
+    size = np.maximum(np.abs(low), np.abs(high))
+    growth = size / max(abs(usual.low), abs(usual.high))
     limits = np.where(values > 0, jump_limits[:, 0], jump_limits[:, 1])
-    limits = limits * _growth(low, high, usual)
+    limits *= growth
     for _ in range(2):  # the second time without those that jumped
         before = np.where(outlying, np.nan, values)
         expected = nearest_expected(values, before, season)
@@ -47,38 +45,17 @@ def judge(
     # Of those that jumped, what is usual lies within a jump of what is expected.
     is_jump = outlying & (low <= values) & (values <= high)
     near = np.clip([expected - limits, expected + limits], low, high)
-    low, high = np.where(is_jump, near, [low, high])
-    return Judged(outlying, low, high)
+    return outlying, np.where(is_jump, near, [low, high])
 
 
-def _growth(
-    low: Float64Array,
-    high: Float64Array,
-    usual: Range,
-) -> Float64Array:
-    """Return how many times as large as in training usual values are."""
-    size = np.maximum(np.abs(low), np.abs(high))
-    return size / max(abs(usual.low), abs(usual.high))
-
-
-def _usual_bounds(
-    values: Float64Array,
-    usual: Range,
-    n_rows: int,
-) -> tuple[Float64Array, Float64Array]:
-    """Return the least and the greatest usual value, the levels of the last rows among them.
+def _last_levels(values: Float64Array, n_rows: int) -> Any:
+    """Return the levels of the last rows before each value, in a rolling window.
 
     A level is the median of five values: a new one counts from its third row on.
     """
-    low = np.full(len(values), usual.low)
-    high = np.full(len(values), usual.high)
-    if n_rows:
-        last_five = pd.Series(values).rolling(5, min_periods=3)
-        level = last_five.quantile(0.5, interpolation="lower")
-        last_levels = level.rolling(n_rows, min_periods=1)
-        low = np.fmin(last_levels.min(), low)
-        high = np.fmax(last_levels.max(), high)
-    return np.asarray(low), np.asarray(high)
+    last_five = pd.Series(values).rolling(5, min_periods=3)
+    level = last_five.quantile(0.5, interpolation="lower")
+    return level.rolling(n_rows, min_periods=1)
 
 
 def _is_out_of_range(

@@ -7,13 +7,12 @@ rows before them alone: whether a value is an outlier never depends on later one
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skinformer.cleaning.jumps import fit_jump_limits
-from skinformer.cleaning.later import Judged, judge
+from skinformer.cleaning.later import judge
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
@@ -52,29 +51,7 @@ class OutlierBounds:
 
     def least(self, n_targets: int) -> float:
         """Return the least value of targets that never were below 0."""
-        return max(0.0, float(self.ranges[:, :n_targets, 0].min()))
-
-    def fit_range(
-        self,
-        place: tuple[int, int],
-        usual: Range,
-        values: Float64Array,
-    ) -> None:
-        """Set the range of a series and column, and the last of its values."""
-        self.ranges[place] = usual
-        n_recent = min(len(values), self.recent.shape[2])
-        self.recent[place][-n_recent:] = values[-n_recent:]
-
-    def fit_jumps(
-        self,
-        place: tuple[int, int],
-        values: Float64Array,
-        first_step: int,
-    ) -> None:
-        """Set how far values of a series and column jump, from those without outliers."""
-        n_phases = self.jump_limits.shape[2]
-        limits = fit_jump_limits(values, first_step, self.season, n_phases)
-        self.jump_limits[place] = limits
+        return max(0.0, self.ranges[:, :n_targets, 0].min())
 
     def clean(
         self, table: Table, history: Timeline
@@ -89,13 +66,14 @@ class OutlierBounds:
         columns = list(table.columns)
         recent = self.recent.copy()
         order = np.lexsort((table.steps, table.series))
-        first_row = runs(table.series[order], len(recent)).tolist()
+        first_row = runs(table.series[order], len(recent))
+        parts = np.split(order, first_row[1:])
+        end_step = history.end_step
         is_continued = table.clock == history.clock
-        for i, (start, stop) in enumerate(pairwise(first_row)):
-            if start == stop:
+        for i, rows in enumerate(parts[:-1]):
+            if not len(rows):
                 continue
-            rows = order[start:stop]
-            end = int(history.end_step[i]) if is_continued else None
+            end = end_step[i] if is_continued else None
             part = _append_rows(recent[i], end, table, rows)
             recent[i] = part.values[:, -recent.shape[2] :]
             found += self._clean_series(i, part, columns, table.n_targets)
@@ -110,24 +88,34 @@ class OutlierBounds:
     ) -> list[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
         found = []
+        season = self.season
+        rows = part.rows
+        steps = part.steps
+        phase = part.clock % self.jump_limits.shape[2]
         for j, values in enumerate(part.values):
             usual = Range(*self.ranges[i, j])
             if np.isinf(usual.margin):
                 continue
             is_target = j < n_targets
-            limits = self.jump_limits[i, j, part.phases(self.jump_limits.shape[2])]
-            judged = judge(
+            limits = self.jump_limits[i, j, phase]
+            outlying, bounds = judge(
                 values,
                 usual,
                 limits,
-                self.season,
+                season,
                 may_grow=is_target,
             )
-            outliers = part.list_outliers(j, judged)
+            outliers = _list_outliers(
+                rows,
+                j,
+                values[steps],
+                outlying[steps],
+                bounds[:, steps],
+            )
             if outliers and not is_target:
-                cleaned = _impute(values, judged.outlying, usual, self.season)
+                cleaned = _impute(values, outlying, usual, season)
                 columns[j] = columns[j].astype(np.float64)
-                columns[j][part.rows] = cleaned[part.steps]
+                columns[j][rows] = cleaned[steps]
             found += outliers
         return found
 
@@ -136,40 +124,19 @@ class _Part(NamedTuple):
     """Rows of a series behind its recent values.
 
     rows, steps: of the table, and their places in `values`.
-    first_step: of `values`.
+    clock: (n_steps,), the steps of `values` on the clock.
     values: of all steps, (n_columns, n_steps).
     """
 
     rows: IntArray
     steps: IntArray
-    first_step: int
+    clock: IntArray
     values: Float64Array
-
-    def phases(self, n_phases: int) -> IntArray:
-        """Return the phase of the season of each value, (n_steps,)."""
-        n_steps = self.values.shape[1]
-        return (self.first_step + np.arange(n_steps)) % n_phases
-
-    def list_outliers(self, j: int, judged: Judged) -> list[Outlier]:
-        """Return the outliers of a column that are rows of the table."""
-        found = []
-        for row, step in zip(self.rows.tolist(), self.steps, strict=True):
-            if judged.outlying[step]:
-                value = self.values[j, step]
-                outlier = Outlier(
-                    row,
-                    j,
-                    value,
-                    judged.low[step],
-                    judged.high[step],
-                )
-                found.append(outlier)
-        return found
 
 
 def _append_rows(
     recent: Float64Array,
-    end: int | None,
+    end: Any,
     table: Table,
     rows: IntArray,
 ) -> _Part:
@@ -180,18 +147,18 @@ def _append_rows(
     n_columns, n_recent = recent.shape
     steps = table.steps[rows]
     if end is None:
-        end = int(steps[0])
+        end = steps[0]
         recent = np.full_like(recent, np.nan)
-    first_step = min(int(steps[0]), end) - n_recent
-    n_steps = max(int(steps[-1]) + 1, end) - first_step
-    values = np.full((n_columns, n_steps), np.nan)
+    first_step = min(steps[0], end) - n_recent
+    clock = np.arange(first_step, max(steps[-1] + 1, end))
+    values = np.full((n_columns, len(clock)), np.nan)
     place = end - first_step
     values[:, place - n_recent : place] = recent
     steps = steps - first_step
     for j, column in enumerate(table.columns):
         if column is not None:
             values[j, steps] = column[rows]
-    return _Part(rows, steps, first_step, values)
+    return _Part(rows, steps, clock, values)
 
 
 @np.errstate(all="ignore")
@@ -229,45 +196,57 @@ def _fit_column(
     """Find what is usual in a column, and put other values in place of its outliers."""
     found = []
     is_target = j < table.n_targets
-    parts = np.split(column, table.first_row[1:-1])
+    n_recent = bounds.recent.shape[2]
+    n_phases = bounds.jump_limits.shape[2]
+    first_row = table.first_row
+    parts = np.split(column, first_row[1:-1])
     for i, (usual, outlying) in enumerate(find_ranges(parts)):
         values = parts[i]
         varies = usual.low < usual.high or outlying.any()
         if np.isinf(usual.margin) or not (varies or is_target):
             continue  # a price that has not changed yet may change
-        bounds.fit_range((i, j), usual, values)
-        first_row = int(table.first_row[i])
+        # 1. What later rows are judged by.
+        bounds.ranges[i, j] = usual
+        last = values[-n_recent:]
+        bounds.recent[i, j, -len(last) :] = last
         if is_target and not usual.is_rare:
             rest = np.where(outlying, np.nan, values)
-            bounds.fit_jumps((i, j), rest, int(table.steps[first_row]))
+            first_step = table.steps[first_row[i]]
+            limits = fit_jump_limits(rest, first_step, bounds.season, n_phases)
+            bounds.jump_limits[i, j] = limits
+        # 2. The outliers.
+        rows = first_row[i] + np.arange(len(values))
+        low_high = np.full((len(values), 2), usual[:2]).T
         found += _list_outliers(
-            first_row,
+            rows,
             j,
             values,
             outlying,
-            usual,
+            low_high,
         )
         values[:] = _impute(values, outlying, usual, bounds.season)
     return found
 
 
 def _list_outliers(
-    first_row: int,
+    rows: IntArray,
     j: int,
     values: Float64Array,
     outlying: BoolArray,
-    usual: Range,
+    bounds: Float64Array,
 ) -> list[Outlier]:
-    """Return the outliers of a series, whose first row and column in the table are given."""
+    """Return the outliers among some rows of a column.
+
+    bounds: (2, n), the least and the greatest usual value at each row.
+    """
     return [
         Outlier(
-            first_row + row,
+            rows[i],
             j,
-            values[row],
-            usual.low,
-            usual.high,
+            values[i],
+            *bounds[:, i],
         )
-        for row in np.flatnonzero(outlying).tolist()
+        for i in np.flatnonzero(outlying)
     ]
 
 
@@ -301,8 +280,9 @@ def _impute(
     imputed[outlying] = np.clip(values[outlying], usual.low, usual.high)
     if usual.is_rare:
         return imputed
-    for row in np.flatnonzero(outlying).tolist():
-        before = imputed[row - season] if row >= season else np.nan
+    with_before = season + np.flatnonzero(outlying[season:])
+    for row in with_before.tolist():
+        before = imputed[row - season]
         if not np.isnan(before):
             imputed[row] = before
     return imputed

@@ -48,10 +48,9 @@ def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
     margins = [usual.margin for usual, _ in found if not usual.is_rare]
     if not margins:
         return found
-    least_margin = _HEAVY_TAIL * float(np.median(margins))
+    least_margin = _HEAVY_TAIL * np.median(margins)
     for i, values in enumerate(parts):
-        usual, _ = found[i]
-        if usual.is_rare:
+        if found[i][0].is_rare:
             found[i] = _find_range(values, least_margin)
     return found
 
@@ -68,14 +67,14 @@ def _find_range(values: Float64Array, least_margin: float) -> tuple[Range, BoolA
     if margin == 0:
         return UNKNOWN, none
     outlying = distance > farthest
-    is_rare = bool(np.nanmedian(distance) == 0)
+    is_rare = np.nanmedian(distance) == 0
     if not is_rare:
         rest = np.where(outlying, np.nan, values)
         outlying |= _find_near_zero(rest)
     outlying &= ~_find_new_levels(values, outlying)
     usual = values[~outlying]
-    low = float(np.nanmin(usual))
-    high = float(np.nanmax(usual))
+    low = np.nanmin(usual)
+    high = np.nanmax(usual)
     return Range(low, high, margin, is_rare), outlying
 
 
@@ -115,8 +114,8 @@ def _farthest_usual(
     margin = np.maximum(_margins(usual, distance), least_margin)
     too_wide = margin[:-1]
     is_gap = (np.diff(largest) > too_wide) & (too_wide > 0)
-    last = np.argmax(is_gap) if is_gap.any() else -1
-    return float(largest[last]), float(margin[last])
+    last = np.argmax(np.append(is_gap, True))
+    return largest[last], margin[last]
 
 
 def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:

@@ -63,7 +63,7 @@ def _common_power(powers: Float64Array) -> int | None:
     has_few = len(known) < max(3, len(powers) / 2)
     if has_few or np.ptp(known) == 0:  # two levels
         return None
-    power = round(float(np.median(known)))
+    power = round(np.median(known))
     half, most = np.quantile(np.abs(known - power), [0.5, 0.9])
     is_power = abs(power) >= _LEAST_POWER and half < 0.4 and most < 0.7
     return power if is_power else None

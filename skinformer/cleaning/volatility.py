@@ -66,7 +66,7 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
     both = enough & (seasonal > 0) & (by_row > 0)
     ratio = 1.0
     if both.any():
-        ratio = float(np.median(seasonal[both] / by_row[both]))
+        ratio = np.median(seasonal[both] / by_row[both])
     return np.where(enough, seasonal, ratio * by_row)
 
 
