@@ -1,7 +1,5 @@
 """Outliers after the fit: by the range of the training rows and the rows before each value."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -26,18 +24,12 @@ def judge(
     jump_limits: (n, 2), see `fit_jump_limits`.
     may_grow: whether what is usual grows with the levels of a season.
     """
-    low = np.full_like(values, usual.low)
-    high = np.full_like(values, usual.high)
-    if may_grow:
-        levels = _last_levels(values, season)
-        low = np.fmin(levels.min(), low).to_numpy()
-        high = np.fmax(levels.max(), high).to_numpy()
+    bounds = _usual_bounds(values, usual, season if may_grow else 0)
+    low, high = bounds
     outlying = _is_out_of_range(values, low, high, usual)
-    # Larger values jump farther.
-    size = np.maximum(np.abs(low), np.abs(high))
-    growth = size / max(abs(usual.low), abs(usual.high))
-    limits = np.where(values > 0, jump_limits[:, 0], jump_limits[:, 1])
-    limits *= growth
+    # Values that are so many times as large as in training jump farther.
+    growth = np.abs(bounds).max(axis=0) / np.abs(usual[:2]).max()
+    limits = growth * np.where(values > 0, *jump_limits.T)
     for _ in range(2):  # the second time without those that jumped
         before = np.where(outlying, np.nan, values)
         expected = nearest_expected(values, before, season)
@@ -45,17 +37,27 @@ def judge(
     # Of those that jumped, what is usual lies within a jump of what is expected.
     is_jump = outlying & (low <= values) & (values <= high)
     near = np.clip([expected - limits, expected + limits], low, high)
-    return outlying, np.where(is_jump, near, [low, high])
+    return outlying, np.where(is_jump, near, bounds)
 
 
-def _last_levels(values: Float64Array, n_rows: int) -> Any:
-    """Return the levels of the last rows before each value, in a rolling window.
+def _usual_bounds(
+    values: Float64Array,
+    usual: Range,
+    n_rows: int,
+) -> Float64Array:
+    """Return the least and the greatest usual value, (2, n), the last rows' levels among them.
 
     A level is the median of five values: a new one counts from its third row on.
     """
+    bounds = np.full((len(values), 2), usual[:2]).T
+    if not n_rows:
+        return bounds
     last_five = pd.Series(values).rolling(5, min_periods=3)
     level = last_five.quantile(0.5, interpolation="lower")
-    return level.rolling(n_rows, min_periods=1)
+    last_levels = level.rolling(n_rows, min_periods=1)
+    bounds[0] = np.fmin(last_levels.min(), bounds[0])
+    bounds[1] = np.fmax(last_levels.max(), bounds[1])
+    return bounds
 
 
 def _is_out_of_range(

@@ -6,7 +6,9 @@ rows before them alone: whether a value is an outlier never depends on later one
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +55,16 @@ class OutlierBounds:
         """Return the least value of targets that never were below 0."""
         return max(0.0, self.ranges[:, :n_targets, 0].min())
 
+    def fit_jumps(
+        self,
+        place: tuple[int, int],
+        values: Float64Array,
+        first_step: int,
+    ) -> None:
+        """Set how far values of a series and column jump, from those without outliers."""
+        limits = self.jump_limits[place]
+        limits[:] = fit_jump_limits(values, first_step, self.season, len(limits))
+
     def clean(
         self, table: Table, history: Timeline
     ) -> tuple[Table, OutlierBounds, list[Outlier]]:
@@ -74,7 +86,12 @@ class OutlierBounds:
             if not len(rows):
                 continue
             end = end_step[i] if is_continued else None
-            part = _append_rows(recent[i], end, table, rows)
+            part = _append_rows(
+                recent[i],
+                end,
+                table,
+                rows,
+            )
             recent[i] = part.values[:, -recent.shape[2] :]
             found += self._clean_series(i, part, columns, table.n_targets)
         return _marked(table, columns, found), replace(self, recent=recent), found
@@ -85,39 +102,38 @@ class OutlierBounds:
         part: _Part,
         columns: list[Any],
         n_targets: int,
-    ) -> list[Outlier]:
+    ) -> Iterator[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
-        found = []
-        season = self.season
-        rows = part.rows
-        steps = part.steps
-        phase = part.clock % self.jump_limits.shape[2]
         for j, values in enumerate(part.values):
             usual = Range(*self.ranges[i, j])
             if np.isinf(usual.margin):
                 continue
-            is_target = j < n_targets
-            limits = self.jump_limits[i, j, phase]
+            limits = self.jump_limits[i, j]
             outlying, bounds = judge(
                 values,
                 usual,
-                limits,
-                season,
-                may_grow=is_target,
+                limits[part.clock % len(limits)],
+                self.season,
+                may_grow=j < n_targets,
             )
-            outliers = _list_outliers(
+            is_outlier = outlying[part.steps]
+            rows = part.rows[is_outlier]
+            steps = part.steps[is_outlier]
+            yield from map(
+                Outlier,
                 rows,
-                j,
+                repeat(j),
                 values[steps],
-                outlying[steps],
-                bounds[:, steps],
+                *bounds[:, steps],
             )
-            if outliers and not is_target:
-                cleaned = _impute(values, outlying, usual, season)
+            if len(rows) and j >= n_targets:
                 columns[j] = columns[j].astype(np.float64)
-                columns[j][rows] = cleaned[steps]
-            found += outliers
-        return found
+                columns[j][rows] = _impute(
+                    values,
+                    outlying,
+                    usual,
+                    self.season,
+                )[steps]
 
 
 class _Part(NamedTuple):
@@ -176,15 +192,29 @@ def find_outliers(
     columns = list(table.columns)
     for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
-        outliers = _fit_column(bounds, table, j, column)
-        if outliers:
-            columns[j] = column
-            found += outliers
+        outlying = _fit_column(bounds, table, j, column)
+        if outlying.any():
+            series = table.series[outlying]
+            usual = bounds.ranges[series, j].T
+            found += map(
+                Outlier,
+                np.flatnonzero(outlying),
+                repeat(j),
+                column[outlying],
+                *usual[:2],
+            )
+            columns[j] = _impute(
+                column,
+                outlying,
+                usual,
+                bounds.season,
+                table.first_row[series],
+            )
     if not found:
         return table, bounds, found
     marked = _marked(table, columns, found)
     weight = marked.without_outliers().weight
-    return replace(marked, weight=weight, outliers=None), bounds, found
+    return replace(table, columns=columns, weight=weight), bounds, found
 
 
 def _fit_column(
@@ -192,62 +222,26 @@ def _fit_column(
     table: Table,
     j: int,
     column: Float64Array,
-) -> list[Outlier]:
-    """Find what is usual in a column, and put other values in place of its outliers."""
-    found = []
+) -> BoolArray:
+    """Set the bounds of a column; return where its outliers are."""
     is_target = j < table.n_targets
-    n_recent = bounds.recent.shape[2]
-    n_phases = bounds.jump_limits.shape[2]
     first_row = table.first_row
     parts = np.split(column, first_row[1:-1])
-    for i, (usual, outlying) in enumerate(find_ranges(parts)):
-        values = parts[i]
+    ranges = find_ranges(parts)
+    for i, (usual, outlying) in enumerate(ranges):
         varies = usual.low < usual.high or outlying.any()
         if np.isinf(usual.margin) or not (varies or is_target):
             continue  # a price that has not changed yet may change
-        # 1. What later rows are judged by.
         bounds.ranges[i, j] = usual
-        last = values[-n_recent:]
+        last = parts[i][-bounds.recent.shape[2] :]
         bounds.recent[i, j, -len(last) :] = last
         if is_target and not usual.is_rare:
-            rest = np.where(outlying, np.nan, values)
-            first_step = table.steps[first_row[i]]
-            limits = fit_jump_limits(rest, first_step, bounds.season, n_phases)
-            bounds.jump_limits[i, j] = limits
-        # 2. The outliers.
-        rows = first_row[i] + np.arange(len(values))
-        low_high = np.full((len(values), 2), usual[:2]).T
-        found += _list_outliers(
-            rows,
-            j,
-            values,
-            outlying,
-            low_high,
-        )
-        values[:] = _impute(values, outlying, usual, bounds.season)
-    return found
-
-
-def _list_outliers(
-    rows: IntArray,
-    j: int,
-    values: Float64Array,
-    outlying: BoolArray,
-    bounds: Float64Array,
-) -> list[Outlier]:
-    """Return the outliers among some rows of a column.
-
-    bounds: (2, n), the least and the greatest usual value at each row.
-    """
-    return [
-        Outlier(
-            rows[i],
-            j,
-            values[i],
-            *bounds[:, i],
-        )
-        for i in np.flatnonzero(outlying)
-    ]
+            bounds.fit_jumps(
+                (i, j),
+                np.where(outlying, np.nan, parts[i]),
+                table.steps[first_row[i]],
+            )
+    return np.concatenate([outlying for _, outlying in ranges])
 
 
 def _without_bounds(table: Table) -> OutlierBounds:
@@ -269,22 +263,26 @@ def _without_bounds(table: Table) -> OutlierBounds:
 def _impute(
     values: Float64Array,
     outlying: BoolArray,
-    usual: Range,
+    ranges: Any,
     season: int,
+    first_row: Any = 0,
 ) -> Float64Array:
     """Return values with those of a season before in place of outliers.
 
     Of flags, and where nothing is known, the nearest usual ones.
+
+    ranges: see `Range`, of each outlier or of all.
+    first_row: (n_outliers,), where the series of each begins.
     """
+    outliers = np.flatnonzero(outlying)
+    low, high, _, is_rare = ranges
     imputed = values.copy()
-    imputed[outlying] = np.clip(values[outlying], usual.low, usual.high)
-    if usual.is_rare:
-        return imputed
-    with_before = season + np.flatnonzero(outlying[season:])
-    for row in with_before.tolist():
-        before = imputed[row - season]
+    imputed[outliers] = np.clip(values[outliers], low, high)
+    has_before = (outliers - season >= first_row) & (is_rare == 0)
+    for place in outliers[has_before]:
+        before = imputed[place - season]
         if not np.isnan(before):
-            imputed[row] = before
+            imputed[place] = before
     return imputed
 
 

@@ -57,9 +57,9 @@ def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
 
 def _find_range(values: Float64Array, least_margin: float) -> tuple[Range, BoolArray]:
     """Find the range of a series, whose outliers lie so far beyond it at least."""
-    none = np.zeros(len(values), dtype=bool)
+    none = np.zeros_like(values, dtype=bool)
     values = _without_launch(values)
-    if np.count_nonzero(~np.isnan(values)) < 10:
+    if np.isfinite(values).sum() < 10:
         return UNKNOWN, none
     centre = np.nanmedian(values)
     distance = np.abs(values - centre)

@@ -53,8 +53,7 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
 
     seasons: that the panel may have.
     """
-    lengths = [len(values) for values in parts]
-    first_row = np.cumsum([0, *lengths])
+    first_row = np.cumsum([0, *map(len, parts)])
     filled = np.concatenate(parts)[:, None]
     fill_forward(filled, first_row)
     season = find_period(filled[:, 0], first_row, seasons)
@@ -85,7 +84,6 @@ def _mean_changes(
         n_changes[i] = len(changes)
         if len(changes):
             limit = 2 * np.quantile(changes, 0.95, method="inverted_cdf")
-            if limit > 0:
-                changes = np.minimum(changes, limit)
-            mean[i] = changes.mean()
+            # None where nearly all are 0.
+            mean[i] = np.minimum(changes, limit or np.inf).mean()
     return mean, n_changes
