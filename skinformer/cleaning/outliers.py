@@ -126,7 +126,7 @@ class OutlierBounds:
                 values[steps],
                 *bounds[:, steps],
             )
-            if len(rows) and j >= n_targets:
+            if rows.size and j >= n_targets:
                 columns[j] = columns[j].astype(np.float64)
                 columns[j][rows] = _impute(
                     values,
@@ -212,8 +212,7 @@ def find_outliers(
             )
     if not found:
         return table, bounds, found
-    marked = _marked(table, columns, found)
-    weight = marked.without_outliers().weight
+    weight = _marked(table, columns, found).without_outliers().weight
     return replace(table, columns=columns, weight=weight), bounds, found
 
 
