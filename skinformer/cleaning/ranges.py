@@ -55,7 +55,10 @@ def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
     return found
 
 
-def _find_range(values: Float64Array, least_margin: float) -> tuple[Range, BoolArray]:
+def _find_range(
+    values: Float64Array,
+    least_margin: float,
+) -> tuple[Range, BoolArray]:
     """Find the range of a series, whose outliers lie so far beyond it at least."""
     none = np.zeros_like(values, dtype=bool)
     values = _without_launch(values)
@@ -63,7 +66,11 @@ def _find_range(values: Float64Array, least_margin: float) -> tuple[Range, BoolA
         return UNKNOWN, none
     centre = np.nanmedian(values)
     distance = np.abs(values - centre)
-    farthest, margin = _farthest_usual(distance, abs(centre), least_margin)
+    farthest, margin = _farthest_usual(
+        distance,
+        abs(centre),
+        least_margin,
+    )
     if margin == 0:
         return UNKNOWN, none
     outlying = distance > farthest
@@ -118,7 +125,10 @@ def _farthest_usual(
     return largest[last], margin[last]
 
 
-def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
+def _margins(
+    usual: Float64Array,
+    distance: Float64Array,
+) -> Float64Array:
     """Return how far beyond usual distances from the median outliers lie."""
     # Public series have 4 distances of the farthest other value from the median at most, in units
     # of hours 1 (docs/laboratory/robustness.md). The one peak of a short table, as at Christmas, is
@@ -127,7 +137,11 @@ def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
     half, nearly_all = np.quantile(distance, [0.5, 0.95])
     if half == 0:
         return n_distances * _HEAVY_TAIL * usual
-    tail = np.clip(usual / (4 * nearly_all), 1, _HEAVY_TAIL)
+    tail = np.clip(
+        usual / (4 * nearly_all),
+        1,
+        _HEAVY_TAIL,
+    )
     return n_distances * tail * usual
 
 
@@ -150,7 +164,10 @@ def _find_near_zero(values: Float64Array) -> BoolArray:
     return near & (values < NEAR_ZERO * np.nanmin(others))
 
 
-def _count_failures(values: Float64Array, near: BoolArray) -> int:
+def _count_failures(
+    values: Float64Array,
+    near: BoolArray,
+) -> int:
     """Count failures of a sensor among values near zero; the values where they are none."""
     rows = np.flatnonzero(near)
     gaps = np.diff(rows, prepend=-_LONG_LEVEL)
@@ -167,7 +184,10 @@ def _stays_away(values: Float64Array) -> bool:
     return len(known) > 15 and bool(known[-1] < COMPACT * known[0])
 
 
-def _find_new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
+def _find_new_levels(
+    values: Float64Array,
+    outlying: BoolArray,
+) -> BoolArray:
     """Find runs of outliers that are a new level: on one side, and to the end or long."""
     found = np.zeros_like(outlying)
     is_above = values > np.nanmax(values[~outlying])

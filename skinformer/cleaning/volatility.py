@@ -36,7 +36,11 @@ def rescale_by_volatility(
     seasons = likely_seasons(table.clock)
     scale = scaler.scale.copy()
     for j in range(table.n_targets):
-        column = scaler.forward(table.columns[j], table.series, j)
+        column = scaler.forward(
+            table.columns[j],
+            table.series,
+            j,
+        )
         column = column.astype(np.float64)
         parts = [column[first:last] for first, last in zip(start, stop, strict=True)]
         changes = _volatility(parts, seasons)
@@ -48,7 +52,10 @@ def rescale_by_volatility(
     return replace(scaler, scale=scale)
 
 
-def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64Array:
+def _volatility(
+    parts: list[Float64Array],
+    seasons: tuple[int, ...],
+) -> Float64Array:
     """Compute mean absolute changes over a season; of series that are too short, by those of rows.
 
     seasons: that the panel may have.
@@ -56,7 +63,11 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
     first_row = np.cumsum([0, *map(len, parts)])
     filled = np.concatenate(parts)[:, None]
     fill_forward(filled, first_row)
-    season = find_period(filled[:, 0], first_row, seasons)
+    season = find_period(
+        filled[:, 0],
+        first_row,
+        seasons,
+    )
     by_row, _ = _mean_changes(parts, 1)
     if season < 2:
         return by_row
@@ -66,7 +77,11 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
     ratio = 1.0
     if both.any():
         ratio = np.median(seasonal[both] / by_row[both])
-    return np.where(enough, seasonal, ratio * by_row)
+    return np.where(
+        enough,
+        seasonal,
+        ratio * by_row,
+    )
 
 
 def _mean_changes(

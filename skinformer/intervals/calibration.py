@@ -108,7 +108,12 @@ def calibrate(
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    spread, residuals, quiet = _fit_sizes(forecaster, windows, outputs, errors)
+    spread, residuals, quiet = _fit_sizes(
+        forecaster,
+        windows,
+        outputs,
+        errors,
+    )
     found = Intervals(
         spread=spread,
         residuals=residuals,
@@ -132,7 +137,10 @@ def _distance_of_windows(forecaster: StepForecaster) -> int:
     """
     seasons = _seasons(forecaster.history)
     shorter = seasons[:-1] or seasons
-    return run_distance(forecaster.sizes.pred_len, max(shorter, default=1))
+    return run_distance(
+        forecaster.sizes.pred_len,
+        max(shorter, default=1),
+    )
 
 
 def _fit_sizes(
@@ -161,8 +169,16 @@ def _fit_sizes(
         quiet,
     )
     # 2. Sizes, and errors in these.
-    errors = _without_standstill(errors, changes, timeline, series)
-    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
+    errors = _without_standstill(
+        errors,
+        changes,
+        timeline,
+        series,
+    )
+    steps = window_rows(
+        timeline.steps_of(origins),
+        errors.shape[1],
+    )
     spread = fit_spread(
         errors,
         features,
@@ -174,7 +190,12 @@ def _fit_sizes(
     relative = spread.relative(errors, log_size)
     residuals = _sample(relative, windows, timeline)
     # 3. Targets of which too few errors are known.
-    spread, residuals = with_random_walk(spread, residuals, timeline, errors)
+    spread, residuals = with_random_walk(
+        spread,
+        residuals,
+        timeline,
+        errors,
+    )
     return spread, residuals, quiet
 
 
@@ -292,6 +313,11 @@ def _growth(typical: Float64Array) -> Float64Array:
     first = pred_len // 4
     if pred_len - first < 3:
         return np.full(n_targets, most / 2)
-    log_step = np.log(np.arange(first + 1.0, pred_len + 1))
+    log_step = np.log(
+        np.arange(
+            first + 1.0,
+            pred_len + 1,
+        )
+    )
     slope, _ = np.polyfit(log_step, typical[first:], 1)
     return np.clip(slope, 0.0, most)

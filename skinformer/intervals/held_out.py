@@ -29,13 +29,23 @@ class HeldOut(NamedTuple):
 
     def errors(self) -> Float64Array:
         """Return errors of the windows: (n, pred_len, n_targets)."""
-        return forecast_windows(self.forecaster, self.own_origins).errors
+        return forecast_windows(
+            self.forecaster,
+            self.own_origins,
+        ).errors
 
     def optimism(self, forecaster: StepForecaster) -> Float64Array:
         """Divide errors of the windows by those of a forecaster that was fitted to them."""
         most = 4.0
         fitted = forecast_windows(forecaster, self.origins)
-        return np.clip(size_ratio(self.errors(), fitted.errors), 1.0, most)
+        return np.clip(
+            size_ratio(
+                self.errors(),
+                fitted.errors,
+            ),
+            1.0,
+            most,
+        )
 
 
 def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
@@ -116,9 +126,15 @@ def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:
     """Return the first of the last `pred_len` rows of each series; of a short one of half of it."""
     first = timeline.first_row[:-1]
     end = timeline.first_row[1:]
-    return np.maximum(end - pred_len, (first + end) // 2)
+    return np.maximum(
+        end - pred_len,
+        (first + end) // 2,
+    )
 
 
 def _mean_error(held_out: HeldOut) -> float:
-    mean = mean_size(held_out.errors(), axis=(0, 1))
+    mean = mean_size(
+        held_out.errors(),
+        axis=(0, 1),
+    )
     return float(np.nan_to_num(mean).sum())
