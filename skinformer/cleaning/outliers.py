@@ -79,7 +79,7 @@ class OutlierBounds:
         targets; the bounds to go by once these rows are history; and the outliers. Series that the
         fit did not see are not judged.
         """
-        found = []
+        found: list[Outlier] = []
         columns = list(table.columns)
         recent = self.recent.copy()
         order = np.lexsort((table.steps, table.series))
@@ -93,10 +93,9 @@ class OutlierBounds:
         for i, rows in enumerate(parts[:-1]):
             if not len(rows):
                 continue
-            end = end_step[i] if is_continued else None
             part = _append_rows(
                 recent[i],
-                end,
+                end_step[i] if is_continued else None,
                 table,
                 rows,
             )
@@ -141,12 +140,8 @@ class OutlierBounds:
             )
             if rows.size and j >= n_targets:
                 columns[j] = columns[j].astype(np.float64)
-                columns[j][rows] = _impute(
-                    values,
-                    outlying,
-                    usual,
-                    self.season,
-                )[steps]
+                imputed = _impute(values, outlying, usual, self.season)
+                columns[j][rows] = imputed[steps]
 
 
 class _Part(NamedTuple):
@@ -200,7 +195,7 @@ def find_outliers(
     place, those of targets without weight: ridges leave out windows with missing values.
     targets: whether outliers are looked for among the targets, too.
     """
-    found = []
+    found: list[Outlier] = []
     bounds = _without_bounds(table)
     columns = list(table.columns)
     for j in range(
@@ -226,10 +221,10 @@ def find_outliers(
                 bounds.season,
                 table.first_row[series],
             )
-    if not found:
-        return table, bounds, found
-    weight = _marked(table, columns, found).without_outliers().weight
-    return replace(table, columns=columns, weight=weight), bounds, found
+    if found:
+        weight = _marked(table, columns, found).without_outliers().weight
+        table = replace(table, columns=columns, weight=weight)
+    return table, bounds, found
 
 
 def _fit_column(

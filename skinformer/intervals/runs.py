@@ -176,16 +176,16 @@ def trailing_sizes(sizes: Float64Array) -> Float64Array:
     # would be a million times what was to be expected.
     least = 0.1
     # Times the median: one level shift is no lasting storm.
-    most = 2.5
+    most_log = np.log(2.5)
     age = np.arange(sizes.shape[1])[:, None]
     known = ~np.isnan(sizes)
-    weight = np.where(known, decay**age, 0.0)
+    weight = known * decay**age
     logs = np.log(np.maximum(np.where(known, sizes, 1.0), least))
     median = _weighted_median(logs, weight)
     near = np.clip(
         logs,
-        median - np.log(most),
-        median + np.log(most),
+        median - most_log,
+        median + most_log,
     )
     total_weight = weight.sum(axis=1) + _PRIOR
     return np.exp((weight * near).sum(axis=1) / total_weight)
