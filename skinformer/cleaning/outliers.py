@@ -140,8 +140,12 @@ class OutlierBounds:
             )
             if rows.size and j >= n_targets:
                 columns[j] = columns[j].astype(np.float64)
-                imputed = _impute(values, outlying, usual, self.season)
-                columns[j][rows] = imputed[steps]
+                columns[j][rows] = _impute(
+                    values,
+                    outlying,
+                    usual,
+                    self.season,
+                )[steps]
 
 
 class _Part(NamedTuple):
