@@ -1,25 +1,11 @@
 """Outliers after the fit: by the range of the training rows and the rows before each value."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
 from skinformer.cleaning.jumps import nearest_expected
 from skinformer.cleaning.ranges import COMPACT, NEAR_ZERO, Range
 from skinformer.timeline.arrays import BoolArray, Float64Array
-
-
-class Judged(NamedTuple):
-    """Judged values of one column of a series, (n,) each.
-
-    outlying: where outliers are.
-    low, high: what is usual there.
-    """
-
-    outlying: BoolArray
-    low: Float64Array
-    high: Float64Array
 
 
 @np.errstate(all="ignore")
@@ -30,55 +16,68 @@ def judge(
     season: int,
     *,
     may_grow: bool,
-) -> Judged:
+) -> tuple[BoolArray, Float64Array]:
     """Judge values on consecutive steps, each by those before it.
+
+    Return where outliers are, (n,), and the least and the greatest usual value there, (2, n).
 
     jump_limits: (n, 2), see `fit_jump_limits`.
     may_grow: whether what is usual grows with the levels of a season.
     """
-    low, high = _usual_bounds(values, usual, season if may_grow else 0)
+    bounds = _usual_bounds(
+        values,
+        usual,
+        season if may_grow else 0,
+    )
+    low, high = bounds
     outlying = _is_out_of_range(values, low, high, usual)
-    limits = np.where(values > 0, jump_limits[:, 0], jump_limits[:, 1])
-    limits = limits * _growth(low, high, usual)
+    # Values that are so many times as large as in training jump farther.
+    growth = np.abs(bounds).max(axis=0) / np.abs(usual[:2]).max()
+    limits = growth * np.where(
+        values > 0,
+        *jump_limits.T,
+    )
     for _ in range(2):  # the second time without those that jumped
         before = np.where(outlying, np.nan, values)
         expected = nearest_expected(values, before, season)
         outlying |= np.abs(values - expected) > limits
     # Of those that jumped, what is usual lies within a jump of what is expected.
     is_jump = outlying & (low <= values) & (values <= high)
-    near = np.clip([expected - limits, expected + limits], low, high)
-    low, high = np.where(is_jump, near, [low, high])
-    return Judged(outlying, low, high)
-
-
-def _growth(
-    low: Float64Array,
-    high: Float64Array,
-    usual: Range,
-) -> Float64Array:
-    """Return how many times as large as in training usual values are."""
-    size = np.maximum(np.abs(low), np.abs(high))
-    return size / max(abs(usual.low), abs(usual.high))
+    near = np.clip(
+        [expected - limits, expected + limits],
+        low,
+        high,
+    )
+    return outlying, np.where(is_jump, near, bounds)
 
 
 def _usual_bounds(
     values: Float64Array,
     usual: Range,
     n_rows: int,
-) -> tuple[Float64Array, Float64Array]:
-    """Return the least and the greatest usual value, the levels of the last rows among them.
+) -> Float64Array:
+    """Return the least and the greatest usual value, (2, n), the last rows' levels among them.
 
     A level is the median of five values: a new one counts from its third row on.
     """
-    low = np.full(len(values), usual.low)
-    high = np.full(len(values), usual.high)
-    if n_rows:
-        last_five = pd.Series(values).rolling(5, min_periods=3)
-        level = last_five.quantile(0.5, interpolation="lower")
-        last_levels = level.rolling(n_rows, min_periods=1)
-        low = np.fmin(last_levels.min(), low)
-        high = np.fmax(last_levels.max(), high)
-    return np.asarray(low), np.asarray(high)
+    bounds = np.full(
+        (len(values), 2),
+        usual[:2],
+    ).T
+    if not n_rows:
+        return bounds
+    last_five = pd.Series(values).rolling(5, min_periods=3)
+    level = last_five.quantile(0.5, interpolation="lower")
+    last_levels = level.rolling(n_rows, min_periods=1)
+    bounds[0] = np.fmin(
+        last_levels.min(),
+        bounds[0],
+    )
+    bounds[1] = np.fmax(
+        last_levels.max(),
+        bounds[1],
+    )
+    return bounds
 
 
 def _is_out_of_range(
@@ -91,11 +90,22 @@ def _is_out_of_range(
 
     What grows may double.
     """
-    margin = np.maximum(high - low, usual.margin)
+    margin = np.maximum(
+        high - low,
+        usual.margin,
+    )
     least = low - margin
     if not usual.is_rare:  # what is sold may come back
         above_zero = np.maximum(least, -high / 2)
-        least = np.where(low >= 0, above_zero, least)
+        least = np.where(
+            low >= 0,
+            above_zero,
+            least,
+        )
         is_compact = high < COMPACT * low
-        least = np.where(is_compact, NEAR_ZERO * low, least)
+        least = np.where(
+            is_compact,
+            NEAR_ZERO * low,
+            least,
+        )
     return (values < least) | (values > high + margin)

@@ -6,14 +6,15 @@ rows before them alone: whether a value is an outlier never depends on later one
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skinformer.cleaning.jumps import fit_jump_limits
-from skinformer.cleaning.later import Judged, judge
+from skinformer.cleaning.later import judge
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
@@ -52,18 +53,7 @@ class OutlierBounds:
 
     def least(self, n_targets: int) -> float:
         """Return the least value of targets that never were below 0."""
-        return max(0.0, float(self.ranges[:, :n_targets, 0].min()))
-
-    def fit_range(
-        self,
-        place: tuple[int, int],
-        usual: Range,
-        values: Float64Array,
-    ) -> None:
-        """Set the range of a series and column, and the last of its values."""
-        self.ranges[place] = usual
-        n_recent = min(len(values), self.recent.shape[2])
-        self.recent[place][-n_recent:] = values[-n_recent:]
+        return max(0.0, self.ranges[:, :n_targets, 0].min())
 
     def fit_jumps(
         self,
@@ -72,9 +62,13 @@ class OutlierBounds:
         first_step: int,
     ) -> None:
         """Set how far values of a series and column jump, from those without outliers."""
-        n_phases = self.jump_limits.shape[2]
-        limits = fit_jump_limits(values, first_step, self.season, n_phases)
-        self.jump_limits[place] = limits
+        limits = self.jump_limits[place]
+        limits[:] = fit_jump_limits(
+            values,
+            first_step,
+            self.season,
+            len(limits),
+        )
 
     def clean(
         self, table: Table, history: Timeline
@@ -85,20 +79,33 @@ class OutlierBounds:
         targets; the bounds to go by once these rows are history; and the outliers. Series that the
         fit did not see are not judged.
         """
-        found = []
+        found: list[Outlier] = []
         columns = list(table.columns)
         recent = self.recent.copy()
         order = np.lexsort((table.steps, table.series))
-        first_row = runs(table.series[order], len(recent)).tolist()
+        first_row = runs(
+            table.series[order],
+            len(recent),
+        )
+        parts = np.split(order, first_row[1:])
+        end_step = history.end_step
         is_continued = table.clock == history.clock
-        for i, (start, stop) in enumerate(pairwise(first_row)):
-            if start == stop:
+        for i, rows in enumerate(parts[:-1]):
+            if not len(rows):
                 continue
-            rows = order[start:stop]
-            end = int(history.end_step[i]) if is_continued else None
-            part = _append_rows(recent[i], end, table, rows)
+            part = _append_rows(
+                recent[i],
+                end_step[i] if is_continued else None,
+                table,
+                rows,
+            )
             recent[i] = part.values[:, -recent.shape[2] :]
-            found += self._clean_series(i, part, columns, table.n_targets)
+            found += self._clean_series(
+                i,
+                part,
+                columns,
+                table.n_targets,
+            )
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
@@ -107,69 +114,57 @@ class OutlierBounds:
         part: _Part,
         columns: list[Any],
         n_targets: int,
-    ) -> list[Outlier]:
+    ) -> Iterator[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
-        found = []
         for j, values in enumerate(part.values):
             usual = Range(*self.ranges[i, j])
             if np.isinf(usual.margin):
                 continue
-            is_target = j < n_targets
-            limits = self.jump_limits[i, j, part.phases(self.jump_limits.shape[2])]
-            judged = judge(
+            limits = self.jump_limits[i, j]
+            outlying, bounds = judge(
                 values,
                 usual,
-                limits,
+                limits[part.clock % len(limits)],
                 self.season,
-                may_grow=is_target,
+                may_grow=j < n_targets,
             )
-            outliers = part.list_outliers(j, judged)
-            if outliers and not is_target:
-                cleaned = _impute(values, judged.outlying, usual, self.season)
+            is_outlier = outlying[part.steps]
+            rows = part.rows[is_outlier]
+            steps = part.steps[is_outlier]
+            yield from map(
+                Outlier,
+                rows,
+                repeat(j),
+                values[steps],
+                *bounds[:, steps],
+            )
+            if rows.size and j >= n_targets:
                 columns[j] = columns[j].astype(np.float64)
-                columns[j][part.rows] = cleaned[part.steps]
-            found += outliers
-        return found
+                columns[j][rows] = _impute(
+                    values,
+                    outlying,
+                    usual,
+                    self.season,
+                )[steps]
 
 
 class _Part(NamedTuple):
     """Rows of a series behind its recent values.
 
     rows, steps: of the table, and their places in `values`.
-    first_step: of `values`.
+    clock: (n_steps,), the steps of `values` on the clock.
     values: of all steps, (n_columns, n_steps).
     """
 
     rows: IntArray
     steps: IntArray
-    first_step: int
+    clock: IntArray
     values: Float64Array
-
-    def phases(self, n_phases: int) -> IntArray:
-        """Return the phase of the season of each value, (n_steps,)."""
-        n_steps = self.values.shape[1]
-        return (self.first_step + np.arange(n_steps)) % n_phases
-
-    def list_outliers(self, j: int, judged: Judged) -> list[Outlier]:
-        """Return the outliers of a column that are rows of the table."""
-        found = []
-        for row, step in zip(self.rows.tolist(), self.steps, strict=True):
-            if judged.outlying[step]:
-                value = self.values[j, step]
-                outlier = Outlier(
-                    row,
-                    j,
-                    value,
-                    judged.low[step],
-                    judged.high[step],
-                )
-                found.append(outlier)
-        return found
 
 
 def _append_rows(
     recent: Float64Array,
-    end: int | None,
+    end: Any,
     table: Table,
     rows: IntArray,
 ) -> _Part:
@@ -180,18 +175,18 @@ def _append_rows(
     n_columns, n_recent = recent.shape
     steps = table.steps[rows]
     if end is None:
-        end = int(steps[0])
+        end = steps[0]
         recent = np.full_like(recent, np.nan)
-    first_step = min(int(steps[0]), end) - n_recent
-    n_steps = max(int(steps[-1]) + 1, end) - first_step
-    values = np.full((n_columns, n_steps), np.nan)
+    first_step = min(steps[0], end) - n_recent
+    clock = np.arange(first_step, max(steps[-1] + 1, end))
+    values = np.full((n_columns, len(clock)), np.nan)
     place = end - first_step
     values[:, place - n_recent : place] = recent
     steps = steps - first_step
     for j, column in enumerate(table.columns):
         if column is not None:
             values[j, steps] = column[rows]
-    return _Part(rows, steps, first_step, values)
+    return _Part(rows, steps, clock, values)
 
 
 @np.errstate(all="ignore")
@@ -204,20 +199,36 @@ def find_outliers(
     place, those of targets without weight: ridges leave out windows with missing values.
     targets: whether outliers are looked for among the targets, too.
     """
-    found = []
+    found: list[Outlier] = []
     bounds = _without_bounds(table)
     columns = list(table.columns)
-    for j in range(0 if targets else table.n_targets, len(columns)):
+    for j in range(
+        0 if targets else table.n_targets,
+        len(columns),
+    ):
         column = columns[j].astype(np.float64)
-        outliers = _fit_column(bounds, table, j, column)
-        if outliers:
-            columns[j] = column
-            found += outliers
-    if not found:
-        return table, bounds, found
-    marked = _marked(table, columns, found)
-    weight = marked.without_outliers().weight
-    return replace(marked, weight=weight, outliers=None), bounds, found
+        outlying = _fit_column(bounds, table, j, column)
+        if outlying.any():
+            series = table.series[outlying]
+            usual = bounds.ranges[series, j].T
+            found += map(
+                Outlier,
+                np.flatnonzero(outlying),
+                repeat(j),
+                column[outlying],
+                *usual[:2],
+            )
+            columns[j] = _impute(
+                column,
+                outlying,
+                usual,
+                bounds.season,
+                table.first_row[series],
+            )
+    if found:
+        weight = _marked(table, columns, found).without_outliers().weight
+        table = replace(table, columns=columns, weight=weight)
+    return table, bounds, found
 
 
 def _fit_column(
@@ -225,50 +236,30 @@ def _fit_column(
     table: Table,
     j: int,
     column: Float64Array,
-) -> list[Outlier]:
-    """Find what is usual in a column, and put other values in place of its outliers."""
-    found = []
+) -> BoolArray:
+    """Set the bounds of a column; return where its outliers are."""
     is_target = j < table.n_targets
-    parts = np.split(column, table.first_row[1:-1])
-    for i, (usual, outlying) in enumerate(find_ranges(parts)):
-        values = parts[i]
+    first_row = table.first_row
+    parts = np.split(column, first_row[1:-1])
+    ranges = find_ranges(parts)
+    for i, (usual, outlying) in enumerate(ranges):
         varies = usual.low < usual.high or outlying.any()
         if np.isinf(usual.margin) or not (varies or is_target):
             continue  # a price that has not changed yet may change
-        bounds.fit_range((i, j), usual, values)
-        first_row = int(table.first_row[i])
+        bounds.ranges[i, j] = usual
+        last = parts[i][-bounds.recent.shape[2] :]
+        bounds.recent[i, j, -len(last) :] = last
         if is_target and not usual.is_rare:
-            rest = np.where(outlying, np.nan, values)
-            bounds.fit_jumps((i, j), rest, int(table.steps[first_row]))
-        found += _list_outliers(
-            first_row,
-            j,
-            values,
-            outlying,
-            usual,
-        )
-        values[:] = _impute(values, outlying, usual, bounds.season)
-    return found
-
-
-def _list_outliers(
-    first_row: int,
-    j: int,
-    values: Float64Array,
-    outlying: BoolArray,
-    usual: Range,
-) -> list[Outlier]:
-    """Return the outliers of a series, whose first row and column in the table are given."""
-    return [
-        Outlier(
-            first_row + row,
-            j,
-            values[row],
-            usual.low,
-            usual.high,
-        )
-        for row in np.flatnonzero(outlying).tolist()
-    ]
+            bounds.fit_jumps(
+                (i, j),
+                np.where(
+                    outlying,
+                    np.nan,
+                    parts[i],
+                ),
+                table.steps[first_row[i]],
+            )
+    return np.concatenate([outlying for _, outlying in ranges])
 
 
 def _without_bounds(table: Table) -> OutlierBounds:
@@ -290,21 +281,30 @@ def _without_bounds(table: Table) -> OutlierBounds:
 def _impute(
     values: Float64Array,
     outlying: BoolArray,
-    usual: Range,
+    ranges: Any,
     season: int,
+    first_row: Any = 0,
 ) -> Float64Array:
     """Return values with those of a season before in place of outliers.
 
     Of flags, and where nothing is known, the nearest usual ones.
+
+    ranges: see `Range`, of each outlier or of all.
+    first_row: (n_outliers,), where the series of each begins.
     """
+    outliers = np.flatnonzero(outlying)
+    low, high, _, is_rare = ranges
     imputed = values.copy()
-    imputed[outlying] = np.clip(values[outlying], usual.low, usual.high)
-    if usual.is_rare:
-        return imputed
-    for row in np.flatnonzero(outlying).tolist():
-        before = imputed[row - season] if row >= season else np.nan
+    imputed[outliers] = np.clip(
+        values[outliers],
+        low,
+        high,
+    )
+    has_before = (outliers - season >= first_row) & (is_rare == 0)
+    for place in outliers[has_before]:
+        before = imputed[place - season]
         if not np.isnan(before):
-            imputed[row] = before
+            imputed[place] = before
     return imputed
 
 
@@ -318,4 +318,8 @@ def _marked(
     for outlier in found:
         if outlier.column < table.n_targets:
             marks[outlier.row, outlier.column] = True
-    return replace(table, columns=columns, outliers=marks if marks.any() else None)
+    return replace(
+        table,
+        columns=columns,
+        outliers=marks if marks.any() else None,
+    )

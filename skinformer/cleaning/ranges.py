@@ -48,34 +48,40 @@ def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
     margins = [usual.margin for usual, _ in found if not usual.is_rare]
     if not margins:
         return found
-    least_margin = _HEAVY_TAIL * float(np.median(margins))
+    least_margin = _HEAVY_TAIL * np.median(margins)
     for i, values in enumerate(parts):
-        usual, _ = found[i]
-        if usual.is_rare:
+        if found[i][0].is_rare:
             found[i] = _find_range(values, least_margin)
     return found
 
 
-def _find_range(values: Float64Array, least_margin: float) -> tuple[Range, BoolArray]:
+def _find_range(
+    values: Float64Array,
+    least_margin: float,
+) -> tuple[Range, BoolArray]:
     """Find the range of a series, whose outliers lie so far beyond it at least."""
-    none = np.zeros(len(values), dtype=bool)
+    none = np.zeros_like(values, dtype=bool)
     values = _without_launch(values)
-    if np.count_nonzero(~np.isnan(values)) < 10:
+    if np.isfinite(values).sum() < 10:
         return UNKNOWN, none
     centre = np.nanmedian(values)
     distance = np.abs(values - centre)
-    farthest, margin = _farthest_usual(distance, abs(centre), least_margin)
+    farthest, margin = _farthest_usual(
+        distance,
+        abs(centre),
+        least_margin,
+    )
     if margin == 0:
         return UNKNOWN, none
     outlying = distance > farthest
-    is_rare = bool(np.nanmedian(distance) == 0)
+    is_rare = np.nanmedian(distance) == 0
     if not is_rare:
         rest = np.where(outlying, np.nan, values)
         outlying |= _find_near_zero(rest)
     outlying &= ~_find_new_levels(values, outlying)
     usual = values[~outlying]
-    low = float(np.nanmin(usual))
-    high = float(np.nanmax(usual))
+    low = np.nanmin(usual)
+    high = np.nanmax(usual)
     return Range(low, high, margin, is_rare), outlying
 
 
@@ -115,11 +121,14 @@ def _farthest_usual(
     margin = np.maximum(_margins(usual, distance), least_margin)
     too_wide = margin[:-1]
     is_gap = (np.diff(largest) > too_wide) & (too_wide > 0)
-    last = np.argmax(is_gap) if is_gap.any() else -1
-    return float(largest[last]), float(margin[last])
+    last = np.argmax(np.append(is_gap, True))
+    return largest[last], margin[last]
 
 
-def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
+def _margins(
+    usual: Float64Array,
+    distance: Float64Array,
+) -> Float64Array:
     """Return how far beyond usual distances from the median outliers lie."""
     # Public series have 4 distances of the farthest other value from the median at most, in units
     # of hours 1 (docs/laboratory/robustness.md). The one peak of a short table, as at Christmas, is
@@ -128,7 +137,11 @@ def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
     half, nearly_all = np.quantile(distance, [0.5, 0.95])
     if half == 0:
         return n_distances * _HEAVY_TAIL * usual
-    tail = np.clip(usual / (4 * nearly_all), 1, _HEAVY_TAIL)
+    tail = np.clip(
+        usual / (4 * nearly_all),
+        1,
+        _HEAVY_TAIL,
+    )
     return n_distances * tail * usual
 
 
@@ -151,7 +164,10 @@ def _find_near_zero(values: Float64Array) -> BoolArray:
     return near & (values < NEAR_ZERO * np.nanmin(others))
 
 
-def _count_failures(values: Float64Array, near: BoolArray) -> int:
+def _count_failures(
+    values: Float64Array,
+    near: BoolArray,
+) -> int:
     """Count failures of a sensor among values near zero; the values where they are none."""
     rows = np.flatnonzero(near)
     gaps = np.diff(rows, prepend=-_LONG_LEVEL)
@@ -168,7 +184,10 @@ def _stays_away(values: Float64Array) -> bool:
     return len(known) > 15 and bool(known[-1] < COMPACT * known[0])
 
 
-def _find_new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
+def _find_new_levels(
+    values: Float64Array,
+    outlying: BoolArray,
+) -> BoolArray:
     """Find runs of outliers that are a new level: on one side, and to the end or long."""
     found = np.zeros_like(outlying)
     is_above = values > np.nanmax(values[~outlying])

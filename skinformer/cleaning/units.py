@@ -21,7 +21,11 @@ class UnitChange(NamedTuple):
     factor: float
 
 
-def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange]]:
+def in_last_unit(
+    table: Table,
+    *,
+    targets: bool,
+) -> tuple[Table, list[UnitChange]]:
     """Bring every series to the unit of its last rows, and return where it changed.
 
     table: rows of a fit, sorted by series and step. The same one where nothing changes.
@@ -32,51 +36,61 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
     found = []
     columns = list(table.columns)
     start = table.first_row[:-1]
-    for j in range(0 if targets else table.n_targets, len(columns)):
+    for j in range(
+        0 if targets else table.n_targets,
+        len(columns),
+    ):
         column = columns[j].astype(np.float64)
-        for first, values in zip(start, np.split(column, start[1:]), strict=True):
+        for first, values in zip(
+            start,
+            np.split(column, start[1:]),
+            strict=True,
+        ):
             for change, factor in _find_changes(values, season):
                 values[:change] *= factor
                 columns[j] = column
-                found.append(UnitChange(int(first) + change, j, factor))
+                found.append(
+                    UnitChange(
+                        first + change,
+                        j,
+                        factor,
+                    )
+                )
     if not found:
         return table, found
     return replace(table, columns=columns), found
 
 
-def _find_changes(values: Float64Array, season: int) -> list[tuple[int, float]]:
+@np.errstate(divide="ignore", invalid="ignore")
+def _find_changes(
+    values: Float64Array,
+    season: int,
+) -> list[tuple[int, float]]:
     """Find the first rows in another unit and the factors: each value against a season before."""
     found = []
-    powers = _seasonal_log_ratios(values, season)
+    ratio = values[season:] / values[:-season]
+    ratio[ratio < 0] = 1  # no unit turns the sign
+    powers = np.log10(ratio)
+    powers[np.isinf(powers)] = np.nan
     is_far = np.abs(powers) > _LEAST_POWER - 0.7
     begins = np.diff(is_far, prepend=False) & is_far
     for i in np.flatnonzero(begins).tolist():
         power = _common_power(powers[i : i + season])
-        if power is not None:
+        if power:
             found.append((i + season, 10.0**power))
     return found
 
 
-def _common_power(powers: Float64Array) -> int | None:
-    """Return the power of ten that a season of values is of another one; None for none."""
+def _common_power(powers: Float64Array) -> int:
+    """Return the power of ten that a season of values is of another one; 0 for none."""
     known = powers[~np.isnan(powers)]
     has_few = len(known) < max(3, len(powers) / 2)
     if has_few or np.ptp(known) == 0:  # two levels
-        return None
-    power = round(float(np.median(known)))
-    half, most = np.quantile(np.abs(known - power), [0.5, 0.9])
+        return 0
+    power = round(np.median(known))
+    half, most = np.quantile(
+        np.abs(known - power),
+        [0.5, 0.9],
+    )
     is_power = abs(power) >= _LEAST_POWER and half < 0.4 and most < 0.7
-    return power if is_power else None
-
-
-@np.errstate(divide="ignore", invalid="ignore")
-def _seasonal_log_ratios(values: Float64Array, season: int) -> Float64Array:
-    """Compute log10 of each value's ratio to the one a season before, from row `season` on.
-
-    NaN for zeros, and 0 where the sign turns, as by no unit.
-    """
-    ratio = values[season:] / values[:-season]
-    ratio[ratio < 0] = 1
-    powers = np.log10(ratio)
-    powers[np.isinf(powers)] = np.nan
-    return powers
+    return power if is_power else 0

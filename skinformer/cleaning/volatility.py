@@ -36,7 +36,11 @@ def rescale_by_volatility(
     seasons = likely_seasons(table.clock)
     scale = scaler.scale.copy()
     for j in range(table.n_targets):
-        column = scaler.forward(table.columns[j], table.series, j)
+        column = scaler.forward(
+            table.columns[j],
+            table.series,
+            j,
+        )
         column = column.astype(np.float64)
         parts = [column[first:last] for first, last in zip(start, stop, strict=True)]
         changes = _volatility(parts, seasons)
@@ -48,16 +52,22 @@ def rescale_by_volatility(
     return replace(scaler, scale=scale)
 
 
-def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64Array:
+def _volatility(
+    parts: list[Float64Array],
+    seasons: tuple[int, ...],
+) -> Float64Array:
     """Compute mean absolute changes over a season; of series that are too short, by those of rows.
 
     seasons: that the panel may have.
     """
-    lengths = [len(values) for values in parts]
-    first_row = np.cumsum([0, *lengths])
+    first_row = np.cumsum([0, *map(len, parts)])
     filled = np.concatenate(parts)[:, None]
     fill_forward(filled, first_row)
-    season = find_period(filled[:, 0], first_row, seasons)
+    season = find_period(
+        filled[:, 0],
+        first_row,
+        seasons,
+    )
     by_row, _ = _mean_changes(parts, 1)
     if season < 2:
         return by_row
@@ -66,8 +76,12 @@ def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64A
     both = enough & (seasonal > 0) & (by_row > 0)
     ratio = 1.0
     if both.any():
-        ratio = float(np.median(seasonal[both] / by_row[both]))
-    return np.where(enough, seasonal, ratio * by_row)
+        ratio = np.median(seasonal[both] / by_row[both])
+    return np.where(
+        enough,
+        seasonal,
+        ratio * by_row,
+    )
 
 
 def _mean_changes(
@@ -85,7 +99,6 @@ def _mean_changes(
         n_changes[i] = len(changes)
         if len(changes):
             limit = 2 * np.quantile(changes, 0.95, method="inverted_cdf")
-            if limit > 0:
-                changes = np.minimum(changes, limit)
-            mean[i] = changes.mean()
+            # None where nearly all are 0.
+            mean[i] = np.minimum(changes, limit or np.inf).mean()
     return mean, n_changes

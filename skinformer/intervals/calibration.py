@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.settings import FitSettings
-from skinformer.intervals.changes import with_walk_errors, with_walk_sizes
+from skinformer.intervals.changes import with_random_walk
 from skinformer.intervals.errors import forecast_windows, size_ratio
 from skinformer.intervals.features import (
     STILL,
@@ -23,9 +23,9 @@ from skinformer.intervals.features import (
     volatility,
 )
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
-from skinformer.intervals.held_out import HeldOut, before_refit, fits_again
+from skinformer.intervals.held_out import HeldOut, before_refit
 from skinformer.intervals.residuals import Residuals, independent_errors
-from skinformer.intervals.runs import FEWEST, N_TRAILING, run_distance, trailing_sizes
+from skinformer.intervals.runs import run_distance, trailing_origins, trailing_sizes
 from skinformer.intervals.spread import Spread, fit_spread, mean_size
 from skinformer.intervals.windows import (
     CalibrationWindows,
@@ -77,9 +77,7 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
-        held_out = None
-        if self.split is not None or fits_again(forecaster):
-            held_out = before_refit(forecaster, self.split)
+        held_out = before_refit(forecaster, self.split)
         return calibrate(forecaster, held_out)
 
 
@@ -110,7 +108,12 @@ def calibrate(
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    spread, residuals, quiet = _fit_sizes(forecaster, windows, outputs, errors)
+    spread, residuals, quiet = _fit_sizes(
+        forecaster,
+        windows,
+        outputs,
+        errors,
+    )
     found = Intervals(
         spread=spread,
         residuals=residuals,
@@ -134,7 +137,10 @@ def _distance_of_windows(forecaster: StepForecaster) -> int:
     """
     seasons = _seasons(forecaster.history)
     shorter = seasons[:-1] or seasons
-    return run_distance(forecaster.sizes.pred_len, max(shorter, default=1))
+    return run_distance(
+        forecaster.sizes.pred_len,
+        max(shorter, default=1),
+    )
 
 
 def _fit_sizes(
@@ -151,7 +157,9 @@ def _fit_sizes(
     origins = windows.origins
     series = timeline.series_of(origins)
     # 1. What is known at the origins.
-    changes = _volatility_before(origins, timeline, series, errors.shape[2])
+    begin = timeline.first_row[series]
+    targets = timeline.values[:, : errors.shape[2]]
+    changes = volatility(targets, begin, origins)
     quiet = least_volatility(changes)
     features = features_of(
         forecaster,
@@ -161,8 +169,16 @@ def _fit_sizes(
         quiet,
     )
     # 2. Sizes, and errors in these.
-    errors = _without_standstill(errors, changes, timeline, series)
-    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
+    errors = _without_standstill(
+        errors,
+        changes,
+        timeline,
+        series,
+    )
+    steps = window_rows(
+        timeline.steps_of(origins),
+        errors.shape[1],
+    )
     spread = fit_spread(
         errors,
         features,
@@ -174,23 +190,13 @@ def _fit_sizes(
     relative = spread.relative(errors, log_size)
     residuals = _sample(relative, windows, timeline)
     # 3. Targets of which too few errors are known.
-    n_known = np.isfinite(errors).sum(axis=(0, 1))
-    few = n_known < FEWEST
-    if few.any():
-        spread = with_walk_sizes(spread, timeline, few)
-        residuals = with_walk_errors(residuals, few)
+    spread, residuals = with_random_walk(
+        spread,
+        residuals,
+        timeline,
+        errors,
+    )
     return spread, residuals, quiet
-
-
-def _volatility_before(
-    rows: IntArray,
-    timeline: Timeline,
-    series: IntArray,
-    n_targets: int,
-) -> Float64Array:
-    """Compute the volatility before some rows of these series: (n, n_targets)."""
-    begin = timeline.first_row[series]
-    return volatility(timeline.values[:, :n_targets], begin, rows)
 
 
 def _without_standstill(
@@ -203,8 +209,10 @@ def _without_standstill(
 
     changes: (n, n_targets), the volatility before each window.
     """
+    begin = timeline.first_row[series]
     end = timeline.first_row[series + 1]
-    latest = _volatility_before(end, timeline, series, errors.shape[2])
+    targets = timeline.values[:, : errors.shape[2]]
+    latest = volatility(targets, begin, end)
     is_left_out = unmoved(errors, changes) & (latest >= STILL)
     errors = np.where(is_left_out[:, None], np.nan, errors)
     errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
@@ -236,12 +244,10 @@ def _sample(
 
 def _sizes_before(relative: Float64Array, run: IntArray) -> Float64Array:
     """Average the sizes of the errors before each window, of its run: (n, n_targets)."""
-    age = np.arange(1, N_TRAILING + 1)
-    earlier = np.arange(len(run))[:, None] - age
-    first_of_run = np.searchsorted(run, run)[:, None]
-    sizes = mean_size(relative, axis=1)
-    recent = sizes[np.maximum(earlier, first_of_run)]
-    recent[earlier < first_of_run] = np.nan
+    first_of_run = np.searchsorted(run, run)
+    earlier = trailing_origins(np.arange(len(run)), first_of_run, 1)
+    recent = mean_size(relative, axis=1)[earlier]
+    recent[earlier < 0] = np.nan
     return trailing_sizes(recent)
 
 
@@ -286,7 +292,7 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     timeline = held_out.forecaster.history
     origins = held_out.own_origins
     # 1. Errors in the sizes that would have been predicted.
-    fitted_until = timeline.end_step.copy()
+    fitted_until = timeline.end_step
     series = timeline.series_of(origins)
     np.minimum.at(fitted_until, series, timeline.steps_of(origins))
     before = replace(found, fitted_until=fitted_until)
@@ -307,6 +313,11 @@ def _growth(typical: Float64Array) -> Float64Array:
     first = pred_len // 4
     if pred_len - first < 3:
         return np.full(n_targets, most / 2)
-    log_step = np.log(np.arange(first + 1.0, pred_len + 1))
+    log_step = np.log(
+        np.arange(
+            first + 1.0,
+            pred_len + 1,
+        )
+    )
     slope, _ = np.polyfit(log_step, typical[first:], 1)
     return np.clip(slope, 0.0, most)

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from skinformer.intervals.residuals import Residuals
+from skinformer.intervals.runs import FEWEST
 from skinformer.intervals.spread import Spread, mean_of_known
 from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.timeline.scaling import Scaler
@@ -22,27 +23,37 @@ from skinformer.timeline.timeline import Timeline
 _MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
-def with_walk_sizes(
+def with_random_walk(
     spread: Spread,
+    residuals: Residuals,
     timeline: Timeline,
-    few: BoolArray,
-) -> Spread:
-    """Replace sizes of targets of which too few errors are known by a random walk's.
+    errors: Float64Array,
+) -> tuple[Spread, Residuals]:
+    """Replace sizes and residuals of targets of which too few errors are known by a random walk's.
 
     timeline: the rows of the fit.
-    few: (n_targets,), which targets these are.
+    errors: (n, pred_len, n_targets), from which spread and residuals were found; NaN is unknown.
     """
+    n_known = np.isfinite(errors).sum(axis=(0, 1))
+    few = n_known < FEWEST
+    if not few.any():
+        return spread, residuals
     pred_len, n_targets = spread.typical.shape
     walk_sizes = _walk_sizes(timeline, pred_len, n_targets)
-    return replace(
+    walk = replace(
         spread,
         typical=np.where(few, walk_sizes, spread.typical),
-        slope=np.where(few[:, None], 0.0, spread.slope),
+        slope=np.where(
+            few[:, None],
+            0.0,
+            spread.slope,
+        ),
         profile=np.where(few, 0.0, spread.profile),
     )
+    return walk, _with_walk_errors(residuals, few)
 
 
-def with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
+def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     """Replace errors of such targets by those of a normal law, each the same at all steps.
 
     A random walk that is off stays off. No two of them happened at one time.
@@ -52,7 +63,10 @@ def with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     walk = ndtri(level) / _MEAN_SIZE
     _, *shape = residuals.errors.shape
     n = max(n_paths, len(residuals.errors))
-    errors = np.resize(residuals.errors, (n, *shape))
+    errors = np.resize(
+        residuals.errors,
+        (n, *shape),
+    )
     errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
     return replace(

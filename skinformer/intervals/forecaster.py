@@ -6,7 +6,7 @@ Which members forecast does not matter here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
 from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
-from skinformer.intervals.known import find_known, first_rows, known_until
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
     N_TRAILING,
@@ -102,7 +101,12 @@ class Intervals:
         table = self.residuals.quantiles(shares)
         table = np.clip(table, -most_error, most_error)
         rows = self._sized_rows(outputs, scaler, series)
-        drawn = interpolate(table, shares, levels, rows.ahead)
+        drawn = interpolate(
+            table,
+            shares,
+            levels,
+            rows.ahead,
+        )
         paths = rows.around_within_limits(drawn)
         if not head.of_mean:
             return paths
@@ -118,15 +122,16 @@ class Intervals:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
         typical = np.concatenate([self.spread.typical, self.far])
-        n_steps, n_targets = typical.shape
+        n_steps = len(typical)
         step = np.minimum(ahead, n_steps - 1).astype(np.int64)
+        log_size = log_size + np.take_along_axis(typical, step, axis=0)
+        # Beyond the steps whose sizes are known.
         times_farther = np.maximum((ahead + 1) / n_steps, 1.0)
-        growth = self.growth * np.log(times_farther)
-        size = np.exp(log_size + growth + typical[step, np.arange(n_targets)])
+        log_size += self.growth * np.log(times_farther)
         last_residual = len(self.spread.typical) - 1
         return SizedRows(
             point,
-            size,
+            np.exp(log_size),
             np.minimum(step, last_residual),
             scaler,
             series,
@@ -167,9 +172,19 @@ class IntervalForecaster(StepForecaster):
         scaler = self.scaler.with_unseen()
         if self.head.level is not None:
             levels = np.append(self.head.level, levels)
-            return self.intervals.quantiles(outputs, levels, scaler, series)
-        points = scaler.inverse(self.point(outputs).astype(np.float32), series)
-        quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
+            return self.intervals.quantiles(
+                outputs,
+                levels,
+                scaler,
+                series,
+            )
+        points = scaler.inverse(self.point(outputs), series)
+        quantiles = self.intervals.quantiles(
+            outputs,
+            levels,
+            scaler,
+            series,
+        )
         return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(
@@ -197,19 +212,6 @@ class IntervalForecaster(StepForecaster):
         return _SizedWindows(self, super()._window_forecaster(requested), requested)
 
 
-class _Windows(NamedTuple):
-    """Windows that are forecast.
-
-    origins: (n,), their first forecast rows.
-    known_until: (n,), the row after the last known one before each.
-    anchor: (n,), the row from which earlier windows count back.
-    """
-
-    origins: IntArray
-    known_until: IntArray
-    anchor: IntArray
-
-
 class _Prediction(NamedTuple):
     """Forecasts of windows, and the sizes of their errors by what is known at the origins.
 
@@ -226,55 +228,68 @@ class _Prediction(NamedTuple):
 class _SizedWindows:
     """Forecast windows with the sizes of their errors.
 
-    known: which rows were observed, the same in all calls.
-    known_until: for each row, the one after the last that is known before it.
+    known: which rows were observed.
+    known_until: for each row, the one after the last that was observed up to it in its segment.
+
+    Both are found in the first call, and are the same in all.
     """
 
     forecaster: IntervalForecaster
     inner: Forecaster
     requested: RequestedSteps
-    known: BoolArray = field(default_factory=lambda: np.empty(0, dtype=bool))
-    known_until: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    known: Any = None
+    known_until: Any = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
-        if not len(self.known):
+        if self.known is None:
             self._find_known(rows)
         # 1. The windows, and those that ended before them.
-        windows = self._windows(rows, origins)
-        trailing = self._trailing(rows, windows)
+        n = len(origins)
+        until, anchor = self._ends(rows, origins)
+        trailing = self._trailing(rows, origins, anchor)
         earlier = np.unique(trailing[trailing >= 0])
-        before = _Windows(earlier, self.known_until[earlier], earlier)
+        windows = np.append(origins, earlier)
         # 2. Forecasts of both, and the sizes of their errors by what is known at the origins.
-        outputs, outputs_before = self._forecast(rows, origins, earlier)
-        predicted = self._predict(rows, windows, outputs)
-        predicted_before = self._predict(rows, before, outputs_before)
-        # 3. Sizes of the earlier errors.
-        has_moved = predicted.changes >= STILL
-        recent = self._recent_sizes(
+        predicted = self._predict(
             rows,
-            earlier,
-            trailing,
-            predicted_before,
-            has_moved,
+            windows,
+            np.append(until, self.known_until[earlier - 1]),
+            np.append(anchor, earlier),
         )
-        # 4. All together.
-        log_size = predicted.log_size + np.log(trailing_sizes(recent))[:, None]
+        # 3. The sizes of the earlier errors in these.
+        recent = self._recent_log_size(
+            rows,
+            windows,
+            trailing,
+            predicted,
+        )
+        log_size = predicted.log_size[:n] + recent[:, None]
         self._widen_unknown(log_size, rows, origins)
-        n_since = origins - windows.known_until
-        return _join(predicted.point, log_size, n_since)
+        # 4. The steps since the last known row.
+        ahead = window_rows(
+            origins - until,
+            log_size.shape[1],
+        )[..., None]
+        parts = np.broadcast_arrays(predicted.point[:n], log_size, ahead)
+        return np.stack(parts, axis=-1).astype(np.float32)
 
     def _find_known(self, rows: Rows) -> None:
-        fit = self.forecaster
-        n_targets = fit.sizes.n_targets
-        self.known = find_known(rows, fit.history, self.requested, n_targets)
-        self.known_until = known_until(rows, self.known)
+        known: Any = rows.known  # rows of a recursion always have it
+        self.known = known.all(axis=1)
+        first_row = np.searchsorted(
+            rows.segment,
+            rows.segment,
+        )
+        after = np.arange(1, len(first_row) + 1)
+        until = np.where(self.known, after, first_row)
+        self.known_until = np.maximum.accumulate(until)
 
     def _series(self, rows: Rows, origins: IntArray) -> IntArray:
         """Return the series of windows; the number behind all is of those that the fit lacked."""
         series = self.requested.place.series[rows.segment[origins]]
         return np.minimum(series, self.forecaster.history.n_series)
 
-    def _windows(self, rows: Rows, origins: IntArray) -> _Windows:
+    def _ends(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
         """Find where what is known before windows ends, and from where earlier ones count back.
 
         Rows that are farther back than a forecast looks do not matter: whether they are there
@@ -284,15 +299,22 @@ class _SizedWindows:
         n_since = np.maximum(rows.steps[origins] - begin, 0)
         start = origins - n_since
         farthest = start - self.forecaster.look_back
-        until = np.maximum(self.known_until[origins], farthest)
-        return _Windows(origins, until, np.maximum(until, start))
+        until = np.maximum(self.known_until[origins - 1], farthest)
+        return until, np.maximum(until, start)
 
-    def _trailing(self, rows: Rows, windows: _Windows) -> IntArray:
-        """Return the windows that ended before others: (n, N_TRAILING), -1 for none."""
+    def _trailing(
+        self,
+        rows: Rows,
+        origins: IntArray,
+        anchor: IntArray,
+    ) -> IntArray:
+        """Return the windows that ended before others: (n, N_TRAILING), -1 for none.
+
+        anchor: (n,), the row from which they count back.
+        """
         fit = self.forecaster
-        anchor = windows.anchor
         distance = fit.intervals.distance
-        begin = rows.begin[rows.segment[windows.origins]]
+        begin = rows.begin[rows.segment[origins]]
         earliest = earliest_origins(
             np.maximum(begin, anchor - fit.look_back),
             anchor,
@@ -303,92 +325,88 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
-    def _forecast(
-        self,
-        rows: Rows,
-        origins: IntArray,
-        earlier: IntArray,
-    ) -> tuple[Float64Array, Float64Array]:
-        """Forecast windows and earlier ones, those that are both once."""
-        both = np.append(origins, earlier)
-        distinct, place = np.unique(both, return_inverse=True)
-        outputs = self.inner(rows, distinct).astype(np.float64)[place]
-        n = len(origins)
-        return outputs[:n], outputs[n:]
-
     def _predict(
         self,
         rows: Rows,
-        windows: _Windows,
-        outputs: Float64Array,
+        origins: IntArray,
+        until: IntArray,
+        anchor: IntArray,
     ) -> _Prediction:
-        """Predict the sizes of errors of forecasts by what is known at the origins."""
+        """Forecast windows, and predict the sizes of errors by what is known at their origins.
+
+        until: (n,), the row after the last known one before each.
+        anchor: (n,), the row from which what is looked at counts back.
+        """
         fit = self.forecaster
-        origins = windows.origins
+        # 1. Forecasts, of each window once.
+        distinct, place = np.unique(origins, return_inverse=True)
+        outputs = self.inner(rows, distinct).astype(np.float64)[place]
+        # 2. What is known at the origins.
         first = rows.begin[rows.segment[origins]]
-        begin = np.maximum(first, windows.anchor - fit.near)
-        end = np.maximum(windows.known_until, begin)
+        begin = np.maximum(first, anchor - fit.near)
+        end = np.maximum(until, begin)
         targets = rows.values[:, : fit.sizes.n_targets]
         changes = volatility(targets, begin, end)
-        series = self._series(rows, origins)
         features = features_of(
             fit,
             outputs,
             changes,
-            series,
+            self._series(rows, origins),
             fit.intervals.quiet,
         )
-        steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
+        # 3. Sizes by this.
+        steps = window_rows(
+            rows.steps[origins],
+            fit.sizes.pred_len,
+        )
         log_size = fit.intervals.spread.log_size(features, steps)
         return _Prediction(fit.head.point(outputs), log_size, changes)
 
-    def _recent_sizes(
+    def _recent_log_size(
         self,
         rows: Rows,
-        earlier: IntArray,
+        windows: IntArray,
         trailing: IntArray,
         predicted: _Prediction,
-        has_moved: BoolArray,
     ) -> Float64Array:
-        """Compute the sizes of the errors before each window: (n, N_TRAILING, n_targets).
+        """Average the sizes of the errors before each window: their logs, (n, n_targets).
 
         They are in sizes that were predicted in the same way. Those of a standstill are left out
         where something has moved since.
 
-        earlier, trailing: origins of the earlier windows, ascending, and those of them that ended
-        before each window; -1 for none.
-        predicted: of the earlier windows.
-        has_moved: (n, n_targets), of each window.
+        windows: their origins, and behind them those of the earlier ones, ascending.
+        trailing: origins of the earlier windows that ended before each window; -1 for none.
         """
-        errors = self._errors(predicted.point, rows, earlier)
+        errors = self._errors(rows, windows, predicted.point)
         spread = self.forecaster.intervals.spread
-        sizes = mean_size(spread.relative(errors, predicted.log_size), axis=1)
+        relative = spread.relative(errors, predicted.log_size)
+        sizes = mean_size(relative, axis=1)
         was_still = unmoved(errors, predicted.changes)
-        window, age = np.nonzero(trailing >= 0)
-        number = np.searchsorted(earlier, trailing[window, age])
-        found = sizes[number]
-        found[was_still[number] & has_moved[window]] = np.nan
-        recent = np.full((*trailing.shape, found.shape[1]), np.nan)
-        recent[window, age] = found
-        return recent
+        has_moved = predicted.changes >= STILL
+        n = len(trailing)
+        is_none = trailing < 0
+        number = n + np.searchsorted(windows[n:], trailing)
+        number[is_none] = 0
+        is_left_out = was_still[number] & has_moved[:n, None]
+        is_left_out[is_none] = True
+        recent = np.where(is_left_out, np.nan, sizes[number])
+        return np.log(trailing_sizes(recent))
 
     def _errors(
         self,
-        point: Float64Array,
         rows: Rows,
-        origins: IntArray,
+        windows: IntArray,
+        point: Float64Array,
     ) -> Float64Array:
-        """Compute errors of earlier windows, as they would be on rows that the fit did not see."""
+        """Compute errors of windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
-        last = len(self.known) - 1
-        ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), last)
-        y = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
-        errors = y - point
+        ahead = window_rows(windows, fit.sizes.pred_len)
+        errors = rows.values[ahead, : fit.sizes.n_targets] - point
         errors[~self.known[ahead]] = np.nan
         if self.requested.clock == fit.history.clock:
             # Before all times for series that the fit lacked.
             until = np.append(fit.intervals.fitted_until, -np.inf)
-            was_fitted = rows.steps[origins] < until[self._series(rows, origins)]
+            was_fitted = rows.steps[windows] < until[self._series(rows, windows)]
             errors[was_fitted] *= fit.intervals.optimism
         return errors
 
@@ -401,25 +419,23 @@ class _SizedWindows:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
         series = self._series(rows, origins)
-        is_unknown = self.known_until[origins] == first_rows(rows, origins)
+        first_row = np.searchsorted(
+            rows.segment,
+            rows.segment[origins],
+        )
+        is_unknown = self.known_until[origins - 1] == first_row
         is_unknown &= series < fit.history.n_series
         if not is_unknown.any():
             return
-        by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
+        by_level = level_sizes(
+            fit.history,
+            fit.scaler,
+            fit.sizes.n_targets,
+        )
         wider = by_level[series[is_unknown], None] - fit.intervals.spread.typical
-        wider = np.where(np.isnan(wider), log_size[is_unknown], wider)
+        wider = np.where(
+            np.isnan(wider),
+            log_size[is_unknown],
+            wider,
+        )
         log_size[is_unknown] = wider
-
-
-def _join(
-    point: Float64Array,
-    log_size: Float64Array,
-    n_since: IntArray,
-) -> Float32Array:
-    """Join the three values of each step: (n, pred_len, n_targets, 3).
-
-    n_since: (n,), steps from the last known row to each origin.
-    """
-    ahead = window_rows(n_since, point.shape[1])[..., None]
-    parts = np.broadcast_arrays(point, log_size, ahead)
-    return np.stack(parts, axis=-1).astype(np.float32)

@@ -29,25 +29,30 @@ class HeldOut(NamedTuple):
 
     def errors(self) -> Float64Array:
         """Return errors of the windows: (n, pred_len, n_targets)."""
-        return forecast_windows(self.forecaster, self.own_origins).errors
+        return forecast_windows(
+            self.forecaster,
+            self.own_origins,
+        ).errors
 
     def optimism(self, forecaster: StepForecaster) -> Float64Array:
         """Divide errors of the windows by those of a forecaster that was fitted to them."""
         most = 4.0
         fitted = forecast_windows(forecaster, self.origins)
-        return np.clip(size_ratio(self.errors(), fitted.errors), 1.0, most)
-
-
-def fits_again(forecaster: StepForecaster) -> bool:
-    """Whether a member is fitted to the last rows even where no rows are held out."""
-    members = forecaster.ensemble.members.values()
-    return any(member.fits_again for member in members)
+        return np.clip(
+            size_ratio(
+                self.errors(),
+                fitted.errors,
+            ),
+            1.0,
+            most,
+        )
 
 
 def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
     """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
 
-    It is None where no window lies in these.
+    It is None where no window lies in these, or where none were held out and no member is fitted
+    again.
 
     forecaster: the final one, whose weights are kept.
     split: the row at which each series' validation split begins; None for the last `pred_len` rows.
@@ -57,73 +62,79 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut 
     in a panel it is replaced by the choice without the series' own errors if that is better.
     """
     timeline = forecaster.history
+    # Whether a member is fitted to the last rows even where no rows are held out.
+    members = forecaster.ensemble.members.values()
+    fits_again = any(member.fits_again for member in members)
     if split is None:
+        if not fits_again:
+            return None
         split = _last_rows(timeline, forecaster.sizes.pred_len)
-    # 1. The series, and the forecaster that knew their rows before the split alone.
-    chosen = _choose_series(forecaster)
-    history = timeline.of_series(chosen)
-    n_before = split - timeline.first_row[:-1]
-    own_split = history.first_row[:-1] + n_before[chosen]
-    earlier = _fitted_before(forecaster, chosen, history, own_split)
-    # 2. Windows after the split.
-    own_origins = _windows_after(earlier, own_split)
-    if not len(own_origins):
+    # 1. The series: of panels with costly members, some.
+    chosen = np.arange(timeline.n_series)
+    has_embedding = forecaster.sizes.n_series > 0  # of series by their numbers
+    if fits_again and not has_embedding:
+        n_most = 256
+        chosen = spread_places(timeline.n_series, n_most)
+    # 2. The forecaster before the split, and windows behind it.
+    held_out = _hold_out(forecaster, chosen, split)
+    if not len(held_out.origins):
         return None
-    series = chosen[history.series_of(own_origins)]
-    origins = timeline.find(series, history.steps_of(own_origins))
-    held_out = HeldOut(earlier, origins, own_origins)
     # 3. The better choice of classical forecasters.
-    if not fits_again(forecaster) or timeline.n_series < FEWEST:
+    if not fits_again or timeline.n_series < FEWEST:
         return held_out
+    earlier = held_out.forecaster
     shared = earlier.ensemble.with_shared_fit(forecaster.ensemble)
     other = held_out._replace(forecaster=replace(earlier, ensemble=shared))
     return min(held_out, other, key=_mean_error)
 
 
-def _windows_after(forecaster: StepForecaster, split: IntArray) -> IntArray:
-    """Choose windows of the history that lie after the split of their series."""
-    n_most = 256 // forecaster.ensemble.cost
-    end = forecaster.history.first_row[1:]
-    origins = Origins(split, end - forecaster.sizes.pred_len)
-    return origins.thinned(n_most)
+def _hold_out(
+    forecaster: StepForecaster,
+    chosen: IntArray,
+    split: IntArray,
+) -> HeldOut:
+    """Return the forecaster of chosen series as it was before the split, and windows after it."""
+    timeline = forecaster.history
+    # 1. The rows of these series.
+    history = timeline.of_series(chosen)
+    n_before = split - timeline.first_row[:-1]
+    own_split = history.first_row[:-1] + n_before[chosen]
+    # 2. The forecaster that knew those before the split alone.
+    scaler = forecaster.scaler.of_series(chosen)
+    ensemble = forecaster.ensemble.before_split(
+        chosen,
+        history.head(own_split),
+        forecaster.sizes,
+        scaler,
+    )
+    earlier = replace(
+        forecaster,
+        history=history,
+        scaler=scaler,
+        ensemble=ensemble,
+    )
+    # 3. Windows of the others.
+    n_most = 256 // ensemble.cost
+    last = history.first_row[1:] - forecaster.sizes.pred_len
+    own_origins = Origins(own_split, last).thinned(n_most)
+    series = chosen[history.series_of(own_origins)]
+    origins = timeline.find(series, history.steps_of(own_origins))
+    return HeldOut(earlier, origins, own_origins)
 
 
 def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:
     """Return the first of the last `pred_len` rows of each series; of a short one of half of it."""
     first = timeline.first_row[:-1]
     end = timeline.first_row[1:]
-    return np.maximum(end - pred_len, (first + end) // 2)
-
-
-def _choose_series(forecaster: StepForecaster) -> IntArray:
-    """Choose all series, or as many as members can be fitted to again."""
-    n_most = 256  # of a panel, by the cost of the members
-    n_series = forecaster.history.n_series
-    has_embedding = forecaster.sizes.n_series > 0  # of series by their numbers
-    if has_embedding or not fits_again(forecaster):
-        return np.arange(n_series)
-    return spread_places(n_series, n_most)
-
-
-def _fitted_before(
-    forecaster: StepForecaster,
-    chosen: IntArray,
-    history: Timeline,
-    split: IntArray,
-) -> StepForecaster:
-    """Return the forecaster of chosen series as it was fitted to their rows before the split."""
-    scaler = forecaster.scaler.of_series(chosen)
-    ensemble = forecaster.ensemble.before_split(
-        chosen, history.head(split), forecaster.sizes, scaler
-    )
-    return replace(
-        forecaster,
-        history=history,
-        scaler=scaler,
-        ensemble=ensemble,
+    return np.maximum(
+        end - pred_len,
+        (first + end) // 2,
     )
 
 
 def _mean_error(held_out: HeldOut) -> float:
-    mean = mean_size(held_out.errors(), axis=(0, 1))
+    mean = mean_size(
+        held_out.errors(),
+        axis=(0, 1),
+    )
     return float(np.nan_to_num(mean).sum())

@@ -127,7 +127,7 @@ def _choose_windows(
     place = np.searchsorted(known, series)
     place = np.minimum(place, len(known) - 1)
     is_own = known[place] == series
-    n_new = int((~is_own).sum())
-    place[~is_own] = random.randint(len(known), size=n_new)
+    is_new = ~is_own
+    place[is_new] = random.randint(len(known), size=is_new.sum())
     for i, number in enumerate(place):
         yield windows_of[number], bool(is_own[i])

@@ -27,19 +27,18 @@ class SizedRows:
     scaler: Scaler
     series: IntArray
 
-    @property
-    def n_targets(self) -> int:
-        """Number of targets."""
-        return self.point.shape[1]
-
     def residuals(self, table: Float64Array) -> Float64Array:
         """Take residuals of rows, (n_each, n, n_targets), from those of all steps ahead."""
-        return table[:, self.ahead, np.arange(self.n_targets)]
+        return np.take_along_axis(table, self.ahead[None], axis=1)
 
     def around(self, errors: Float64Array) -> Float64Array:
         """Add errors, (n_each, n, n_targets), in y's units: (n, n_targets, n_each)."""
         values = [
-            self.scaler.restored(self.point + error, self.series) for error in errors
+            self.scaler.restored(
+                self.point + error,
+                self.series,
+            )
+            for error in errors
         ]
         return np.stack(values, axis=2)
 
@@ -47,8 +46,13 @@ class SizedRows:
         """Add residuals of paths as `around` does: where logarithms are taken, a factor of 20."""
         most_log = 3.0
         targets: Any = self.scaler.targets
-        scale = self.scaler.scale[self.series, : self.n_targets]
-        limit = np.where(targets.logs[self.series], most_log / scale, np.inf)
+        n_targets = self.point.shape[1]
+        scale = self.scaler.scale[self.series, :n_targets]
+        limit = np.where(
+            targets.logs[self.series],
+            most_log / scale,
+            np.inf,
+        )
         return self.around(np.clip(self.size * residuals, -limit, limit))
 
     def with_mean(self, paths: Float64Array, mean: Float64Array) -> Float64Array:
@@ -60,9 +64,17 @@ class SizedRows:
         """
         most_ratio = 2.0
         targets: Any = self.scaler.targets
-        wanted = self.scaler.inverse(self.point.astype(np.float32), self.series)
+        wanted = self.scaler.inverse(
+            self.point,
+            self.series,
+        )
         is_amount = (targets.floor[self.series] == 0) & (mean > 0)
-        ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
+        ratio = np.divide(
+            wanted,
+            mean,
+            out=np.ones_like(mean),
+            where=is_amount,
+        )
         ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
         scaled = paths * ratio[..., None]
         shifted = paths + (wanted - mean)[..., None]

@@ -47,17 +47,16 @@ class Spread:
         return errors * np.exp(-self.typical - log_size)
 
 
+@np.errstate(invalid="ignore")
 def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
     """Average values along axes; NaN are left out, and all that is given where all are.
 
     >>> mean_of_known(np.array([[1.0, np.nan], [2.0, np.nan]]), axis=0)
     array([1.5, nan])
     """
-    known = ~np.isnan(values)
-    count = known.sum(axis=axis)
-    total = np.where(known, values, 0.0).sum(axis=axis)
-    unknown = np.full_like(total, np.nan)
-    return np.divide(total, count, out=unknown, where=count > 0)
+    count = (~np.isnan(values)).sum(axis=axis)
+    total: Float64Array = np.nansum(values, axis=axis)
+    return total / count
 
 
 def mean_size(errors: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
@@ -82,7 +81,10 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     logs = np.log(np.maximum(mean, least))
     smooth = logs.copy()
     for j in np.flatnonzero(known.any(axis=0)):
-        smooth[:, j] = _smooth_curve(logs[:, j], known[:, j])
+        smooth[:, j] = _smooth_curve(
+            logs[:, j],
+            known[:, j],
+        )
     weight = np.where(known, shrinkage(n_windows, _PRIOR), 0.0)
     return weight * logs + (1 - weight) * smooth
 
@@ -97,7 +99,11 @@ def _smooth_curve(logs: Float64Array, known: BoolArray) -> Float64Array:
     terms = powers[:, : known.sum()]
     observed = logs[known]
     coefficients = np.linalg.lstsq(terms[known], observed, rcond=None)[0]
-    smooth = np.clip(terms @ coefficients, observed.min(), observed.max())
+    smooth = np.clip(
+        terms @ coefficients,
+        observed.min(),
+        observed.max(),
+    )
     last_known = log_step[known].max()
     behind = np.maximum(log_step - last_known, 0.0)
     return smooth + behind / 2
@@ -136,7 +142,12 @@ def fit_spread(
             seasons,
             prior,
         )
-    spread = Spread(np.zeros((pred_len, n_targets)), centre, slope, profile)
+    spread = Spread(
+        np.zeros((pred_len, n_targets)),
+        centre,
+        slope,
+        profile,
+    )
     relative = spread.relative(errors, spread.log_size(features, steps))
     return replace(spread, typical=typical_sizes(relative, n_windows))
 
@@ -202,7 +213,11 @@ def _fit_profile(
             break  # phases that are seen so seldom are mostly noise
         phase = steps % season
         # The mean size at each phase, shrunk to the usual one.
-        total = np.bincount(phase[known], relative[known], minlength=season)
+        total = np.bincount(
+            phase[known],
+            relative[known],
+            minlength=season,
+        )
         count = np.bincount(phase[known], minlength=season)
         effect = np.log((total + prior + 1) / (count + prior + 1))
         profile += np.resize(effect, len(profile))
