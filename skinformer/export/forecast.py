@@ -1,7 +1,7 @@
 """The module that is exported: raw windows in, forecasts in units out, with nothing outside."""
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from skinformer.ensemble.building import ModelSizes
 from skinformer.export.units import Units
 from skinformer.model.corrected import correct
-from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import Float64Array
 
 
@@ -52,6 +51,8 @@ class ExportedForecast(nn.Module):
     [11.0, nan]
     """
 
+    members: Any
+
     def __init__(
         self,
         members: Mapping[str, nn.Module],
@@ -64,9 +65,8 @@ class ExportedForecast(nn.Module):
         super().__init__()
         self.members = nn.ModuleDict(members)
         self.bases = dict(bases)
-        self.weights = nn.ParameterDict(
-            {n: torch.tensor(each) for n, each in weights.items()}
-        )
+        tensors = {name: torch.tensor(table) for name, table in weights.items()}
+        self.weights = nn.ParameterDict(tensors)
         self.units = units
         self.sizes = sizes
 
@@ -102,8 +102,10 @@ class ExportedForecast(nn.Module):
         mean = self._weigh(found, window, units, series)
         # 3. In units.
         forecast, fed_back = self.units.restore(mean, units)
-        forecast = forecast.masked_fill(lost, torch.nan)
-        return forecast, fed_back.masked_fill(lost, torch.nan)
+        return (
+            forecast.masked_fill(lost, torch.nan),
+            fed_back.masked_fill(lost, torch.nan),
+        )
 
     def _standardise(
         self,
@@ -127,39 +129,37 @@ class ExportedForecast(nn.Module):
         Covariates that may miss stay NaN. Return also which windows have a gap, (batch, 1, 1).
         """
         sizes = self.sizes
-        n_covariates = sizes.n_past + sizes.n_known
-        parts = [sizes.n_targets, n_covariates]
-        targets, covariates = torch.split(rows, parts, dim=-1)
+        targets = rows[..., : sizes.n_targets]
+        covariates = rows[..., sizes.n_targets :]
         held_targets, unknown = _hold(targets)
-        held, _ = _hold(covariates)
         # Before a series began there are neither targets so far nor varying covariates.
         missing = covariates.isnan()
-        varying_missing = missing[..., : n_covariates - sizes.n_static]
-        is_empty = varying_missing.all(dim=-1, keepdim=True)
+        n_varying = sizes.n_past + sizes.n_known - sizes.n_static
+        is_empty = missing[..., :n_varying].all(dim=-1, keepdim=True)
         is_before = unknown.all(dim=-1, keepdim=True) & is_empty
-        if sizes.may_miss:
-            held = covariates
-        held = held.masked_fill(missing & is_before, 0.0)
-        lost = self._has_gap(targets, unknown)
-        return torch.cat([held_targets, held], dim=-1), lost[:, None, None]
+        if not sizes.may_miss:
+            covariates, _ = _hold(covariates)
+        covariates = covariates.masked_fill(missing & is_before, 0.0)
+        filled = torch.cat([held_targets, covariates], dim=-1)
+        return filled, self._has_gap(targets, unknown)
 
     def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
-        """Whether a window misses a target after a known one, or throughout, (batch,)."""
-        never_known = unknown[:, self.sizes.seq_len - 1].any(dim=1)
+        """Whether a window misses a target after a known one, or throughout, (batch, 1, 1)."""
+        last = unknown[:, self.sizes.seq_len - 1, None]
+        never_known = last.any(dim=-1, keepdim=True)
         gap = targets.isnan() & ~unknown
-        return never_known | gap.flatten(1).any(dim=1)
+        return never_known | gap.any(dim=(1, 2), keepdim=True)
 
-    def _split(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Split rows into those of the window and those ahead."""
         lengths = [self.sizes.seq_len, self.sizes.pred_len]
-        window, ahead = torch.split(rows, lengths, dim=1)
-        return window, ahead
+        return torch.split(rows, lengths, dim=1)
 
     def _predict(
         self,
         window: Tensor,
         ahead: Tensor,
-        categories: tuple[Tensor | None, Tensor | None],
+        categories: Sequence[Tensor | None],
     ) -> dict[str, Tensor]:
         """Forecast by all members, each after the one that it corrects."""
         found: dict[str, Tensor] = {}
@@ -168,9 +168,8 @@ class ExportedForecast(nn.Module):
             if base is None:
                 found[name] = module(window, ahead, *categories)
             else:
-                network = cast(Informer, module)
                 found[name] = correct(
-                    network,
+                    module,
                     found[base],
                     window,
                     ahead,
@@ -180,17 +179,20 @@ class ExportedForecast(nn.Module):
 
     def _categories(
         self, calendar: Tensor | None, series: Tensor | None
-    ) -> tuple[Tensor | None, Tensor | None]:
+    ) -> Sequence[Tensor | None]:
         """Return the categories of past and future steps."""
         sizes = self.sizes
         categories = [] if calendar is None else [calendar]
         if series is not None and sizes.n_series:
-            number = self.units.row(torch.arange(self.units.n_series), series)
+            numbers = torch.arange(self.units.n_series)
+            number = self.units.row(numbers, series)
             length = sizes.seq_len + sizes.pred_len
-            categories.append(number[:, None, None].expand(-1, length, 1))
+            of_steps = number[:, None, None].expand(-1, length, 1)
+            categories.append(of_steps)
         if not categories:
             return None, None
-        return self._split(torch.cat(categories, dim=-1))
+        joined = torch.cat(categories, dim=-1)
+        return self._split(joined)
 
     def _weigh(
         self,
@@ -203,17 +205,26 @@ class ExportedForecast(nn.Module):
         weighted = []
         for name, weights in self.weights.items():
             limited = self.units.limit(found[name], window, units)
-            weighted.append(self.units.row(weights, series) * limited)
-        return torch.stack(weighted).sum(dim=0).float()
+            of_series = self.units.row(weights, series)
+            weighted.append(of_series * limited)
+        mean = torch.stack(weighted).sum(dim=0)
+        return mean.float()
 
 
 def _hold(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Hold each column at its last value, 0 before the first one; and find where that is."""
-    absent = rows.isnan()
-    n_known = (~absent).cumsum(dim=1)
+    is_known = ~rows.isnan()
+    n_known = is_known.cumsum(dim=1)
     number = torch.from_numpy(np.arange(rows.shape[1]))
     # The numbers of known rows, ascending: a graph has no running maximum.
-    known_rows = torch.where(absent, number[-1], number[:, None]).sort(dim=1)[0]
-    last_known = known_rows.gather(1, (n_known - 1).clamp(min=0))
+    known_rows = torch.where(
+        is_known,
+        number[:, None],
+        number[-1],
+    )
+    ascending, _ = known_rows.sort(dim=1)
+    place = (n_known - 1).clamp(min=0)
+    last_known = ascending.gather(1, place)
+    held = rows.gather(1, last_known)
     unknown = n_known == 0
-    return rows.gather(1, last_known).masked_fill(unknown, 0.0), unknown
+    return held.masked_fill(unknown, 0.0), unknown

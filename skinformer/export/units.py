@@ -38,7 +38,6 @@ class Units(nn.Module):
         limits = scaler.limits
         self.n_series = len(scaler.mean)
         self.takes_logs = bool(targets.logs.any())
-        self.is_limited = limits is not None
         tables = {"mean": scaler.mean, "scale": scaler.scale}
         for name in ("logs", "low", "smear", "floor"):
             tables[name] = getattr(targets, name)
@@ -63,8 +62,9 @@ class Units(nn.Module):
         if series is None:
             return table
         last = len(table) - 1
-        known = (series >= 0) & (series < last)
-        return table[torch.where(known, series, last)]
+        is_known = (series >= 0) & (series < last)
+        row = torch.where(is_known, series, last)
+        return table[row]
 
     def standardise(
         self,
@@ -82,16 +82,22 @@ class Units(nn.Module):
         columns = slice(first, first + values.shape[-1])
         mean = of_windows["mean"][..., columns]
         scale = of_windows["scale"][..., columns]
-        return ((values - mean) / scale).float()
+        standardised = (values - mean) / scale
+        return standardised.float()
 
     def _take_logs(self, values: Tensor, of_windows: dict[str, Tensor]) -> Tensor:
         """Take logarithms of targets, which are the first columns."""
         low = of_windows["low"]
         n_targets = low.shape[-1]
         targets = values[..., :n_targets]
-        logs = torch.where(targets < low, low, targets).log()
-        transformed = torch.where(of_windows["logs"], logs, targets)
-        return torch.cat([transformed, values[..., n_targets:]], dim=-1)
+        others = values[..., n_targets:]
+        positive = torch.where(targets < low, low, targets)
+        transformed = torch.where(
+            of_windows["logs"],
+            positive.log(),
+            targets,
+        )
+        return torch.cat([transformed, others], dim=-1)
 
     def limit(
         self,
@@ -103,11 +109,12 @@ class Units(nn.Module):
 
         past: (batch, length, n_columns), windows, the targets first; all is standardised.
         """
-        if not self.is_limited:
+        if "top" not in of_windows:
             return forecast
         n_targets = forecast.shape[-1]
         largest = past[..., :n_targets].amax(dim=1, keepdim=True)
-        knee = torch.maximum(of_windows["top"], largest) + of_windows["rise"]
+        record = torch.maximum(of_windows["top"], largest)
+        knee = record + of_windows["rise"]
         is_beyond = forecast > knee
         excess = torch.where(is_beyond, forecast - knee, 1.0)
         width = of_windows["width"]
@@ -128,10 +135,12 @@ class Units(nn.Module):
         values = fed_back
         if self.takes_logs:
             logs = of_windows["logs"]
-            values = torch.where(logs, _exp(fed_back + of_windows["smear"]), fed_back)
+            mean_log = fed_back + of_windows["smear"]
+            values = torch.where(logs, _exp(mean_log), fed_back)
             fed_back = torch.where(logs, _exp(fed_back), fed_back)
         floor = of_windows["floor"]
-        return torch.where(values < floor, floor, values), fed_back
+        bounded = torch.where(values < floor, floor, values)
+        return bounded, fed_back
 
 
 def _exp(values: Tensor) -> Tensor:

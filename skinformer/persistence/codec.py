@@ -68,22 +68,25 @@ def record_hints(kind: Hashable) -> dict[str, Any] | None:
 
 def record_kinds(*types: type) -> list[Kind]:
     """List dataclasses and named tuples, which are made of their fields."""
-    kinds = []
-    for kind in types:
-        decode = partial(_decode_record, kind)
-        kinds.append(Kind(kind.__name__, kind, _encode_record, decode))
-    return kinds
+    return [
+        Kind(
+            kind.__name__,
+            kind,
+            encode=_encode_record,
+            decode=partial(_decode_record, kind),
+        )
+        for kind in types
+    ]
 
 
 def _encode_record(record: Any) -> dict[str, Any]:
-    kind: Any = type(record)
-    names = record_hints(kind) or ()
+    names = record_hints(type(record)) or ()
     return {name: getattr(record, name) for name in names}
 
 
 def _decode_record(kind: Any, values: Any) -> Any:
-    names = list(record_hints(kind) or ())
-    if type(values) is not dict or list(values) != names:
+    names = record_hints(kind) or ()
+    if type(values) is not dict or list(values) != list(names):
         raise ModelFileError(f"a {kind.__name__} has other fields")
     return kind(**values)
 
@@ -104,6 +107,7 @@ class Codec:
         self._kinds = {kind.type: kind for kind in kinds}
         #: How what is built of plain values is read, by its name in files.
         self._decoders: dict[str, _Convert] = {
+            "float": {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}.__getitem__,
             "tuple": tuple,
             "bytes": bytes.fromhex,
             "dict": dict,
@@ -158,8 +162,14 @@ class Codec:
         decoders = dict(self._decoders)
         if rebuild is not None:
             decoders[_CONFIGURED] = lambda parts: rebuild(*parts)
-        numbered = None if arrays is None else dict(enumerate(arrays))
-        return _decode(tree, numbered, decoders)
+        if arrays is None:
+            decoders |= {"array": _unchanged, "other": _unchanged}
+        else:
+            # Taken out, so that none stands in two places.
+            take = dict(enumerate(arrays)).pop
+            decoders["array"] = take
+            decoders["turned"] = lambda number: take(number).T
+        return _decode(tree, decoders)
 
 
 class _Encoder:
@@ -180,10 +190,8 @@ class _Encoder:
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
-        if kind is float and math.isfinite(value):
-            return value
         if kind is float:
-            return _node("float", repr(value))
+            return value if math.isfinite(value) else _node("float", repr(value))
         if kind is bytes:
             return _node("bytes", value.hex())
         if kind is list:
@@ -195,17 +203,13 @@ class _Encoder:
         return self._encode_other(value, place)
 
     def _encode_items(self, values: Iterable[Any], place: str) -> list[Any]:
-        nodes = []
-        for i, value in enumerate(values):
-            nodes.append(self.encode(value, f"{place}[{i}]"))
-        return nodes
+        return [self.encode(value, f"{place}[{i}]") for i, value in enumerate(values)]
 
     def _encode_pairs(self, values: dict[Any, Any], place: str) -> list[Any]:
-        pairs = []
-        for key, value in values.items():
-            key_node = self.encode(key, place)
-            pairs.append([key_node, self.encode(value, f"{place}.{key}")])
-        return pairs
+        return [
+            [self.encode(key, place), self.encode(value, f"{place}.{key}")]
+            for key, value in values.items()
+        ]
 
     def _encode_other(self, value: Any, place: str) -> Any:
         try:
@@ -250,27 +254,20 @@ def _node(name: str, of: Any) -> dict[str, Any]:
     return {"is": name, "of": of}
 
 
-def _decode(
-    tree: Any,
-    arrays: dict[int, AnyArray] | None,
-    decoders: Mapping[str, _Convert],
-) -> Any:
-    """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _decode(tree: Any, decoders: Mapping[str, _Convert]) -> Any:
+    """Read a tree, by decoders of its nodes' names."""
     if type(tree) is list:
-        return [_decode(node, arrays, decoders) for node in tree]
+        return [_decode(node, decoders) for node in tree]
     if type(tree) is not dict:
         return tree
     name = tree["is"]
-    of = tree["of"]
+    of = _decode(tree["of"], decoders)
     if len(tree) != 2:
         raise ModelFileError("its tree has other fields")
-    if name == "float":
-        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[of]
-    if arrays is None and name in ("array", "other"):
-        return of
-    if arrays is not None and name in ("array", "turned"):
-        array = arrays.pop(of)
-        return array.T if name == "turned" else array
     if name not in decoders:
         raise ModelFileError("it holds a type that is not in the list")
-    return decoders[name](_decode(of, arrays, decoders))
+    return decoders[name](of)

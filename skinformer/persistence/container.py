@@ -66,7 +66,10 @@ def write_content(path: FilePath, content: Content) -> None:
     Content(tree={'is': 3}, arrays=[array([0, 1])])
     """
     # The widest first: then each begins at a multiple of its own width.
-    numbered = sorted(enumerate(content.arrays), key=lambda pair: -pair[1].itemsize)
+    numbered = sorted(
+        enumerate(content.arrays),
+        key=lambda pair: -pair[1].itemsize,
+    )
     text = _header(content.tree, numbered)  # with zeros in the digest's place
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
@@ -77,7 +80,15 @@ def write_content(path: FilePath, content: Content) -> None:
     arrays: list[Any] = [np.ascontiguousarray(array) for _, array in numbered]
     digest = _digest(length, text, *arrays)
     with replacing(path) as file:
-        file.writelines([length, _START, digest, text[_AFTER:], *arrays])
+        file.writelines(
+            [
+                length,
+                _START,
+                digest,
+                text[_AFTER:],
+                *arrays,
+            ]
+        )
 
 
 def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
@@ -86,7 +97,7 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
         "digest": "0" * (2 * _DIGEST_SIZE),
         "format": "skinformer",
         "version": str(FORMAT),
-        "state": json.dumps(tree, allow_nan=False, separators=(",", ":")),
+        "state": _as_json(tree),
     }
     header: dict[str, Any] = {"__metadata__": metadata}
     begin = 0
@@ -98,9 +109,17 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
             "data_offsets": [begin, end],
         }
         begin = end
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text = _as_json(header).encode("ascii")
     padding = b" " * (-len(text) % _LENGTH_SIZE)
     return text + padding
+
+
+def _as_json(tree: Any) -> str:
+    return json.dumps(
+        tree,
+        allow_nan=False,
+        separators=(",", ":"),
+    )
 
 
 def _digest(*parts: Any) -> bytes:
@@ -154,7 +173,7 @@ def _parse(text: bytes, body: bytearray) -> Content:
         raise ModelFileError(
             f"its format is {version[:20]}, and this version reads {FORMAT}"
         )
-    if set(metadata) != {"digest", "format", "version", "state"}:
+    if metadata.keys() != {"digest", "format", "version", "state"}:
         raise ModelFileError("its header has other fields")
     arrays = _parse_arrays(header, body)
     return Content(json.loads(metadata["state"]), arrays)
@@ -166,15 +185,9 @@ def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
     position = 0
     for name, place in header.items():
         begin, end = place["data_offsets"]
-        if begin != position or set(place) != {"dtype", "shape", "data_offsets"}:
+        if begin != position or place.keys() != {"dtype", "shape", "data_offsets"}:
             raise ModelFileError("its arrays do not follow one another")
-        arrays[int(name)] = _array(
-            body,
-            begin,
-            end,
-            place["dtype"],
-            place["shape"],
-        )
+        arrays[int(name)] = _parse_array(body, place)
         position = end
     numbers = list(range(len(header)))
     if position != len(body) or sorted(arrays) != numbers:
@@ -182,24 +195,16 @@ def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
     return [arrays[number] for number in numbers]
 
 
-def _array(
-    body: bytearray,
-    begin: int,
-    end: int,
-    kind: str,
-    shape: list[int],
-) -> AnyArray:
+def _parse_array(body: bytearray, place: dict[str, Any]) -> AnyArray:
+    begin, end = place["data_offsets"]
+    shape = place["shape"]
+    kind = place["dtype"]
     dtype = np.dtype(_TYPES[kind])
     n_bytes = math.prod(shape) * dtype.itemsize
     # An array without numbers may not be as long as it likes, either.
     if n_bytes != end - begin or max(shape, default=0) > len(body):
         raise ModelFileError("an array has not the size that it says")
-    raw = np.frombuffer(
-        body,
-        dtype=np.uint8,
-        count=n_bytes,
-        offset=begin,
-    )
+    raw = np.frombuffer(body, np.uint8, n_bytes, begin)
     if kind == "BOOL":
         raw = raw != 0
     return raw.view(dtype).reshape(shape).copy()
