@@ -66,7 +66,7 @@ def load(path: FilePath, *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
                 file, map_location="cpu", weights_only=True
             )
             stored = dict(state["fingerprint"])
-            names = sorted({*stored, *fingerprint})
+            names = sorted(stored | fingerprint)
         except MemoryError:  # says nothing about the file
             raise
         except Exception as error:  # a forged file can end in any

@@ -38,7 +38,7 @@ def resolve_precision(
 def _has_bf16_products() -> bool:
     """Whether the CPU multiplies bfloat16 matrices by instructions of its own."""
     # Older releases of torch cannot tell; float32 is then the safe answer.
-    features: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    features = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(features.get("avx512_bf16") or features.get("amx_bf16"))
 
 
@@ -66,16 +66,15 @@ def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[
     return torch.autocast(device.type, dtype=dtype)
 
 
-def make_scaler(precision: str, *, device: torch.device) -> GradScaler | None:
-    """Return the gradient scaler that "fp16" needs, else None: bfloat16 has float32's exponents.
+def make_scaler(precision: str, *, device: torch.device) -> GradScaler:
+    """Return the gradient scaler, which only "fp16" enables: bfloat16 has float32's exponents.
 
     It is an error off CUDA, where there is none: gradients would underflow.
     """
-    if precision != "fp16":
-        return None
-    if device.type != "cuda":
+    needs_scale = precision == "fp16"
+    if needs_scale and device.type != "cuda":
         raise ValueError(
             f"precision='fp16' needs a CUDA device, and the model is on {device.type!r}: "
             "use precision='bf16' or precision='fp32'."
         )
-    return GradScaler(device.type)
+    return GradScaler(device.type, enabled=needs_scale)

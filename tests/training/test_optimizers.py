@@ -9,11 +9,13 @@ from torch.optim import AdamW, Muon
 from skinformer.training.bare_optimizers import BareAdamW, BareMuon
 from skinformer.training.optimizers import (
     check_partition,
-    clip_gradients,
     make_optimizers,
     set_learning_rates,
 )
 from skinformer.training.step import clip_and_step
+
+
+UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 
 
 @pytest.fixture
@@ -192,9 +194,8 @@ def test_clipping_is_by_the_norm_of_all_gradients_together(max_norm, clipped):
     set_gradients(params, seed=0)
     before = [p.grad.clone() for p in params]
     norm = math.sqrt(sum(float(g.double().square().sum()) for g in before))
-    assert float(clip_gradients(params, max_norm=max_norm)) == pytest.approx(
-        norm, rel=1e-6
-    )
+    found = clip_and_step([], parameters=params, max_norm=max_norm, scaler=UNSCALED)
+    assert float(found) == pytest.approx(norm, rel=1e-6)
     for p, g in zip(params, before, strict=True):
         torch.testing.assert_close(
             p.grad, g / norm if clipped else g, rtol=1e-5, atol=0
@@ -227,7 +228,7 @@ def test_clipping_a_non_finite_gradient_is_no_way_past_the_check(make, bad, opti
     optimizers = make(groups, optimizer=optimizer)
     set_gradients(params, seed=0)
     params[1].grad[0, 0] = bad
-    norm = clip_and_step(optimizers, parameters=params, max_norm=1.0, scaler=None)
+    norm = clip_and_step(optimizers, parameters=params, max_norm=1.0, scaler=UNSCALED)
     assert not torch.isfinite(norm)
     assert all(torch.equal(p, old) for p, old in zip(params, before, strict=True))
 
@@ -237,7 +238,7 @@ def run(optimizers, params, steps_before, skip):
         if skip and seed == steps_before:
             for p in params:
                 p.grad = torch.full_like(p, math.nan)
-            clip_and_step(optimizers, parameters=params, max_norm=None, scaler=None)
+            clip_and_step(optimizers, parameters=params, max_norm=None, scaler=UNSCALED)
         set_gradients(params, seed=seed)
-        clip_and_step(optimizers, parameters=params, max_norm=None, scaler=None)
+        clip_and_step(optimizers, parameters=params, max_norm=None, scaler=UNSCALED)
     return [p.detach() for p in params]
