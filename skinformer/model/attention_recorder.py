@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from skinformer.model.attention import MultiHeadAttention
-from skinformer.model.attention_weights import AttentionWeights
+from skinformer.model.attention_weights import AttentionWeights, attention_weights
 from skinformer.model.distil import Distil, halved_ends
 from skinformer.model.informer import Informer
 from skinformer.model.layer import Layer
@@ -65,7 +65,7 @@ class AttentionRecorder:
         shared: dict[int, Any] = {id(weight): weight for weight in network.parameters()}
         self.network = copy.deepcopy(network, shared)
         self.largest_product = network.largest_product
-        self.reads_forecast = network.reads_forecast
+        self.layout = network.layout
         self._n_lacking = n_kept
         self._seq_len = 0
         self._found: dict[_Place, list[AttentionWeights]] = {}
@@ -74,7 +74,7 @@ class AttentionRecorder:
 
     def __call__(self, past: Tensor, *inputs: Tensor | None) -> Tensor:
         """Forecast windows as `Informer` does."""
-        output: Tensor = self.network(past, *inputs)
+        output = self.network(past, *inputs)
         self._n_lacking -= min(self._n_lacking, len(past))
         self._seq_len = past.shape[1]
         return output
@@ -89,15 +89,14 @@ class AttentionRecorder:
             visible = found[0].visible
             queries, keys = spans[place]
             n_queries = weights.shape[2]
-            queries = queries[-n_queries:]
             kept.append(
                 LayerAttention(
                     *place,
                     weights,
                     selected,
                     visible,
-                    queries,
-                    keys,
+                    queries=queries[-n_queries:],
+                    keys=keys,
                 )
             )
         return kept
@@ -124,9 +123,7 @@ class AttentionRecorder:
         n_apart = self.network.n_apart
         n_windows = self._n_lacking * n_apart
         q, k, _ = args
-        found: AttentionWeights = kernel.weights(
-            q[:n_windows], k[:n_windows], **options
-        )
+        found = attention_weights(kernel, q[:n_windows], k[:n_windows], **options)
         if n_apart > 1:  # the mean over the targets of a window
             weights = _by_window(found.weights, n_apart).mean(dim=1)
             selected = _by_window(found.selected, n_apart).any(dim=1)
@@ -136,7 +133,7 @@ class AttentionRecorder:
     def _spans(self) -> dict[_Place, tuple[Tensor, Tensor]]:
         """Return the steps of queries and keys of each attention, counted from the origin."""
         network = self.network
-        layout = network.layout
+        layout = self.layout
         spans = {}
         tokens = _ends_before_origin(self._seq_len, layout.patch_len)
         for i, gap in enumerate(network.encoder.gaps):

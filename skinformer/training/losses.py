@@ -34,7 +34,9 @@ def quantile_error(
     *,
     levels: Sequence[float],
 ) -> Tensor:
-    """Return the mean over levels of the quantile (pinball) loss; levels are the output's last axis.
+    """Return the mean over levels of the quantile (pinball) loss.
+
+    levels: of the output's last axis.
 
     ``max(tau * (y - q), (tau - 1) * (y - q))``: at level 0.9 a forecast that is too low is nine
     times as bad as one too high. NOTE[DIFF]: the time-series chapter prints the branches the other

@@ -14,7 +14,6 @@ from skinformer.training.optimizers import (
 )
 from skinformer.training.step import clip_and_step
 
-
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 
 
