@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.export.units import Units
+from skinformer.export.units import Tables, Units
 from skinformer.model.corrected import correct
 from skinformer.timeline.arrays import Float64Array
 
@@ -65,8 +65,9 @@ class ExportedForecast(nn.Module):
         super().__init__()
         self.members = nn.ModuleDict(members)
         self.bases = dict(bases)
-        tensors = {name: torch.tensor(table) for name, table in weights.items()}
-        self.weights = nn.ParameterDict(tensors)
+        self.weights = nn.ParameterDict()
+        for name, table in weights.items():
+            self.weights[name] = torch.tensor(table)
         self.units = units
         self.sizes = sizes
 
@@ -111,13 +112,17 @@ class ExportedForecast(nn.Module):
         self,
         past: Tensor,
         future: Tensor | None,
-        units: dict[str, Tensor],
+        units: Tables,
     ) -> Tensor:
         """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
         n_unknown = sizes.n_targets + sizes.n_past
         window = self.units.standardise(past, units, first=0)
-        ahead = window.new_zeros(past.shape[0], sizes.pred_len, n_unknown)
+        ahead = window.new_zeros(
+            past.shape[0],
+            sizes.pred_len,
+            n_unknown,
+        )
         if future is not None:
             known = self.units.standardise(future, units, first=n_unknown)
             ahead = torch.cat([ahead, known], dim=-1)
@@ -135,8 +140,11 @@ class ExportedForecast(nn.Module):
         # Before a series began there are neither targets so far nor varying covariates.
         missing = covariates.isnan()
         n_varying = sizes.n_past + sizes.n_known - sizes.n_static
-        is_empty = missing[..., :n_varying].all(dim=-1, keepdim=True)
-        is_before = unknown.all(dim=-1, keepdim=True) & is_empty
+        varying_missing = missing[..., :n_varying]
+        is_before = torch.logical_and(
+            unknown.all(dim=-1, keepdim=True),
+            varying_missing.all(dim=-1, keepdim=True),
+        )
         if not sizes.may_miss:
             covariates, _ = _hold(covariates)
         covariates = covariates.masked_fill(missing & is_before, 0.0)
@@ -145,10 +153,10 @@ class ExportedForecast(nn.Module):
 
     def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
         """Whether a window misses a target after a known one, or throughout, (batch, 1, 1)."""
-        last = unknown[:, self.sizes.seq_len - 1, None]
-        never_known = last.any(dim=-1, keepdim=True)
+        never_known = unknown[:, [self.sizes.seq_len - 1]]
         gap = targets.isnan() & ~unknown
-        return never_known | gap.any(dim=(1, 2), keepdim=True)
+        lost = torch.cat([never_known, gap], dim=1)
+        return lost.any(dim=(1, 2), keepdim=True)
 
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Split rows into those of the window and those ahead."""
@@ -162,7 +170,7 @@ class ExportedForecast(nn.Module):
         categories: Sequence[Tensor | None],
     ) -> dict[str, Tensor]:
         """Forecast by all members, each after the one that it corrects."""
-        found: dict[str, Tensor] = {}
+        found = {}
         for name, module in self.members.items():
             base = self.bases[name]
             if base is None:
@@ -182,7 +190,9 @@ class ExportedForecast(nn.Module):
     ) -> Sequence[Tensor | None]:
         """Return the categories of past and future steps."""
         sizes = self.sizes
-        categories = [] if calendar is None else [calendar]
+        categories = []
+        if calendar is not None:
+            categories.append(calendar)
         if series is not None and sizes.n_series:
             numbers = torch.arange(self.units.n_series)
             number = self.units.row(numbers, series)
@@ -198,7 +208,7 @@ class ExportedForecast(nn.Module):
         self,
         found: dict[str, Tensor],
         window: Tensor,
-        units: dict[str, Tensor],
+        units: Tables,
         series: Tensor | None,
     ) -> Tensor:
         """Limit the forecasts of members, and compute their weighted mean."""

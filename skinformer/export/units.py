@@ -1,11 +1,14 @@
 """Columns into the units of the network, and forecasts into those of the targets, in torch."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from skinformer.timeline.scaling import Scaler
+
+#: Numbers of windows' series by name, (batch, 1, n) each.
+Tables: TypeAlias = dict[str, Tensor]
 
 
 class Units(nn.Module):
@@ -46,11 +49,12 @@ class Units(nn.Module):
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table))
 
-    def of_windows(self, series: Tensor | None) -> dict[str, Tensor]:
+    def of_windows(self, series: Tensor | None) -> Tables:
         """Return the rows of all tables, (batch, 1, n) each, or (1, 1, n) without series."""
         rows = {}
         for name, table in self.named_buffers():
-            rows[name] = self.row(table, series)[:, None]
+            row = self.row(table, series)
+            rows[name] = row[:, None]
         return rows
 
     def row(self, table: Tensor, series: Tensor | None) -> Tensor:
@@ -69,7 +73,7 @@ class Units(nn.Module):
     def standardise(
         self,
         values: Tensor,
-        of_windows: dict[str, Tensor],
+        of_windows: Tables,
         *,
         first: int,
     ) -> Tensor:
@@ -85,7 +89,7 @@ class Units(nn.Module):
         standardised = (values - mean) / scale
         return standardised.float()
 
-    def _take_logs(self, values: Tensor, of_windows: dict[str, Tensor]) -> Tensor:
+    def _take_logs(self, values: Tensor, of_windows: Tables) -> Tensor:
         """Take logarithms of targets, which are the first columns."""
         low = of_windows["low"]
         n_targets = low.shape[-1]
@@ -103,7 +107,7 @@ class Units(nn.Module):
         self,
         forecast: Tensor,
         past: Tensor,
-        of_windows: dict[str, Tensor],
+        of_windows: Tables,
     ) -> Tensor:
         """Compress what of a forecast, (batch, pred_len, n_targets), goes beyond the limits.
 
@@ -112,7 +116,8 @@ class Units(nn.Module):
         if "top" not in of_windows:
             return forecast
         n_targets = forecast.shape[-1]
-        largest = past[..., :n_targets].amax(dim=1, keepdim=True)
+        targets = past[..., :n_targets]
+        largest = targets.amax(dim=1, keepdim=True)
         record = torch.maximum(of_windows["top"], largest)
         knee = record + of_windows["rise"]
         is_beyond = forecast > knee
@@ -121,9 +126,7 @@ class Units(nn.Module):
         compressed = knee + width / (1 + width / excess)
         return torch.where(is_beyond, compressed, forecast)
 
-    def restore(
-        self, forecast: Tensor, of_windows: dict[str, Tensor]
-    ) -> tuple[Tensor, Tensor]:
+    def restore(self, forecast: Tensor, of_windows: Tables) -> tuple[Tensor, Tensor]:
         """Put forecasts, (batch, pred_len, n_targets), into the targets' units, within bounds.
 
         Beside them stands what `standardise` makes the given forecasts of.

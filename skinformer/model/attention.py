@@ -160,5 +160,12 @@ class MultiHeadAttention(nn.Module):
 
     def _split_heads(self, x: Tensor) -> Tensor:
         """Turn (batch, length, d_model) to (batch, n_heads, length, d_head)."""
-        heads = x.unflatten(-1, (self.n_heads, -1))
+        batch, length, d_model = x.shape
+        d_head = d_model // self.n_heads
+        heads = x.view(
+            batch,
+            length,
+            self.n_heads,
+            d_head,
+        )
         return heads.transpose(1, 2)

@@ -43,7 +43,7 @@ class FieldCheck:
     ) -> None:
         """Raise ModelFileError unless a value is what its field's annotation says."""
         fitting = _first_fitting(value, without_alias(hint), place)
-        kind = type(value)
+        kind: Any = type(value)
         hints = record_hints(kind)
         if kind in self.wrappers:
             record = getattr(value, self.wrappers[kind])
@@ -64,7 +64,7 @@ class FieldCheck:
         place: str,
     ) -> None:
         """Check what a dict, a list or a tuple holds."""
-        parts = list(value.values() if isinstance(value, dict) else value)
+        parts = value.values() if isinstance(value, dict) else value
         if isinstance(value, tuple) and hints and hints[-1] is not Ellipsis:
             if len(hints) != len(parts):
                 raise ModelFileError(f"its {place} has another length")
@@ -90,8 +90,9 @@ def _first_fitting(
     place: str,
 ) -> Any:
     """Return the annotation, or the first of a union, that a value has; raise if there is none."""
-    is_union = get_origin(hint) in (Union, UnionType)
-    choices = get_args(hint) if is_union else (hint,)
+    choices = (hint,)
+    if get_origin(hint) in (Union, UnionType):
+        choices = get_args(hint)
     for choice in choices:
         if _is_a(value, choice):
             return choice
@@ -104,13 +105,17 @@ def without_alias(hint: Any) -> Any:
     if value is None:
         return hint
     arguments = get_args(hint)
-    return without_alias(value[arguments] if arguments else value)
+    if arguments:
+        value = value[arguments]
+    return without_alias(value)
 
 
 def _is_array_of(value: Any, kind: Any) -> bool:
     if not isinstance(value, np.ndarray):
         return False
-    return kind is Any or np.issubdtype(value.dtype, kind)
+    if kind is Any:
+        return True
+    return np.issubdtype(value.dtype, kind)
 
 
 def _is_a(value: Any, hint: Any) -> bool:

@@ -19,6 +19,8 @@ _TREE = "_fitted_tree"
 #: What stands in files for values that a class given to `decode` builds from their `to_config`.
 _CONFIGURED = "configured"
 
+#: Values by text, as an object of JSON.
+JsonObject: TypeAlias = dict[str, Any]
 _Convert: TypeAlias = Callable[[Any], Any]
 
 
@@ -54,7 +56,7 @@ def record_types(annotations: Iterable[Any]) -> list[Any]:
 
 
 @cache
-def record_hints(kind: Hashable) -> dict[str, Any] | None:
+def record_hints(kind: Hashable) -> JsonObject | None:
     """Return the annotations of a dataclass or a named tuple; None of anything else."""
     if is_dataclass(kind):
         names = [part.name for part in fields(kind)]
@@ -79,8 +81,9 @@ def record_kinds(*types: type) -> list[Kind]:
     ]
 
 
-def _encode_record(record: Any) -> dict[str, Any]:
-    names = record_hints(type(record)) or ()
+def _encode_record(record: Any) -> JsonObject:
+    kind: Any = type(record)
+    names = record_hints(kind) or ()
     return {name: getattr(record, name) for name in names}
 
 
@@ -126,20 +129,17 @@ class Codec:
         encoder = _Encoder(self._kinds, arrays)
         return encoder.encode(value, ""), arrays
 
-    def flatten(self, state: dict[str, Any], names: Container[str]) -> dict[str, Any]:
+    def flatten(self, state: JsonObject, names: Container[str]) -> JsonObject:
         """Put the attributes of these names into one tree, behind the others, for a pickle.
 
         Arrays stay in the tree, and so does what is not listed.
         """
-        rest: dict[str, Any] = {}
-        fitted: dict[str, Any] = {}
-        for name, value in state.items():
-            part = fitted if name in names else rest
-            part[name] = value
+        fitted = {name: state[name] for name in state if name in names}
+        rest = {name: state[name] for name in state if name not in names}
         encoder = _Encoder(self._kinds, None)
         return {**rest, _TREE: encoder.encode(fitted, "")}
 
-    def unflatten(self, state: dict[str, Any]) -> dict[str, Any]:
+    def unflatten(self, state: JsonObject) -> JsonObject:
         """Undo `flatten`; attributes that were never flat stay as they are."""
         if _TREE not in state:
             return state
@@ -191,7 +191,9 @@ class _Encoder:
         if value is None or kind in (bool, int, str):
             return value
         if kind is float:
-            return value if math.isfinite(value) else _node("float", repr(value))
+            if math.isfinite(value):
+                return value
+            return _node("float", repr(value))
         if kind is bytes:
             return _node("bytes", value.hex())
         if kind is list:
@@ -238,9 +240,11 @@ class _Encoder:
             return _node("array", value)
         number = len(self.arrays)
         # Products of the same numbers, laid out otherwise, may be rounded otherwise.
-        is_by_column = value.flags.f_contiguous and not value.flags.c_contiguous
-        self.arrays.append(value.T if is_by_column else value)
-        return _node("turned" if is_by_column else "array", number)
+        if value.flags.f_contiguous and not value.flags.c_contiguous:
+            self.arrays.append(value.T)
+            return _node("turned", number)
+        self.arrays.append(value)
+        return _node("array", number)
 
     def _find_kind(self, value: Any) -> Kind | None:
         for base in type(value).__mro__:
@@ -250,7 +254,7 @@ class _Encoder:
         return None
 
 
-def _node(name: str, of: Any) -> dict[str, Any]:
+def _node(name: str, of: Any) -> JsonObject:
     return {"is": name, "of": of}
 
 

@@ -8,13 +8,12 @@ import hashlib
 import json
 import math
 import os
-import re
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skinformer.persistence.atomic import FilePath, replacing
+from skinformer.persistence.codec import JsonObject
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -60,7 +59,7 @@ def write_content(path: FilePath, content: Content) -> None:
     tree is too long to be read again.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "numbers")
+    ...     path = os.path.join(folder, "numbers")
     ...     write_content(path, Content({"is": 3}, [np.arange(2)]))
     ...     read_content(path)
     Content(tree={'is': 3}, arrays=[array([0, 1])])
@@ -99,7 +98,7 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
         "version": str(FORMAT),
         "state": _as_json(tree),
     }
-    header: dict[str, Any] = {"__metadata__": metadata}
+    header: JsonObject = {"__metadata__": metadata}
     begin = 0
     for i, array in numbered:
         end = begin + array.nbytes
@@ -136,13 +135,14 @@ def read_content(path: FilePath) -> Content:
     It is a ModelFileError if the file is anything else: then nothing of it was used; and an
     OSError if it cannot be read.
     """
-    with Path(path).open("rb") as file:
+    with open(path, "rb") as file:
         n_bytes = os.fstat(file.fileno()).st_size - _LENGTH_SIZE
         length = file.read(_LENGTH_SIZE)
         start = file.read(_AFTER)
         n_header = _check_start(length, start, n_bytes)
         stated = start[len(_START) :]
-        text = _START + b"0" * len(stated) + file.read(n_header - _AFTER)
+        zeros = b"0" * len(stated)
+        text = _START + zeros + file.read(n_header - _AFTER)
         body = bytearray(n_bytes - n_header)
         n_read = file.readinto(body)
     if n_read != len(body) or _digest(length, text, body) != stated:
@@ -156,7 +156,7 @@ def _check_start(
     n_bytes: int,
 ) -> int:
     """Return the length of the header; raise if it cannot be that of a file of so many bytes."""
-    if not re.fullmatch(re.escape(_START) + b"[0-9a-f]{64}", start):
+    if not start.startswith(_START):
         raise ModelFileError("it does not begin like one")
     n_header = int.from_bytes(length, "little")
     if not _AFTER <= n_header <= min(n_bytes, _LONGEST_HEADER):
@@ -179,9 +179,9 @@ def _parse(text: bytes, body: bytearray) -> Content:
     return Content(json.loads(metadata["state"]), arrays)
 
 
-def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
+def _parse_arrays(header: JsonObject, body: bytearray) -> list[AnyArray]:
     """Read arrays, which have to follow one another without a byte between or behind them."""
-    arrays: dict[int, AnyArray] = {}
+    arrays = {}
     position = 0
     for name, place in header.items():
         begin, end = place["data_offsets"]
@@ -195,14 +195,15 @@ def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
     return [arrays[number] for number in numbers]
 
 
-def _parse_array(body: bytearray, place: dict[str, Any]) -> AnyArray:
+def _parse_array(body: bytearray, place: JsonObject) -> AnyArray:
     begin, end = place["data_offsets"]
     shape = place["shape"]
     kind = place["dtype"]
     dtype = np.dtype(_TYPES[kind])
     n_bytes = math.prod(shape) * dtype.itemsize
     # An array without numbers may not be as long as it likes, either.
-    if n_bytes != end - begin or max(shape, default=0) > len(body):
+    is_long = max(shape, default=0) > len(body)
+    if n_bytes != end - begin or is_long:
         raise ModelFileError("an array has not the size that it says")
     raw = np.frombuffer(body, np.uint8, n_bytes, begin)
     if kind == "BOOL":

@@ -12,15 +12,11 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
-from skinformer.persistence.codec import Kind
+from skinformer.persistence.codec import JsonObject, Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 
 #: Steps by the names of their types: those of pandas, and no others.
-_OFFSETS: dict[str, Any] = {
-    name: kind
-    for name, kind in vars(pd.offsets).items()
-    if isinstance(kind, type) and issubclass(kind, pd.offsets.BaseOffset)
-}
+_OFFSETS = {name: getattr(pd.offsets, name) for name in pd.offsets.__all__}  # type: ignore[attr-defined]
 
 
 def _encode_zone(zone: Any) -> Any:
@@ -95,7 +91,9 @@ def _encode_argument(value: Any) -> Any:
         return {"time": value.isoformat()}
     if isinstance(value, timedelta):
         return {"microseconds": value // timedelta(microseconds=1)}
-    return str(value) if isinstance(value, np.str_) else value
+    if isinstance(value, np.str_):
+        return str(value)
+    return value
 
 
 def _decode_argument(node: Any) -> Any:
@@ -108,7 +106,7 @@ def _decode_argument(node: Any) -> Any:
     return timedelta(microseconds=node["microseconds"])
 
 
-def _encode_texts(values: list[str]) -> dict[str, Any]:
+def _encode_texts(values: list[str]) -> JsonObject:
     """Write texts as one stretch of bytes: names of a million series are no tree."""
     parts = [value.encode("utf-8", "surrogatepass") for value in values]
     ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
@@ -124,12 +122,8 @@ def _decode_texts(node: Any) -> list[str]:
     ]
 
 
-def _encode_categories(kind: pd.CategoricalDtype) -> dict[str, Any]:
+def _encode_categories(kind: pd.CategoricalDtype) -> JsonObject:
     return {"categories": kind.categories, "ordered": bool(kind.ordered)}
-
-
-def _decode_categories(node: Any) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype(**node)
 
 
 def _decode_fraction(node: Any) -> Fraction:
@@ -138,21 +132,17 @@ def _decode_fraction(node: Any) -> Fraction:
     return Fraction(int(numerator), int(denominator))
 
 
-def _encode_scalar(value: Any) -> Any:
-    return str(value) if isinstance(value, np.str_) else np.asarray(value)
-
-
-def _decode_scalar(node: Any) -> Any:
-    return node if type(node) is str else node[()]
-
-
 def _encode_index(index: pd.Index) -> Any:
     if index.nlevels > 1:
         raise NotPlainError("", index)
-    return {"dtype": str(index.dtype), "name": index.name, **_encode_values(index)}
+    return {
+        "dtype": str(index.dtype),
+        "name": index.name,
+        **_encode_values(index),
+    }
 
 
-def _encode_values(index: Any) -> dict[str, Any]:
+def _encode_values(index: Any) -> JsonObject:
     """Write the values of an index, with its type where the values do not show it."""
     kind = index.dtype
     if isinstance(kind, pd.CategoricalDtype):
@@ -224,10 +214,6 @@ def _encode_frame(frame: pd.DataFrame) -> Any:
     return [[name, column.to_numpy()] for name, column in frame.items()]
 
 
-def _decode_frame(node: Any) -> pd.DataFrame:
-    return pd.DataFrame(dict(node))
-
-
 def _encode_label(label: Any) -> Any:
     """Write a moment, a span of time or a period as the index of it alone, but for its name."""
     node = _encode_values(pd.Index([label]))
@@ -242,18 +228,28 @@ def _decode_label(node: Any, dtype: str) -> Any:
     return label
 
 
-def _label_kind(kind: type, dtype: str) -> Kind:
-    decode = partial(_decode_label, dtype=dtype)
-    return Kind(kind.__name__, kind, _encode_label, decode)
-
-
 LABEL_KINDS = [
-    _label_kind(pd.Timestamp, "M"),
-    _label_kind(pd.Timedelta, "m"),
-    _label_kind(pd.Period, "period"),
+    Kind(
+        "Timestamp",
+        pd.Timestamp,
+        _encode_label,
+        partial(_decode_label, dtype="M"),
+    ),
+    Kind(
+        "Timedelta",
+        pd.Timedelta,
+        _encode_label,
+        partial(_decode_label, dtype="m"),
+    ),
+    Kind(
+        "Period",
+        pd.Period,
+        _encode_label,
+        partial(_decode_label, dtype="period"),
+    ),
     Kind(
         "Step",
-        pd.tseries.offsets.BaseOffset,
+        pd.offsets.BaseOffset,
         _encode_step,
         _decode_step,
         derived=True,
@@ -265,14 +261,24 @@ LABEL_KINDS = [
         _decode_index,
         derived=True,
     ),
-    Kind("Categories", pd.CategoricalDtype, _encode_categories, _decode_categories),
-    Kind("DataFrame", pd.DataFrame, _encode_frame, _decode_frame),
+    Kind(
+        "Categories",
+        pd.CategoricalDtype,
+        _encode_categories,
+        lambda node: pd.CategoricalDtype(**node),
+    ),
+    Kind(
+        "DataFrame",
+        pd.DataFrame,
+        _encode_frame,
+        lambda node: pd.DataFrame(dict(node)),
+    ),
     Kind("Fraction", Fraction, Fraction.as_integer_ratio, _decode_fraction),
     Kind(
         "Scalar",
         np.generic,
-        _encode_scalar,
-        _decode_scalar,
+        lambda value: str(value) if isinstance(value, np.str_) else np.asarray(value),
+        lambda node: node if type(node) is str else node[()],
         derived=True,
     ),
 ]

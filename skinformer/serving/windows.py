@@ -132,8 +132,9 @@ def window_inputs(
         series, start = _last_origins(rows, signature)
     else:
         series, start = _find_origins(origins, rows, signature)
-    before = np.add.outer(start, np.arange(-signature.seq_len, 0))
-    ahead = np.add.outer(start, np.arange(signature.pred_len))
+    origin = start[:, None]
+    before = origin + np.arange(-signature.seq_len, 0)
+    ahead = origin + np.arange(signature.pred_len)
     first_known = len(signature.targets) + len(signature.past)
     future = rows.values_at(series, ahead, first_known)
     _check_ahead(future, signature, rows.clock, start)
@@ -163,7 +164,12 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
                 f"X has no column {name!r}, which the model knows ahead: put its values in, "
                 "those of the steps to forecast, too."
             )
-    values = pd.DataFrame(np.nan, [series, steps], range(len(signature.columns)))
+    n_columns = len(signature.columns)
+    values = pd.DataFrame(
+        np.nan,
+        index=[series, steps],
+        columns=range(n_columns),
+    )
     for j, name in enumerate(signature.columns):
         if name in place:
             column = X.iloc[:, place[name]]
@@ -219,34 +225,40 @@ def _split(
             f"and at least one: {shape}as X of the fit. Set it, as by X.set_index(...)."
         )
     if not is_panel:
-        return np.zeros(len(index), dtype=np.int64), None, index
-    labels = index.get_level_values(0)
-    series, names = labels.factorize()
-    return series, names.rename(labels.name), index.get_level_values(1)
+        series = np.zeros(len(index), dtype=np.int64)
+        return series, None, index
+    series, names = pd.factorize(index.get_level_values(0))
+    names = pd.Index(names, name=index.names[0])
+    return series, names, index.get_level_values(1)
 
 
 def _in_zone(time: Any, tz: str | None) -> Any:
     """Read times off the wall that the fit saw."""
     own = getattr(time, "tz", None)
     if (own is None) != (tz is None):
-        instead = "X.tz_localize(None)" if tz is None else f"X.tz_localize({tz!r})"
+        instead = f"X.tz_localize({tz!r})"
         raise ValueError(
             f"X.index has the time zone {own}, and that of the fit was {tz}: a calendar is read "
             f"off the wall. Bring X there, as by {instead}."
         )
-    return time if tz is None else time.tz_convert(tz)
+    if tz is None:
+        return time
+    return time.tz_convert(tz)
 
 
 def _last_origins(rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
     """Find each series' first step without a truth after it."""
     n_targets = len(signature.targets)
-    known = rows.values.iloc[:, :n_targets].dropna()
+    targets = rows.values.iloc[:, :n_targets]
+    known = targets.dropna()
     steps = known.index.to_frame(index=False)
     last = steps.groupby(0)[1].max()
     series = rows.values.index.unique(level=0).to_numpy()
     never_known = np.setdiff1d(series, last.index)
     if len(never_known):
-        of = "" if rows.names is None else f" of {rows.names[never_known[0]]!r}"
+        of = ""
+        if rows.names is not None:
+            of = f" of {rows.names[never_known[0]]!r}"
         raise ValueError(
             f"X holds no row{of} whose targets are all known: a forecast starts after such a row. "
             "Put the latest history in."
@@ -260,16 +272,17 @@ def _find_origins(
     signature: Signature,
 ) -> tuple[IntArray, IntArray]:
     """Place origins: the number of their series among those of X, and their steps."""
-    index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
-    series = np.zeros(len(index), dtype=np.int64)
+    if not isinstance(origins, pd.Index):
+        origins = pd.Index(origins)
+    series = np.zeros(len(origins), dtype=np.int64)
     if rows.names is not None:
-        names = index.get_level_values(0)
+        names = origins.get_level_values(0)
         series = rows.names.get_indexer(names)
-    time = _in_zone(index.get_level_values(-1), signature.tz)
+    time = _in_zone(origins.get_level_values(-1), signature.tz)
     steps = rows.clock.steps(time)
     is_wrong = (series < 0) | (steps == OFF_GRID)
     if is_wrong.any():
-        first = index[is_wrong][0]
+        first = origins[is_wrong][0]
         raise ValueError(
             f"origins holds {first}, which is no step of X's rows: an origin is the "
             "label of the first step to forecast, of a panel (series, time). Take labels of X."

@@ -4,11 +4,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from inspect import unwrap
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, no_grad
 from torch.optim import AdamW, Muon, Optimizer
+
+#: Parameters and their options, as `Optimizer.param_groups` lists them.
+ParamGroup: TypeAlias = dict[str, Any]
 
 
 class BareOptimizer(Optimizer):
@@ -49,7 +52,7 @@ class BareMuon(BareOptimizer, Muon):
             for matrices in _by_shape(group["params"]):
                 self._step_batch(matrices, group)
 
-    def _step_batch(self, matrices: list[Any], group: dict[str, Any]) -> None:
+    def _step_batch(self, matrices: list[Any], group: ParamGroup) -> None:
         """Step matrices of one shape together."""
         buffers = [self._momentum_buffer(matrix) for matrix in matrices]
         weights = torch.stack(matrices)
@@ -90,7 +93,7 @@ class BareMuon(BareOptimizer, Muon):
 def _stepped(
     weights: Tensor,
     direction: Tensor,
-    group: dict[str, Any],
+    group: ParamGroup,
 ) -> Tensor:
     """Return decayed weights, (n, n_rows, n_columns), moved against orthogonal directions."""
     n_rows, n_columns = weights.shape[1:]
@@ -100,7 +103,7 @@ def _stepped(
     return weights * (1 - decay) - direction * length
 
 
-def _orthogonalise(matrices: Tensor, group: dict[str, Any]) -> Tensor:
+def _orthogonalise(matrices: Tensor, group: ParamGroup) -> Tensor:
     """Bring the singular values of matrices, (n, n_rows, n_columns), near 1; bfloat16.
 
     Newton-Schulz iterations ``X ← a X + (b G + c G²) X`` with ``G = X Xᵀ``, from X of unit norm, as

@@ -78,7 +78,7 @@ def cross_entropy(
     return z_loss - smoothed
 
 
-LOSSES: dict[str, Loss] = {
+LOSSES = {
     "mse": squared_error,
     "mae": absolute_error,
     "huber": huber_error,

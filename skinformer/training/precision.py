@@ -1,6 +1,7 @@
 """Compute precision: float32 parameters, gradients and optimiser state in every mode."""
 
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch.amp import GradScaler
@@ -38,7 +39,7 @@ def resolve_precision(
 def _has_bf16_products() -> bool:
     """Whether the CPU multiplies bfloat16 matrices by instructions of its own."""
     # Older releases of torch cannot tell; float32 is then the safe answer.
-    features = getattr(torch.cpu, "get_capabilities", dict)()
+    features: Any = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(features.get("avx512_bf16") or features.get("amx_bf16"))
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.recorded_step import RecordedStep, can_record
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
-from skinformer.training.stopping import BestWeights, copy_state
+from skinformer.training.stopping import BestWeights, StateDict, copy_state
 
 OnEpoch: TypeAlias = Callable[[TrainingRecord, nn.Module], bool]
 
@@ -236,7 +236,7 @@ class _Fit:
             record.best_loss = self.best.loss
         return record
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateDict:
         """Return the state after an epoch, in tensors and plain values."""
         batches = None
         if isinstance(self.training, ShuffledBatches):
@@ -288,7 +288,7 @@ class _Fit:
                 raise checkpoints.refusal(path, fault) from error
             raise
 
-    def _take(self, state: dict[str, Any]) -> None:
+    def _take(self, state: StateDict) -> None:
         """Restore a state."""
         self.module.load_state_dict(state["module"])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
@@ -333,8 +333,8 @@ class _Fit:
 
         They are read some steps at a time: in between nothing waits for the device.
         """
-        read: list[Tensor] = []
-        unread: list[Tensor] = []
+        read = []
+        unread = []
         batches = iter(self.training)
         while group := list(islice(batches, self.settings.accumulate)):
             unread.append(self.take_step(group))
