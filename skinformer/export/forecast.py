@@ -64,7 +64,7 @@ class ExportedForecast(nn.Module):
     ) -> None:
         super().__init__()
         self.members = nn.ModuleDict(members)
-        self.bases = dict(bases)
+        self.bases = bases
         self.weights = nn.ParameterDict()
         for name, table in weights.items():
             self.weights[name] = torch.tensor(table)
@@ -100,7 +100,12 @@ class ExportedForecast(nn.Module):
         # 2. Forecasts of all members, weighted.
         categories = self._categories(calendar, series)
         found = self._predict(window, ahead, categories)
-        mean = self._weigh(found, window, units, series)
+        mean = self._weigh(
+            found,
+            window,
+            units,
+            series,
+        )
         # 3. In units.
         forecast, fed_back = self.units.restore(mean, units)
         return (
@@ -117,14 +122,22 @@ class ExportedForecast(nn.Module):
         """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
         n_unknown = sizes.n_targets + sizes.n_past
-        window = self.units.standardise(past, units, first=0)
+        window = self.units.standardise(
+            past,
+            units,
+            first=0,
+        )
         ahead = window.new_zeros(
             past.shape[0],
             sizes.pred_len,
             n_unknown,
         )
         if future is not None:
-            known = self.units.standardise(future, units, first=n_unknown)
+            known = self.units.standardise(
+                future,
+                units,
+                first=n_unknown,
+            )
             ahead = torch.cat([ahead, known], dim=-1)
         return torch.cat([window, ahead], dim=1)
 
@@ -141,10 +154,8 @@ class ExportedForecast(nn.Module):
         missing = covariates.isnan()
         n_varying = sizes.n_past + sizes.n_known - sizes.n_static
         varying_missing = missing[..., :n_varying]
-        is_before = torch.logical_and(
-            unknown.all(dim=-1, keepdim=True),
-            varying_missing.all(dim=-1, keepdim=True),
-        )
+        is_empty = varying_missing.all(dim=-1, keepdim=True)
+        is_before = unknown.all(dim=-1, keepdim=True) & is_empty
         if not sizes.may_miss:
             covariates, _ = _hold(covariates)
         covariates = covariates.masked_fill(missing & is_before, 0.0)
@@ -153,10 +164,10 @@ class ExportedForecast(nn.Module):
 
     def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
         """Whether a window misses a target after a known one, or throughout, (batch, 1, 1)."""
-        never_known = unknown[:, [self.sizes.seq_len - 1]]
+        never_known = unknown[:, self.sizes.seq_len - 1].any(dim=1)
         gap = targets.isnan() & ~unknown
-        lost = torch.cat([never_known, gap], dim=1)
-        return lost.any(dim=(1, 2), keepdim=True)
+        lost = never_known | gap.flatten(1).any(dim=1)
+        return lost[:, None, None]
 
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Split rows into those of the window and those ahead."""
@@ -214,7 +225,11 @@ class ExportedForecast(nn.Module):
         """Limit the forecasts of members, and compute their weighted mean."""
         weighted = []
         for name, weights in self.weights.items():
-            limited = self.units.limit(found[name], window, units)
+            limited = self.units.limit(
+                found[name],
+                window,
+                units,
+            )
             of_series = self.units.row(weights, series)
             weighted.append(of_series * limited)
         mean = torch.stack(weighted).sum(dim=0)
@@ -237,4 +252,5 @@ def _hold(rows: Tensor) -> tuple[Tensor, Tensor]:
     last_known = ascending.gather(1, place)
     held = rows.gather(1, last_known)
     unknown = n_known == 0
-    return held.masked_fill(unknown, 0.0), unknown
+    held = held.masked_fill(unknown, 0.0)
+    return held, unknown

@@ -109,10 +109,9 @@ class ProbSparseAttention(nn.Module):
 
     def draw_keys(self, length: int, device: torch.device) -> Tensor:
         """Draw the positions of the keys for one call of `forward`, (n_sampled,), int64."""
-        n_keys = n_sampled_keys(length, self.factor)
         return self.sampler(
             length=length,
-            n_keys=n_keys,
+            n_keys=n_sampled_keys(length, self.factor),
             device=device,
         )
 

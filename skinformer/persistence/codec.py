@@ -201,17 +201,15 @@ class _Encoder:
         if kind is tuple:
             return _node("tuple", self._encode_items(value, place))
         if kind is dict:
-            return _node("dict", self._encode_pairs(value, place))
+            pairs = [
+                [self.encode(key, place), self.encode(part, f"{place}.{key}")]
+                for key, part in value.items()
+            ]
+            return _node("dict", pairs)
         return self._encode_other(value, place)
 
     def _encode_items(self, values: Iterable[Any], place: str) -> list[Any]:
         return [self.encode(value, f"{place}[{i}]") for i, value in enumerate(values)]
-
-    def _encode_pairs(self, values: dict[Any, Any], place: str) -> list[Any]:
-        return [
-            [self.encode(key, place), self.encode(value, f"{place}.{key}")]
-            for key, value in values.items()
-        ]
 
     def _encode_other(self, value: Any, place: str) -> Any:
         try:

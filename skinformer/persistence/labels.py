@@ -123,7 +123,10 @@ def _decode_texts(node: Any) -> list[str]:
 
 
 def _encode_categories(kind: pd.CategoricalDtype) -> JsonObject:
-    return {"categories": kind.categories, "ordered": bool(kind.ordered)}
+    return {
+        "categories": kind.categories,
+        "ordered": bool(kind.ordered),
+    }
 
 
 def _decode_fraction(node: Any) -> Fraction:
@@ -152,7 +155,11 @@ def _encode_values(index: Any) -> JsonObject:
             **_encode_categories(kind),
         }
     if isinstance(kind, pd.PeriodDtype):
-        return {"dtype": "period", "values": index.asi8, "step": kind.freq}
+        return {
+            "dtype": "period",
+            "values": index.asi8,
+            "step": kind.freq,
+        }
     if kind.kind in "mM":
         zone = getattr(index, "tz", None)
         return {
@@ -170,10 +177,6 @@ def _encode_values(index: Any) -> JsonObject:
     if kind.kind != "O":
         raise NotPlainError("", index)
     return {"values": index.to_numpy()}
-
-
-def _decode_index(node: Any) -> pd.Index:
-    return pd.Index(_decode_values(node), name=node["name"])
 
 
 def _decode_values(node: Any) -> Any:
@@ -258,7 +261,7 @@ LABEL_KINDS = [
         "Index",
         pd.Index,
         _encode_index,
-        _decode_index,
+        lambda node: pd.Index(_decode_values(node), name=node["name"]),
         derived=True,
     ),
     Kind(

@@ -137,7 +137,12 @@ def window_inputs(
     ahead = origin + np.arange(signature.pred_len)
     first_known = len(signature.targets) + len(signature.past)
     future = rows.values_at(series, ahead, first_known)
-    _check_ahead(future, signature, rows.clock, start)
+    _check_ahead(
+        future,
+        signature,
+        rows.clock,
+        start,
+    )
     inputs: dict[str, AnyArray] = {
         "past": rows.values_at(series, before, 0),
         "future": future,
@@ -147,7 +152,8 @@ def window_inputs(
         steps = np.hstack([before, ahead])
         inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
     inputs = {name: inputs[name] for name in signature.inputs}
-    return WindowInputs(inputs, rows.labels_at(series, ahead))
+    labels = rows.labels_at(series, ahead)
+    return WindowInputs(inputs, labels)
 
 
 def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
@@ -156,8 +162,14 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     time = _in_zone(time, signature.tz)
     clock = _make_clock(time, signature)
     steps = clock.steps(time)
-    _check_steps(X.index, time, steps, clock)
-    place = {plain(name): i for i, name in enumerate(X.columns)}
+    _check_steps(
+        X.index,
+        time,
+        steps,
+        clock,
+    )
+    names_of_columns = map(plain, X.columns)
+    place = {name: i for i, name in enumerate(names_of_columns)}
     for name in signature.known:
         if name not in place:
             raise ValueError(
@@ -227,9 +239,13 @@ def _split(
     if not is_panel:
         series = np.zeros(len(index), dtype=np.int64)
         return series, None, index
-    series, names = pd.factorize(index.get_level_values(0))
-    names = pd.Index(names, name=index.names[0])
-    return series, names, index.get_level_values(1)
+    owner = index.get_level_values(0)
+    series, names = pd.factorize(owner)
+    return (
+        series,
+        pd.Index(names, name=owner.name),
+        index.get_level_values(1),
+    )
 
 
 def _in_zone(time: Any, tz: str | None) -> Any:

@@ -1,8 +1,6 @@
 """AdamW and Muon, their rates, and the bound of their gradients."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -11,21 +9,6 @@ from skinformer.training.bare_optimizers import BareAdamW, BareMuon, BareOptimiz
 from skinformer.training.record import TrainerSettings
 
 ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
-
-
-def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
-    """Raise unless each trainable parameter is in one group: in none it is never trained."""
-    counts = Counter(chain.from_iterable(groups.values()))
-    wrong = []
-    for name, parameter in module.named_parameters():
-        count = counts[parameter]
-        if parameter.requires_grad and count != 1:
-            wrong.append(f"{name} ({count})")
-    if wrong:
-        listed = ", ".join(wrong)
-        raise ValueError(
-            f"each trainable parameter needs exactly one role; wrong counts: {listed}."
-        )
 
 
 def make_optimizers(

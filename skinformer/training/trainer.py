@@ -18,7 +18,6 @@ from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.losses import weighted_mean
 from skinformer.training.optimizers import (
     ParameterGroups,
-    check_partition,
     make_optimizers,
     set_learning_rates,
 )
@@ -127,7 +126,6 @@ class _Fit:
         self.validation = validation
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.device = self.parameters[0].device
-        check_partition(module, groups=groups)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(groups, settings)
         steps_per_epoch = math.ceil(len(training) / settings.accumulate)

@@ -7,11 +7,7 @@ from torch import nn
 from torch.optim import AdamW, Muon
 
 from skinformer.training.bare_optimizers import BareAdamW, BareMuon
-from skinformer.training.optimizers import (
-    check_partition,
-    make_optimizers,
-    set_learning_rates,
-)
+from skinformer.training.optimizers import make_optimizers, set_learning_rates
 from skinformer.training.step import clip_and_step
 
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
@@ -164,24 +160,6 @@ def test_muon_takes_its_rate_from_a_tensor(make):
         updates.append(matrix.detach())
     torch.testing.assert_close(*updates)
     assert not torch.equal(updates[0], torch.eye(4, 3))
-
-
-@pytest.mark.parametrize("wrong", ["none", "twice"])
-def test_each_parameter_needs_one_group(wrong):
-    """Forgotten parameters are never trained; doubled ones are stepped twice."""
-    linear = nn.Linear(2, 2)
-    plain = [] if wrong == "none" else [linear.bias, linear.bias]
-    count = {"none": 0, "twice": 2}[wrong]
-    message = f"each trainable parameter needs exactly one role; wrong counts: bias \\({count}\\)."
-    with pytest.raises(ValueError, match=r"^" + message + "$"):
-        check_partition(linear, groups={"matrix": [linear.weight], "plain": plain})
-
-
-def test_frozen_parameters_need_no_group():
-    """Nothing steps them."""
-    linear = nn.Linear(2, 2)
-    linear.bias.requires_grad_(False)
-    check_partition(linear, groups={"matrix": [linear.weight]})
 
 
 @pytest.mark.parametrize(
