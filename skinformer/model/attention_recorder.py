@@ -135,15 +135,17 @@ class AttentionRecorder:
         network = self.network
         layout = self.layout
         spans = {}
-        tokens = _ends_before_origin(self._seq_len, layout.patch_len)
+        # First and last step of each token; the origin is step 0.
+        seen = patch_ends(self._seq_len, layout.patch_len, pad_front=True)
+        tokens = seen - self._seq_len
         for i, gap in enumerate(network.encoder.gaps):
             spans["encoder", i] = (tokens, tokens)
             if isinstance(gap, Distil):
                 tokens = halved_ends(tokens)
         patch_len = layout.decoder_patch_len
-        guiding = _ends_before_origin(layout.label_len, patch_len)
+        guiding = patch_ends(layout.label_len, patch_len, pad_front=True)
         horizon = patch_ends(layout.pred_len, patch_len, pad_front=False)
-        decoder_tokens = torch.cat([guiding, horizon])
+        decoder_tokens = torch.cat([guiding - layout.label_len, horizon])
         for i in range(len(network.decoder.layers)):
             spans["decoder", i] = (decoder_tokens, decoder_tokens)
             spans["cross", i] = (decoder_tokens, tokens)
@@ -153,8 +155,3 @@ class AttentionRecorder:
 def _by_window(values: Tensor, n_targets: int) -> Tensor:
     """Turn (batch * n_targets, …) to (batch, n_targets, …)."""
     return values.reshape(-1, n_targets, *values.shape[1:])
-
-
-def _ends_before_origin(length: int, patch_len: int) -> Tensor:
-    """Return the first and last step of each token before the origin, which is step 0."""
-    return patch_ends(length, patch_len, pad_front=True) - length

@@ -61,7 +61,7 @@ def record_hints(kind: Hashable) -> JsonObject | None:
     if is_dataclass(kind):
         names = [part.name for part in fields(kind)]
     elif hasattr(kind, "_fields"):
-        names = list(kind._fields)
+        names = kind._fields
     else:
         return None
     hints = get_type_hints(kind)

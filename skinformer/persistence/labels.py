@@ -60,13 +60,11 @@ def _encode_step(step: Any) -> Any:
         from_mask = np.busdaycalendar(arguments["weekmask"])
         if not np.array_equal(from_mask.weekmask, calendar.weekmask):
             raise NotPlainError("", step)
-    for key, value in arguments.items():
-        arguments[key] = _encode_argument(value)
     return {
         "name": name,
         "n": step.n,
         "normalize": step.normalize,
-        "given": arguments,
+        "given": {key: _encode_argument(value) for key, value in arguments.items()},
     }
 
 
@@ -76,9 +74,8 @@ def _decode_step(node: Any) -> Any:
         return to_offset(node)
     if type(node) is not dict or node["name"] not in _OFFSETS:
         raise ModelFileError("it holds a step that is none")
-    arguments = {}
-    for name, value in node["given"].items():
-        arguments[name] = _decode_argument(value)
+    given = node["given"].items()
+    arguments = {name: _decode_argument(value) for name, value in given}
     kind = _OFFSETS[node["name"]]
     return kind(node["n"], node["normalize"], **arguments)
 

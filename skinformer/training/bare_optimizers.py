@@ -26,7 +26,6 @@ class BareOptimizer(Optimizer):
     add_param_group = unwrap(Optimizer.add_param_group)
     state_dict = unwrap(Optimizer.state_dict)
     load_state_dict = unwrap(Optimizer.load_state_dict)
-    zero_grad = unwrap(Optimizer.zero_grad)
 
     found_inf: Tensor | None = None
 

@@ -1,6 +1,5 @@
 """Compute precision: float32 parameters, gradients and optimiser state in every mode."""
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -55,16 +54,18 @@ def has_cuda_device(name: str) -> bool:
     return device.type == "cuda" and number < torch.cuda.device_count()
 
 
-def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[object]:
+def autocast(precision: str, *, device: torch.device) -> torch.autocast:
     """Return the context of one forward pass; enter a new one for each.
 
     Only matrix products change their type. Norms, statistics and losses cast to float32
     themselves, as autocast on a CPU would leave them in bfloat16.
     """
     dtype = COMPUTE_TYPES[precision]
-    if dtype is None:
-        return nullcontext()
-    return torch.autocast(device.type, dtype=dtype)
+    return torch.autocast(
+        device.type,
+        dtype=dtype,
+        enabled=dtype is not None,
+    )
 
 
 def make_scaler(precision: str, *, device: torch.device) -> GradScaler:

@@ -31,8 +31,7 @@ def accumulate_gradients(
     memory.
     """
     batches = [to_device(batch, device=device) for batch in batches]
-    for parameter in module.parameters():
-        parameter.grad = None
+    module.zero_grad()
     totals = [total_weight(batch.target, weight=batch.weight) for batch in batches]
     total = torch.stack(totals).sum()
     means = []

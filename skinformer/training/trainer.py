@@ -174,8 +174,7 @@ class _Fit:
 
     def release(self) -> None:
         """Free what a device holds for further steps."""
-        for parameter in self.parameters:
-            parameter.grad = None
+        self.module.zero_grad()
         if self.recorded is not None:
             self.recorded.close()
             self.recorded = None
