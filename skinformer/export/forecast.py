@@ -92,19 +92,20 @@ class ExportedForecast(nn.Module):
         what stands in a later `past` for a truth that is missing: another number only where
         logarithms or bounds are between.
         """
-        units = self.units.of_windows(series)
+        row = self.units.row(series)
+        units = self.units.of_windows(row)
         # 1. Rows of the window and ahead, as a fit sees them.
         rows = self._standardise(past, future, units)
         rows, lost = self._fill(rows)
         window, ahead = self._split(rows)
         # 2. Forecasts of all members, weighted.
-        categories = self._categories(calendar, series)
+        categories = self._categories(calendar, row)
         found = self._predict(window, ahead, categories)
         mean = self._weigh(
             found,
             window,
             units,
-            series,
+            row,
         )
         # 3. In units.
         forecast, fed_back = self.units.restore(mean, units)
@@ -196,20 +197,16 @@ class ExportedForecast(nn.Module):
                 )
         return found
 
-    def _categories(
-        self, calendar: Tensor | None, series: Tensor | None
-    ) -> Sequence[Tensor | None]:
+    def _categories(self, calendar: Tensor | None, row: Any) -> Sequence[Tensor | None]:
         """Return the categories of past and future steps."""
         sizes = self.sizes
         categories = []
         if calendar is not None:
             categories.append(calendar)
-        if series is not None and sizes.n_series:
-            numbers = torch.arange(self.units.n_series)
-            number = self.units.row(numbers, series)
+        if sizes.n_series:
             length = sizes.seq_len + sizes.pred_len
-            of_steps = number[:, None, None].expand(-1, length, 1)
-            categories.append(of_steps)
+            series = row[:, None, None].expand(-1, length, 1)
+            categories.append(series)
         if not categories:
             return None, None
         joined = torch.cat(categories, dim=-1)
@@ -220,7 +217,7 @@ class ExportedForecast(nn.Module):
         found: dict[str, Tensor],
         window: Tensor,
         units: Tables,
-        series: Tensor | None,
+        row: Any,
     ) -> Tensor:
         """Limit the forecasts of members, and compute their weighted mean."""
         weighted = []
@@ -230,8 +227,7 @@ class ExportedForecast(nn.Module):
                 window,
                 units,
             )
-            of_series = self.units.row(weights, series)
-            weighted.append(of_series * limited)
+            weighted.append(weights[row] * limited)
         mean = torch.stack(weighted).sum(dim=0)
         return mean.float()
 

@@ -28,7 +28,7 @@ class Units(nn.Module):
     >>> one = np.ones((1, 1))
     >>> targets = TargetScale(floor=-one, low=one, logs=one < 0, smear=0 * one)
     >>> units = Units(Scaler(7 * one, 2 * one, targets))
-    >>> of_windows = units.of_windows(None)
+    >>> of_windows = units.of_windows(units.row(None))
     >>> units.standardise(torch.tensor([[[11.0]]]), of_windows, first=0).item()
     2.0
     >>> [values.item() for values in units.restore(torch.tensor([[[-8.0]]]), of_windows)]
@@ -39,7 +39,7 @@ class Units(nn.Module):
         super().__init__()
         targets: Any = scaler.targets  # a regressor's always has it
         limits = scaler.limits
-        self.n_series = len(scaler.mean)
+        self.last_row = len(scaler.mean) - 1
         self.takes_logs = bool(targets.logs.any())
         tables = {"mean": scaler.mean, "scale": scaler.scale}
         for name in ("logs", "low", "smear", "floor"):
@@ -49,26 +49,23 @@ class Units(nn.Module):
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table))
 
-    def of_windows(self, series: Tensor | None) -> Tables:
+    def of_windows(self, row: Any) -> Tables:
         """Return the rows of all tables, (batch, 1, n) each, or (1, 1, n) without series."""
         rows = {}
         for name, table in self.named_buffers():
-            row = self.row(table, series)
-            rows[name] = row[:, None]
+            rows[name] = table[row][:, None]
         return rows
 
-    def row(self, table: Tensor, series: Tensor | None) -> Tensor:
-        """Return each window's row of a table, (n_series, …): (batch, …), or (1, …) without series.
+    def row(self, series: Tensor | None) -> Any:
+        """Return which row of all tables is each window's, (batch,), or a slice without series.
 
         series: (batch,), of each window; those that are none of the fit's have the last row. None
         for the only one.
         """
         if series is None:
-            return table
-        last = len(table) - 1
-        is_known = (series >= 0) & (series < last)
-        row = torch.where(is_known, series, last)
-        return table[row]
+            return slice(None)
+        is_known = (series >= 0) & (series < self.last_row)
+        return torch.where(is_known, series, self.last_row)
 
     def standardise(
         self,

@@ -1,7 +1,5 @@
 """From rows to the arrays of an exported graph: one window for each origin."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
