@@ -134,7 +134,7 @@ class PointHead(Head):
         """Return the error of each output, (batch, pred_len, n_targets), in standardised units."""
         if isinstance(self.loss, str):
             return losses.LOSSES[self.loss](outputs, truth)
-        return losses.level_error(level=self.loss)(outputs, truth)
+        return losses.quantile_error(outputs[..., None], truth, levels=[self.loss])
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class QuantileHead(Head):
 
         Outputs, (batch, pred_len, n_targets, n_outputs), are standardised.
         """
-        return losses.quantile_error(levels=self.learnt_levels)(outputs, truth)
+        return losses.quantile_error(outputs, truth, levels=self.learnt_levels)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
         """Return the absolute error of each median, (…, n_targets)."""
@@ -228,15 +228,18 @@ class ClassHead(Head):
 
         It is such that the mean over columns is the mean over targets.
         """
-        entropy = losses.cross_entropy(
-            label_smoothing=self.label_smoothing, z_weight=self.z_loss
-        )
         share = sum(self.sizes) / len(self.sizes)
         errors = []
         for group in self.groups:
             came = truth[..., group].argmax(dim=-1)
             n_classes = group.stop - group.start
-            error = entropy(outputs[..., group], came) * (share / n_classes)
+            error = losses.cross_entropy(
+                outputs[..., group],
+                came,
+                label_smoothing=self.label_smoothing,
+                z_weight=self.z_loss,
+            )
+            error = error * (share / n_classes)
             errors.append(error[..., None].expand(*error.shape, n_classes))
         return torch.cat(errors, dim=-1)
 

@@ -1,16 +1,15 @@
 """The module that is exported: raw windows in, forecasts in units out, with nothing outside."""
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.export.units import Units
+from skinformer.export.units import Tables, Units
 from skinformer.model.corrected import correct
-from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import Float64Array
 
 
@@ -52,6 +51,8 @@ class ExportedForecast(nn.Module):
     [11.0, nan]
     """
 
+    members: Any
+
     def __init__(
         self,
         members: Mapping[str, nn.Module],
@@ -63,10 +64,10 @@ class ExportedForecast(nn.Module):
     ) -> None:
         super().__init__()
         self.members = nn.ModuleDict(members)
-        self.bases = dict(bases)
-        self.weights = nn.ParameterDict(
-            {n: torch.tensor(each) for n, each in weights.items()}
-        )
+        self.bases = bases
+        self.weights = nn.ParameterDict()
+        for name, table in weights.items():
+            self.weights[name] = torch.tensor(table)
         self.units = units
         self.sizes = sizes
 
@@ -91,33 +92,53 @@ class ExportedForecast(nn.Module):
         what stands in a later `past` for a truth that is missing: another number only where
         logarithms or bounds are between.
         """
-        units = self.units.of_windows(series)
+        row = self.units.row(series)
+        units = self.units.of_windows(row)
         # 1. Rows of the window and ahead, as a fit sees them.
         rows = self._standardise(past, future, units)
         rows, lost = self._fill(rows)
         window, ahead = self._split(rows)
         # 2. Forecasts of all members, weighted.
-        categories = self._categories(calendar, series)
+        categories = self._categories(calendar, row)
         found = self._predict(window, ahead, categories)
-        mean = self._weigh(found, window, units, series)
+        mean = self._weigh(
+            found,
+            window,
+            units,
+            row,
+        )
         # 3. In units.
         forecast, fed_back = self.units.restore(mean, units)
-        forecast = forecast.masked_fill(lost, torch.nan)
-        return forecast, fed_back.masked_fill(lost, torch.nan)
+        return (
+            forecast.masked_fill(lost, torch.nan),
+            fed_back.masked_fill(lost, torch.nan),
+        )
 
     def _standardise(
         self,
         past: Tensor,
         future: Tensor | None,
-        units: dict[str, Tensor],
+        units: Tables,
     ) -> Tensor:
         """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
         n_unknown = sizes.n_targets + sizes.n_past
-        window = self.units.standardise(past, units, first=0)
-        ahead = window.new_zeros(past.shape[0], sizes.pred_len, n_unknown)
+        window = self.units.standardise(
+            past,
+            units,
+            first=0,
+        )
+        ahead = window.new_zeros(
+            past.shape[0],
+            sizes.pred_len,
+            n_unknown,
+        )
         if future is not None:
-            known = self.units.standardise(future, units, first=n_unknown)
+            known = self.units.standardise(
+                future,
+                units,
+                first=n_unknown,
+            )
             ahead = torch.cat([ahead, known], dim=-1)
         return torch.cat([window, ahead], dim=1)
 
@@ -127,50 +148,48 @@ class ExportedForecast(nn.Module):
         Covariates that may miss stay NaN. Return also which windows have a gap, (batch, 1, 1).
         """
         sizes = self.sizes
-        n_covariates = sizes.n_past + sizes.n_known
-        parts = [sizes.n_targets, n_covariates]
-        targets, covariates = torch.split(rows, parts, dim=-1)
+        targets = rows[..., : sizes.n_targets]
+        covariates = rows[..., sizes.n_targets :]
         held_targets, unknown = _hold(targets)
-        held, _ = _hold(covariates)
         # Before a series began there are neither targets so far nor varying covariates.
         missing = covariates.isnan()
-        varying_missing = missing[..., : n_covariates - sizes.n_static]
+        n_varying = sizes.n_past + sizes.n_known - sizes.n_static
+        varying_missing = missing[..., :n_varying]
         is_empty = varying_missing.all(dim=-1, keepdim=True)
         is_before = unknown.all(dim=-1, keepdim=True) & is_empty
-        if sizes.may_miss:
-            held = covariates
-        held = held.masked_fill(missing & is_before, 0.0)
-        lost = self._has_gap(targets, unknown)
-        return torch.cat([held_targets, held], dim=-1), lost[:, None, None]
+        if not sizes.may_miss:
+            covariates, _ = _hold(covariates)
+        covariates = covariates.masked_fill(missing & is_before, 0.0)
+        filled = torch.cat([held_targets, covariates], dim=-1)
+        return filled, self._has_gap(targets, unknown)
 
     def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
-        """Whether a window misses a target after a known one, or throughout, (batch,)."""
+        """Whether a window misses a target after a known one, or throughout, (batch, 1, 1)."""
         never_known = unknown[:, self.sizes.seq_len - 1].any(dim=1)
         gap = targets.isnan() & ~unknown
-        return never_known | gap.flatten(1).any(dim=1)
+        lost = never_known | gap.flatten(1).any(dim=1)
+        return lost[:, None, None]
 
-    def _split(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Split rows into those of the window and those ahead."""
         lengths = [self.sizes.seq_len, self.sizes.pred_len]
-        window, ahead = torch.split(rows, lengths, dim=1)
-        return window, ahead
+        return torch.split(rows, lengths, dim=1)
 
     def _predict(
         self,
         window: Tensor,
         ahead: Tensor,
-        categories: tuple[Tensor | None, Tensor | None],
+        categories: Sequence[Tensor | None],
     ) -> dict[str, Tensor]:
         """Forecast by all members, each after the one that it corrects."""
-        found: dict[str, Tensor] = {}
+        found = {}
         for name, module in self.members.items():
             base = self.bases[name]
             if base is None:
                 found[name] = module(window, ahead, *categories)
             else:
-                network = cast(Informer, module)
                 found[name] = correct(
-                    network,
+                    module,
                     found[base],
                     window,
                     ahead,
@@ -178,42 +197,56 @@ class ExportedForecast(nn.Module):
                 )
         return found
 
-    def _categories(
-        self, calendar: Tensor | None, series: Tensor | None
-    ) -> tuple[Tensor | None, Tensor | None]:
+    def _categories(self, calendar: Tensor | None, row: Any) -> Sequence[Tensor | None]:
         """Return the categories of past and future steps."""
         sizes = self.sizes
-        categories = [] if calendar is None else [calendar]
-        if series is not None and sizes.n_series:
-            number = self.units.row(torch.arange(self.units.n_series), series)
+        categories = []
+        if calendar is not None:
+            categories.append(calendar)
+        if sizes.n_series:
             length = sizes.seq_len + sizes.pred_len
-            categories.append(number[:, None, None].expand(-1, length, 1))
+            series = row[:, None, None].expand(-1, length, 1)
+            categories.append(series)
         if not categories:
             return None, None
-        return self._split(torch.cat(categories, dim=-1))
+        joined = torch.cat(categories, dim=-1)
+        return self._split(joined)
 
     def _weigh(
         self,
         found: dict[str, Tensor],
         window: Tensor,
-        units: dict[str, Tensor],
-        series: Tensor | None,
+        units: Tables,
+        row: Any,
     ) -> Tensor:
         """Limit the forecasts of members, and compute their weighted mean."""
         weighted = []
         for name, weights in self.weights.items():
-            limited = self.units.limit(found[name], window, units)
-            weighted.append(self.units.row(weights, series) * limited)
-        return torch.stack(weighted).sum(dim=0).float()
+            limited = self.units.limit(
+                found[name],
+                window,
+                units,
+            )
+            weighted.append(weights[row] * limited)
+        mean = torch.stack(weighted).sum(dim=0)
+        return mean.float()
 
 
 def _hold(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Hold each column at its last value, 0 before the first one; and find where that is."""
-    absent = rows.isnan()
-    n_known = (~absent).cumsum(dim=1)
+    is_known = ~rows.isnan()
+    n_known = is_known.cumsum(dim=1)
     number = torch.from_numpy(np.arange(rows.shape[1]))
     # The numbers of known rows, ascending: a graph has no running maximum.
-    known_rows = torch.where(absent, number[-1], number[:, None]).sort(dim=1)[0]
-    last_known = known_rows.gather(1, (n_known - 1).clamp(min=0))
+    known_rows = torch.where(
+        is_known,
+        number[:, None],
+        number[-1],
+    )
+    ascending, _ = known_rows.sort(dim=1)
+    place = (n_known - 1).clamp(min=0)
+    last_known = ascending.gather(1, place)
+    held = rows.gather(1, last_known)
     unknown = n_known == 0
-    return rows.gather(1, last_known).masked_fill(unknown, 0.0), unknown
+    held = held.masked_fill(unknown, 0.0)
+    return held, unknown

@@ -1,11 +1,14 @@
 """Columns into the units of the network, and forecasts into those of the targets, in torch."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from skinformer.timeline.scaling import Scaler
+
+#: Numbers of windows' series by name, (batch, 1, n) each.
+Tables: TypeAlias = dict[str, Tensor]
 
 
 class Units(nn.Module):
@@ -25,7 +28,7 @@ class Units(nn.Module):
     >>> one = np.ones((1, 1))
     >>> targets = TargetScale(floor=-one, low=one, logs=one < 0, smear=0 * one)
     >>> units = Units(Scaler(7 * one, 2 * one, targets))
-    >>> of_windows = units.of_windows(None)
+    >>> of_windows = units.of_windows(units.row(None))
     >>> units.standardise(torch.tensor([[[11.0]]]), of_windows, first=0).item()
     2.0
     >>> [values.item() for values in units.restore(torch.tensor([[[-8.0]]]), of_windows)]
@@ -36,9 +39,8 @@ class Units(nn.Module):
         super().__init__()
         targets: Any = scaler.targets  # a regressor's always has it
         limits = scaler.limits
-        self.n_series = len(scaler.mean)
+        self.last_row = len(scaler.mean) - 1
         self.takes_logs = bool(targets.logs.any())
-        self.is_limited = limits is not None
         tables = {"mean": scaler.mean, "scale": scaler.scale}
         for name in ("logs", "low", "smear", "floor"):
             tables[name] = getattr(targets, name)
@@ -47,29 +49,28 @@ class Units(nn.Module):
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table))
 
-    def of_windows(self, series: Tensor | None) -> dict[str, Tensor]:
+    def of_windows(self, row: Any) -> Tables:
         """Return the rows of all tables, (batch, 1, n) each, or (1, 1, n) without series."""
         rows = {}
         for name, table in self.named_buffers():
-            rows[name] = self.row(table, series)[:, None]
+            rows[name] = table[row][:, None]
         return rows
 
-    def row(self, table: Tensor, series: Tensor | None) -> Tensor:
-        """Return each window's row of a table, (n_series, …): (batch, …), or (1, …) without series.
+    def row(self, series: Tensor | None) -> Any:
+        """Return which row of all tables is each window's, (batch,), or a slice without series.
 
         series: (batch,), of each window; those that are none of the fit's have the last row. None
         for the only one.
         """
         if series is None:
-            return table
-        last = len(table) - 1
-        known = (series >= 0) & (series < last)
-        return table[torch.where(known, series, last)]
+            return slice(None)
+        is_known = (series >= 0) & (series < self.last_row)
+        return torch.where(is_known, series, self.last_row)
 
     def standardise(
         self,
         values: Tensor,
-        of_windows: dict[str, Tensor],
+        of_windows: Tables,
         *,
         first: int,
     ) -> Tensor:
@@ -82,41 +83,55 @@ class Units(nn.Module):
         columns = slice(first, first + values.shape[-1])
         mean = of_windows["mean"][..., columns]
         scale = of_windows["scale"][..., columns]
-        return ((values - mean) / scale).float()
+        standardised = (values - mean) / scale
+        return standardised.float()
 
-    def _take_logs(self, values: Tensor, of_windows: dict[str, Tensor]) -> Tensor:
+    def _take_logs(self, values: Tensor, of_windows: Tables) -> Tensor:
         """Take logarithms of targets, which are the first columns."""
         low = of_windows["low"]
         n_targets = low.shape[-1]
         targets = values[..., :n_targets]
-        logs = torch.where(targets < low, low, targets).log()
-        transformed = torch.where(of_windows["logs"], logs, targets)
-        return torch.cat([transformed, values[..., n_targets:]], dim=-1)
+        others = values[..., n_targets:]
+        positive = torch.where(
+            targets < low,
+            low,
+            targets,
+        )
+        transformed = torch.where(
+            of_windows["logs"],
+            positive.log(),
+            targets,
+        )
+        return torch.cat([transformed, others], dim=-1)
 
     def limit(
         self,
         forecast: Tensor,
         past: Tensor,
-        of_windows: dict[str, Tensor],
+        of_windows: Tables,
     ) -> Tensor:
         """Compress what of a forecast, (batch, pred_len, n_targets), goes beyond the limits.
 
         past: (batch, length, n_columns), windows, the targets first; all is standardised.
         """
-        if not self.is_limited:
+        if "top" not in of_windows:
             return forecast
         n_targets = forecast.shape[-1]
-        largest = past[..., :n_targets].amax(dim=1, keepdim=True)
-        knee = torch.maximum(of_windows["top"], largest) + of_windows["rise"]
+        targets = past[..., :n_targets]
+        largest = targets.amax(dim=1, keepdim=True)
+        record = torch.maximum(of_windows["top"], largest)
+        knee = record + of_windows["rise"]
         is_beyond = forecast > knee
-        excess = torch.where(is_beyond, forecast - knee, 1.0)
+        excess = torch.where(
+            is_beyond,
+            forecast - knee,
+            1.0,
+        )
         width = of_windows["width"]
         compressed = knee + width / (1 + width / excess)
         return torch.where(is_beyond, compressed, forecast)
 
-    def restore(
-        self, forecast: Tensor, of_windows: dict[str, Tensor]
-    ) -> tuple[Tensor, Tensor]:
+    def restore(self, forecast: Tensor, of_windows: Tables) -> tuple[Tensor, Tensor]:
         """Put forecasts, (batch, pred_len, n_targets), into the targets' units, within bounds.
 
         Beside them stands what `standardise` makes the given forecasts of.
@@ -128,10 +143,24 @@ class Units(nn.Module):
         values = fed_back
         if self.takes_logs:
             logs = of_windows["logs"]
-            values = torch.where(logs, _exp(fed_back + of_windows["smear"]), fed_back)
-            fed_back = torch.where(logs, _exp(fed_back), fed_back)
+            mean_log = fed_back + of_windows["smear"]
+            values = torch.where(
+                logs,
+                _exp(mean_log),
+                fed_back,
+            )
+            fed_back = torch.where(
+                logs,
+                _exp(fed_back),
+                fed_back,
+            )
         floor = of_windows["floor"]
-        return torch.where(values < floor, floor, values), fed_back
+        bounded = torch.where(
+            values < floor,
+            floor,
+            values,
+        )
+        return bounded, fed_back
 
 
 def _exp(values: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,21 +16,11 @@ from skinformer.model.settings import NetworkSettings
 Kernel: TypeAlias = DenseAttention | ProbSparseAttention
 
 
-def make_kernel(
-    attention: str,
-    *,
-    causal: bool,
-    factor: float,
-    seed: int,
-) -> Kernel:
+def make_kernel(attention: str, *, causal: bool, **sampling: Any) -> Kernel:
     """Build the attention kernel that ``attention`` names; "dense" ignores factor and seed."""
     if attention == "dense":
         return DenseAttention(causal=causal)
-    return ProbSparseAttention(
-        causal=causal,
-        factor=factor,
-        seed=seed,
-    )
+    return ProbSparseAttention(causal=causal, **sampling)
 
 
 class QKNorm(nn.Module):
@@ -171,5 +161,11 @@ class MultiHeadAttention(nn.Module):
     def _split_heads(self, x: Tensor) -> Tensor:
         """Turn (batch, length, d_model) to (batch, n_heads, length, d_head)."""
         batch, length, d_model = x.shape
-        heads = x.view(batch, length, self.n_heads, d_model // self.n_heads)
+        d_head = d_model // self.n_heads
+        heads = x.view(
+            batch,
+            length,
+            self.n_heads,
+            d_head,
+        )
         return heads.transpose(1, 2)

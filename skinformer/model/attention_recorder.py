@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from skinformer.model.attention import MultiHeadAttention
-from skinformer.model.attention_weights import AttentionWeights
+from skinformer.model.attention_weights import AttentionWeights, attention_weights
 from skinformer.model.distil import Distil, halved_ends
 from skinformer.model.informer import Informer
 from skinformer.model.layer import Layer
@@ -65,7 +65,7 @@ class AttentionRecorder:
         shared: dict[int, Any] = {id(weight): weight for weight in network.parameters()}
         self.network = copy.deepcopy(network, shared)
         self.largest_product = network.largest_product
-        self.reads_forecast = network.reads_forecast
+        self.layout = network.layout
         self._n_lacking = n_kept
         self._seq_len = 0
         self._found: dict[_Place, list[AttentionWeights]] = {}
@@ -74,7 +74,7 @@ class AttentionRecorder:
 
     def __call__(self, past: Tensor, *inputs: Tensor | None) -> Tensor:
         """Forecast windows as `Informer` does."""
-        output: Tensor = self.network(past, *inputs)
+        output = self.network(past, *inputs)
         self._n_lacking -= min(self._n_lacking, len(past))
         self._seq_len = past.shape[1]
         return output
@@ -89,15 +89,14 @@ class AttentionRecorder:
             visible = found[0].visible
             queries, keys = spans[place]
             n_queries = weights.shape[2]
-            queries = queries[-n_queries:]
             kept.append(
                 LayerAttention(
                     *place,
                     weights,
                     selected,
                     visible,
-                    queries,
-                    keys,
+                    queries=queries[-n_queries:],
+                    keys=keys,
                 )
             )
         return kept
@@ -124,9 +123,7 @@ class AttentionRecorder:
         n_apart = self.network.n_apart
         n_windows = self._n_lacking * n_apart
         q, k, _ = args
-        found: AttentionWeights = kernel.weights(
-            q[:n_windows], k[:n_windows], **options
-        )
+        found = attention_weights(kernel, q[:n_windows], k[:n_windows], **options)
         if n_apart > 1:  # the mean over the targets of a window
             weights = _by_window(found.weights, n_apart).mean(dim=1)
             selected = _by_window(found.selected, n_apart).any(dim=1)
@@ -136,17 +133,19 @@ class AttentionRecorder:
     def _spans(self) -> dict[_Place, tuple[Tensor, Tensor]]:
         """Return the steps of queries and keys of each attention, counted from the origin."""
         network = self.network
-        layout = network.layout
+        layout = self.layout
         spans = {}
-        tokens = _ends_before_origin(self._seq_len, layout.patch_len)
+        # First and last step of each token; the origin is step 0.
+        seen = patch_ends(self._seq_len, layout.patch_len, pad_front=True)
+        tokens = seen - self._seq_len
         for i, gap in enumerate(network.encoder.gaps):
             spans["encoder", i] = (tokens, tokens)
             if isinstance(gap, Distil):
                 tokens = halved_ends(tokens)
         patch_len = layout.decoder_patch_len
-        guiding = _ends_before_origin(layout.label_len, patch_len)
+        guiding = patch_ends(layout.label_len, patch_len, pad_front=True)
         horizon = patch_ends(layout.pred_len, patch_len, pad_front=False)
-        decoder_tokens = torch.cat([guiding, horizon])
+        decoder_tokens = torch.cat([guiding - layout.label_len, horizon])
         for i in range(len(network.decoder.layers)):
             spans["decoder", i] = (decoder_tokens, decoder_tokens)
             spans["cross", i] = (decoder_tokens, tokens)
@@ -156,8 +155,3 @@ class AttentionRecorder:
 def _by_window(values: Tensor, n_targets: int) -> Tensor:
     """Turn (batch * n_targets, …) to (batch, n_targets, …)."""
     return values.reshape(-1, n_targets, *values.shape[1:])
-
-
-def _ends_before_origin(length: int, patch_len: int) -> Tensor:
-    """Return the first and last step of each token before the origin, which is step 0."""
-    return patch_ends(length, patch_len, pad_front=True) - length

@@ -1,6 +1,6 @@
 """Attention written out: what share of each value every query takes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,12 +19,37 @@ class AttentionWeights(NamedTuple):
     visible: Tensor
 
 
-def unit_values(k: Tensor) -> Tensor:
-    """Return values of which each has an axis of its own: what attends to them are its weights.
+def attention_weights(
+    kernel: Any,
+    q: Tensor,
+    k: Tensor,
+    *,
+    keys: Tensor | None,
+    n_last: int,
+) -> AttentionWeights:
+    """Write out the weights that a kernel gives in its forward pass, in memory of length².
 
-    >>> unit_values(torch.zeros(1, 1, 2, 4))[0, 0].tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    They are what it returns for values of which each has an axis of its own.
+    >>> from skinformer.model.dense import DenseAttention
+    >>> q = torch.zeros(1, 1, 2, 4)
+    >>> attention_weights(DenseAttention(causal=True), q, q, keys=None, n_last=2).weights[0, 0]
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000]])
     """
     n_keys = k.shape[-2]
+    n_skipped = q.shape[-2] - n_last
     values = torch.eye(n_keys, device=k.device)
-    return values.expand(*k.shape[:2], n_keys, n_keys)
+    values = values.expand(*k.shape[:2], n_keys, n_keys)
+    # Not the kernel itself, whose hooks an `AttentionRecorder` has.
+    weights = kernel.forward(
+        q.float(),
+        k.float(),
+        values,
+        keys=keys,
+        n_last=n_last,
+    )
+    selected = kernel.selected(q, k, keys)[:, :, n_skipped:]
+    visible = torch.ones(n_last, n_keys, dtype=torch.bool, device=k.device)
+    if kernel.causal:
+        visible = visible.tril(diagonal=n_skipped)
+    return AttentionWeights(weights, selected, visible)

@@ -20,10 +20,10 @@ def correct(
 
     The other arguments, and what comes back, are those of `Informer`.
     """
-    if network.reads_forecast:
+    if network.layout.reads_forecast:
         others = future[..., found.shape[-1] :]
         future = torch.cat([found.to(future.dtype), others], dim=-1)
-    correction: Tensor = network(past, future, *times)
+    correction = network(past, future, *times)
     return match_axes(found, correction) + correction
 
 
@@ -46,11 +46,12 @@ class Corrected(nn.Module):
     **Shape**: those of `Informer`.
 
     Time-series chapter (T), section 7.5.1, hybrid models.
+    >>> from types import SimpleNamespace
     >>> class Last(nn.Module):
     ...     def forward(self, past, future, *calendar):
     ...         return past[:, -1:]
     >>> class One(nn.Module):
-    ...     reads_forecast = False
+    ...     layout = SimpleNamespace(reads_forecast=False)
     ...     def forward(self, past, future, *times):
     ...         return torch.ones(1, 1, 1)
     >>> module = Corrected(Last(), One())

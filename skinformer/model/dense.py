@@ -4,8 +4,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.attention_weights import AttentionWeights, unit_values
-
 
 class DenseAttention(nn.Module):
     """Every query attends to every key it may see.
@@ -49,41 +47,19 @@ class DenseAttention(nn.Module):
         n_skipped = q.shape[-2] - n_last
         if not n_skipped:
             return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        # is_causal would align the first query needed with the first key.
-        mask = self._visible(q, k, n_last) if self.causal else None
+        mask = None
+        if self.causal:
+            # is_causal would align the first query needed with the first key.
+            mask = torch.ones(n_last, k.shape[-2], dtype=torch.bool, device=q.device)
+            mask = mask.tril(diagonal=n_skipped)
         queries = q[:, :, n_skipped:]
         return F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
 
-    def weights(
+    def selected(
         self,
         q: Tensor,
-        k: Tensor,
-        *,
-        keys: None,
-        n_last: int,
-    ) -> AttentionWeights:
-        """Write out the weights of the last ``n_last`` queries, in memory of length²."""
-        values = unit_values(k)
-        weights = self.forward(
-            q.float(),
-            k.float(),
-            values,
-            keys=keys,
-            n_last=n_last,
-        )
-        selected = torch.ones_like(weights[..., 0], dtype=torch.bool)
-        return AttentionWeights(weights, selected, self._visible(q, k, n_last))
-
-    def _visible(
-        self,
-        q: Tensor,
-        k: Tensor,
-        n_last: int,
+        k: Tensor,  # noqa: ARG002
+        keys: None,  # noqa: ARG002
     ) -> Tensor:
-        """Return which keys each of the last queries may see, (n_last, n_keys)."""
-        n_keys = k.shape[-2]
-        visible = torch.ones(n_last, n_keys, dtype=torch.bool, device=q.device)
-        if not self.causal:
-            return visible
-        n_skipped = q.shape[-2] - n_last
-        return visible.tril(diagonal=n_skipped)
+        """Return which queries attend, (batch, n_heads, n_queries): all of them."""
+        return torch.ones_like(q[..., 0], dtype=torch.bool)

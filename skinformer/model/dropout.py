@@ -45,12 +45,11 @@ class Dropout(RandomModule, nn.Dropout):
         n_dropped = round(self.p * n_levels)
         if not self.training or n_dropped == 0:
             return x
-        if x.is_cuda:
-            # PERF: one kernel each way, where draws, masks and products take six.
-            generator = self._generator_on(x.device)
-            return torch._fused_dropout(x, 1 - self.p, generator)[0]
         if x.device.type != "cpu":
             generator = self._generator_on(x.device)
+            if x.is_cuda:
+                # PERF: one kernel each way, where draws, masks and products take six.
+                return torch._fused_dropout(x, 1 - self.p, generator)[0]
             draws = torch.rand(x.shape, generator=generator, device=x.device)
             kept = x * (draws >= self.p)
             return kept.mul_(1 / (1 - self.p))

@@ -113,8 +113,9 @@ class StepEmbedding(nn.Module):
         )
         self.calendar = None
         if layout.calendar_sizes:
-            sizes = layout.calendar_sizes
-            self.calendar = CalendarEmbedding(sizes=sizes, d_model=d_model)
+            self.calendar = CalendarEmbedding(
+                sizes=layout.calendar_sizes, d_model=d_model
+            )
         self.n_before = n_before
         self.mask = None
         if settings.mask_embedding and n_ahead:
@@ -136,13 +137,13 @@ class StepEmbedding(nn.Module):
         since the origin, is read with ``position="continuous"`` alone.
         """
         # (length, d_model), with a batch in front for times; float32, and so is the sum
-        code: Tensor = self.position(time)
+        code = self.position(time)
         if self.mask is not None:
             before = code[..., : self.n_before, :]
             masked = code[..., self.n_before :, :] + self.mask.weight
             code = torch.cat([before, masked], dim=-2)
         if self.null is None:
-            embedded: Tensor = self.values(values)
+            embedded = self.values(values)
         else:
             missing = values.isnan().float()  # (batch, length, n_inputs)
             embedded = self.values(values.nan_to_num()) + missing @ self.null.weight

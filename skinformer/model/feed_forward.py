@@ -1,14 +1,11 @@
 """Position-wise feed-forward sublayers."""
 
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
-
-_Activation: TypeAlias = Callable[[Tensor], Tensor]
 
 
 class FeedForward(nn.Module):
@@ -42,8 +39,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = HiddenLinear(d_model, d_ff, bias=bias)
         self.outer = ResidualOutput(d_ff, d_model, bias=bias)
-        activations: dict[str, _Activation] = {"gelu": F.gelu, "relu": F.relu}
-        self.activation = activations[activation]
+        self.activation: Any = {"gelu": F.gelu, "relu": F.relu}[activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each step of (batch, length, d_model)."""
@@ -89,23 +85,8 @@ class SwiGLU(nn.Module):
         return self.outer(F.silu(gate) * up)
 
 
-def make_feed_forward(
-    activation: str,
-    *,
-    d_model: int,
-    d_ff: int,
-    bias: bool,
-) -> FeedForward | SwiGLU:
+def make_feed_forward(activation: str, **sizes: Any) -> FeedForward | SwiGLU:
     """Build the feed-forward sublayer that ``activation`` names; "swiglu" is two thirds as wide."""
     if activation == "swiglu":
-        return SwiGLU(
-            d_model=d_model,
-            d_ff=d_ff,
-            bias=bias,
-        )
-    return FeedForward(
-        d_model=d_model,
-        d_ff=d_ff,
-        activation=activation,
-        bias=bias,
-    )
+        return SwiGLU(**sizes)
+    return FeedForward(activation=activation, **sizes)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import torch
@@ -118,24 +117,16 @@ class Informer(nn.Module):
     @classmethod
     def of(cls, built_from: Mapping[str, Any]) -> "Informer":
         """Build a network, with new weights, from values as `built_from` has them."""
-        layout_names = [field.name for field in fields(WindowLayout)]
-        layout: dict[str, Any] = {}
-        settings: dict[str, Any] = {}
-        for name, value in built_from.items():
-            part = layout if name in layout_names else settings
-            part[name] = value
+        settings = dict(built_from)
         seed = settings.pop("seed")
+        of_layout = settings.keys() & WindowLayout.__annotations__
+        layout = {name: settings.pop(name) for name in of_layout}
         return cls(WindowLayout(**layout), NetworkSettings(**settings), seed=seed)
 
     @property
     def built_from(self) -> dict[str, Any]:
         """All that it was built from, as plain values."""
         return {**vars(self.layout), **vars(self.settings), "seed": self.seed}
-
-    @property
-    def reads_forecast(self) -> bool:
-        """Whether the target columns of the future hold the forecast that it corrects."""
-        return self.layout.reads_forecast
 
     @property
     def largest_product(self) -> int:
@@ -207,8 +198,7 @@ class Informer(nn.Module):
         else:
             forecast = self._forecast_each_target(seen, ahead)
         if self.known_path is not None:
-            n_others = future.shape[-1] - self.layout.n_known
-            known = future[..., n_others:].nan_to_num()
+            known = future[..., -self.layout.n_known :].nan_to_num()
             forecast = forecast + match_axes(self.known_path(known), forecast)
         return forecast
 
@@ -288,6 +278,6 @@ class Informer(nn.Module):
         horizon = ahead.tokens(patch_len, pad_front=False)
         embedded = self.decoder_embedding(*guiding.followed_by(horizon))
         states = self.decoder(embedded, memory, n_last=self.layout.n_ahead)
-        outputs: Tensor = self.projection(states).float()
+        outputs = self.projection(states).float()
         steps = split_steps(outputs, patch_len, length=self.layout.pred_len)
         return steps.reshape(*steps.shape[:2], *self.shape)

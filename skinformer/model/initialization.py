@@ -1,9 +1,8 @@
 """Initial values of the weights, by the class of the layer that owns them."""
 
-from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,8 +15,6 @@ from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
 from skinformer.model.stack import Stack
 from skinformer.model.window_path import WindowPath
-
-_Draw: TypeAlias = Callable[..., torch.Tensor]
 
 
 class without_draws(ContextDecorator, TorchFunctionMode):  # noqa: N801 - as those of contextlib
@@ -80,8 +77,8 @@ def initialize(
     if any(weight.is_meta for weight in model.parameters()):
         return  # shapes alone: torch imports its compiler to draw what holds no numbers
     generator = make_generator(seed)
-    xavier: _Draw = partial(nn.init.xavier_uniform_, generator=generator)
-    normal: _Draw = partial(nn.init.normal_, std=0.02, generator=generator)
+    xavier = partial(nn.init.xavier_uniform_, generator=generator)
+    normal = partial(nn.init.normal_, std=0.02, generator=generator)
     draws = {"normal": normal, "xavier": xavier, "scaled": xavier}
     for module in model.modules():
         if isinstance(module, KnownFuturePath | WindowPath):

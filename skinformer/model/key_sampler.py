@@ -45,7 +45,10 @@ class KeySampler(RandomModule):
     ) -> Tensor:
         """Draw ``n_keys`` distinct positions in [0, length), int64."""
         if not self.training:
-            order = self._fixed_order(length)
+            if length not in self._fixed:
+                generator = make_generator(self.seed, length)
+                self._fixed[length] = torch.randperm(length, generator=generator)
+            order = self._fixed[length]
         elif self.device_generator is None:
             order = torch.randperm(length, generator=self.generator)
         else:
@@ -54,9 +57,3 @@ class KeySampler(RandomModule):
         # PERF: drawn on the CPU and copied (some 300 bytes), so that every device sees the same
         # keys and drawing needs no synchronisation.
         return order[:n_keys].to(device, non_blocking=True)
-
-    def _fixed_order(self, length: int) -> Tensor:
-        if length not in self._fixed:
-            generator = make_generator(self.seed, length)
-            self._fixed[length] = torch.randperm(length, generator=generator)
-        return self._fixed[length]

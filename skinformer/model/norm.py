@@ -31,13 +31,7 @@ class FloatLayerNorm(nn.LayerNorm):
     def forward(self, x: Tensor) -> Tensor:
         """Normalise each step of (..., d_model), in float32."""
         # CPU autocast would otherwise keep the statistics of a bf16 input in bf16.
-        return F.layer_norm(
-            x.float(),
-            self.normalized_shape,
-            self.weight,
-            self.bias,
-            self.eps,
-        )
+        return super().forward(x.float())
 
 
 class ZeroCentredRMSNorm(nn.Module):

@@ -21,8 +21,7 @@ def parameter_groups(module: nn.Module) -> dict[str, list[nn.Parameter]]:
     groups: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
     for owner in module.modules():
         for parameter in owner.parameters(recurse=False):
-            group = _group_of(owner, parameter)
-            groups[group].append(parameter)
+            groups[_group_of(owner, parameter)].append(parameter)
     return groups
 
 

@@ -37,7 +37,7 @@ def _frequencies(d_model: int) -> Tensor:
     if _shapes_alone():
         return torch.empty(-(-d_model // 2), dtype=torch.float64)
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
-    return torch.as_tensor(10000.0 ** (-even / d_model))
+    return 10000.0 ** (-even / d_model)
 
 
 def _shapes_alone() -> bool:

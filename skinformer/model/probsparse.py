@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.attention_weights import AttentionWeights, unit_values
 from skinformer.model.key_sampler import KeySampler
 
 
@@ -110,10 +109,9 @@ class ProbSparseAttention(nn.Module):
 
     def draw_keys(self, length: int, device: torch.device) -> Tensor:
         """Draw the positions of the keys for one call of `forward`, (n_sampled,), int64."""
-        n_keys = n_sampled_keys(length, self.factor)
         return self.sampler(
             length=length,
-            n_keys=n_keys,
+            n_keys=n_sampled_keys(length, self.factor),
             device=device,
         )
 
@@ -140,34 +138,16 @@ class ProbSparseAttention(nn.Module):
         n_dropped = q.shape[-2] - n_last
         return context[:, :, n_dropped:] if n_dropped else context
 
-    def weights(
+    def selected(
         self,
         q: Tensor,
         k: Tensor,
-        *,
         keys: Tensor,
-        n_last: int,
-    ) -> AttentionWeights:
-        """Write out the weights of the last ``n_last`` steps, in memory of length².
-
-        Queries that are not selected give all visible values the same.
-        """
-        n_dropped = q.shape[-2] - n_last
-        values = unit_values(k)
-        weights = self.forward(
-            q.float(),
-            k.float(),
-            values,
-            keys=keys,
-            n_last=n_last,
-        )
+    ) -> Tensor:
+        """Return which queries attend, (batch, n_heads, n_queries)."""
         top = self._select(q, k, keys)
         selected = torch.zeros_like(q[..., 0], dtype=torch.bool)
-        selected.scatter_(-1, top, value=True)
-        visible = torch.ones_like(weights[0, 0], dtype=torch.bool)
-        if self.causal:
-            visible = visible.tril(diagonal=n_dropped)
-        return AttentionWeights(weights, selected[:, :, n_dropped:], visible)
+        return selected.scatter_(-1, top, value=True)
 
     def _select(
         self,
@@ -194,5 +174,5 @@ def _mean_values(v: Tensor, *, causal: bool) -> Tensor:
         dtype=torch.float32,
     )
     means = mean.to(v.dtype).expand_as(v)
-    # clone: the caller scatters into it, and rows of an expanded tensor share their memory.
-    return means.clone(memory_format=torch.contiguous_format)
+    # The caller scatters into it, and rows of an expanded tensor share their memory.
+    return means.contiguous()

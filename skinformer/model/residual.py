@@ -44,7 +44,7 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Run a sublayer, which may return only the last steps, inside the residual."""
         states = self.norm(x) if self.norm_first else x
-        branch: Tensor = self.dropout(sublayer(states))
+        branch = self.dropout(sublayer(states))
         # PERF: torch's way back through a slice fills and copies, even where it is the whole.
         n_dropped = x.shape[1] - branch.shape[1]
         if n_dropped:

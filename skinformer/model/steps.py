@@ -1,7 +1,7 @@
 """Steps of windows as the network reads them, one by one or several in a token."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,12 +23,8 @@ class Steps(NamedTuple):
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Steps":
         """Change each tensor."""
-        values, calendar, time = self
-        return Steps(
-            change(values),
-            None if calendar is None else change(calendar),
-            None if time is None else change(time),
-        )
+        changed: list[Any] = [None if part is None else change(part) for part in self]
+        return Steps(*changed)
 
     def last(self, length: int) -> "Steps":
         """Return the last steps; a length of 0 is none of them, unlike a slice from -0."""
@@ -37,9 +33,7 @@ class Steps(NamedTuple):
 
     def followed_by(self, later: "Steps") -> "Steps":
         """Return these steps and later ones."""
-        values = torch.cat([self.values, later.values], dim=1)
-        calendar = _join(self.calendar, later.calendar)
-        return Steps(values, calendar, _join(self.time, later.time))
+        return Steps(*map(_join, self, later))
 
     def tokens(self, patch_len: int, *, pad_front: bool) -> "Steps":
         """Merge the values of neighbouring steps, with the calendar and the time of the first."""
@@ -60,7 +54,5 @@ class Steps(NamedTuple):
         return repeated._replace(values=values)
 
 
-def _join(before: Tensor | None, after: Tensor | None) -> Tensor | None:
-    if before is None or after is None:
-        return None
-    return torch.cat([before, after], dim=1)
+def _join(before: Any, after: Any) -> Any:
+    return None if before is None else torch.cat([before, after], dim=1)

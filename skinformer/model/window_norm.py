@@ -9,7 +9,7 @@ from skinformer.model.outputs import match_axes
 
 
 class WindowStatistics(NamedTuple):
-    """Mean and deviation (at least 1e-5) of the columns of windows, (batch, 1, n_columns)."""
+    """Mean and deviation (at least 1e-5) of the targets of windows, (batch, 1, n_targets)."""
 
     mean: Tensor
     scale: Tensor
@@ -78,7 +78,12 @@ class WindowNorm(nn.Module):
         if past.shape[-1] > self.n_columns:
             known = past[..., self.n_columns :].float()
             normalised = torch.cat([normalised, known], dim=-1)
-        return normalised, WindowStatistics(last + centre, scale)
+        mean = last + centre
+        statistics = WindowStatistics(
+            mean[..., : self.n_targets],
+            scale[..., : self.n_targets],
+        )
+        return normalised, statistics
 
     def normalise_forecast(
         self, future: Tensor, statistics: WindowStatistics
@@ -92,10 +97,8 @@ class WindowNorm(nn.Module):
         [[[0.0], [2.0], [10.0]]]
         """
         n_targets = self.n_targets
-        mean = statistics.mean[..., :n_targets]
-        scale = statistics.scale[..., :n_targets]
-        distance = future[..., :n_targets].float() - mean
-        normalised = (distance / scale).clamp(-10, 10)
+        distance = future[..., :n_targets].float() - statistics.mean
+        normalised = (distance / statistics.scale).clamp(-10, 10)
         others = future[..., n_targets:].float()
         return torch.cat([normalised, others], dim=-1)
 
@@ -116,9 +119,7 @@ class WindowNorm(nn.Module):
 
         Without ``centre`` the mean is not added: a correction of another forecast has none.
         """
-        scale = statistics.scale[..., : self.n_targets]
-        scaled = forecast.float() * match_axes(scale, forecast)
+        scaled = forecast.float() * match_axes(statistics.scale, forecast)
         if not centre:
             return scaled
-        mean = statistics.mean[..., : self.n_targets]
-        return scaled + match_axes(mean, forecast)
+        return scaled + match_axes(statistics.mean, forecast)

@@ -41,9 +41,8 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
 
 def _sync_folder(folder: Path) -> None:
     """Make a rename outlast a power failure."""
-    if os.name != "posix":  # elsewhere folders cannot be opened
-        return
-    with suppress(OSError):  # of network folders; the file is whole anyway
+    # Windows opens no folders, and network folders may not be synced; the file is whole anyway.
+    with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

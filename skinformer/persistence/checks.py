@@ -1,7 +1,7 @@
 """What values of a file have to be: of the type that their field names, finite, and countable."""
 
 from collections.abc import Collection, Mapping
-from types import MappingProxyType, UnionType
+from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -28,7 +28,7 @@ class FieldCheck:
         unbounded: Collection[str],
         *,
         n_numbers: int,
-        wrappers: Mapping[type, str] = MappingProxyType({}),
+        wrappers: Mapping[type, str] = {},
     ) -> None:
         self.unbounded = unbounded
         self.wrappers = wrappers
@@ -64,20 +64,20 @@ class FieldCheck:
         place: str,
     ) -> None:
         """Check what a dict, a list or a tuple holds."""
-        parts = list(value.values()) if isinstance(value, dict) else list(value)
+        parts = value.values() if isinstance(value, dict) else value
         if isinstance(value, tuple) and hints and hints[-1] is not Ellipsis:
             if len(hints) != len(parts):
                 raise ModelFileError(f"its {place} has another length")
         else:
-            kept = hints or (Any,)
-            of_each = kept[-1] if isinstance(value, dict) else kept[0]
-            hints = (of_each,) * len(parts)
+            kept = [hint for hint in hints if hint is not Ellipsis] or [Any]
+            hints = (kept[-1],) * len(parts)
         for part, hint in zip(parts, hints, strict=True):
             self.check(part, hint, place)
 
     def _check_numbers(self, value: Any, place: str) -> None:
         """Raise unless numbers are finite and count no more than a file of this size can hold."""
-        if isinstance(value, float | np.floating) or _is_array_of(value, np.floating):
+        is_real = isinstance(value, float | np.floating)
+        if is_real or _is_array_of(value, np.floating):
             if not np.isfinite(value).all():
                 raise ModelFileError(f"its {place} is not finite")
         elif isinstance(value, int) and abs(value) > self.largest:
@@ -105,13 +105,17 @@ def without_alias(hint: Any) -> Any:
     if value is None:
         return hint
     arguments = get_args(hint)
-    return without_alias(value[arguments] if arguments else value)
+    if arguments:
+        value = value[arguments]
+    return without_alias(value)
 
 
 def _is_array_of(value: Any, kind: Any) -> bool:
     if not isinstance(value, np.ndarray):
         return False
-    return kind is Any or np.issubdtype(value.dtype, kind)
+    if kind is Any:
+        return True
+    return np.issubdtype(value.dtype, kind)
 
 
 def _is_a(value: Any, hint: Any) -> bool:
@@ -126,8 +130,8 @@ def _is_a(value: Any, hint: Any) -> bool:
     if origin is Literal:
         return value in arguments
     if origin is np.ndarray and arguments:
-        _, dtype = arguments
-        return _is_array_of(value, get_args(dtype)[0])
+        [kind] = get_args(arguments[1])
+        return _is_array_of(value, kind)
     if origin in (int, float) and isinstance(value, bool):
         return False
     if origin is float:

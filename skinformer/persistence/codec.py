@@ -19,6 +19,8 @@ _TREE = "_fitted_tree"
 #: What stands in files for values that a class given to `decode` builds from their `to_config`.
 _CONFIGURED = "configured"
 
+#: Values by text, as an object of JSON.
+JsonObject: TypeAlias = dict[str, Any]
 _Convert: TypeAlias = Callable[[Any], Any]
 
 
@@ -54,12 +56,12 @@ def record_types(annotations: Iterable[Any]) -> list[Any]:
 
 
 @cache
-def record_hints(kind: Hashable) -> dict[str, Any] | None:
+def record_hints(kind: Hashable) -> JsonObject | None:
     """Return the annotations of a dataclass or a named tuple; None of anything else."""
     if is_dataclass(kind):
         names = [part.name for part in fields(kind)]
     elif hasattr(kind, "_fields"):
-        names = list(kind._fields)
+        names = kind._fields
     else:
         return None
     hints = get_type_hints(kind)
@@ -68,22 +70,26 @@ def record_hints(kind: Hashable) -> dict[str, Any] | None:
 
 def record_kinds(*types: type) -> list[Kind]:
     """List dataclasses and named tuples, which are made of their fields."""
-    kinds = []
-    for kind in types:
-        decode = partial(_decode_record, kind)
-        kinds.append(Kind(kind.__name__, kind, _encode_record, decode))
-    return kinds
+    return [
+        Kind(
+            kind.__name__,
+            kind,
+            encode=_encode_record,
+            decode=partial(_decode_record, kind),
+        )
+        for kind in types
+    ]
 
 
-def _encode_record(record: Any) -> dict[str, Any]:
+def _encode_record(record: Any) -> JsonObject:
     kind: Any = type(record)
     names = record_hints(kind) or ()
     return {name: getattr(record, name) for name in names}
 
 
 def _decode_record(kind: Any, values: Any) -> Any:
-    names = list(record_hints(kind) or ())
-    if type(values) is not dict or list(values) != names:
+    names = record_hints(kind) or ()
+    if type(values) is not dict or list(values) != list(names):
         raise ModelFileError(f"a {kind.__name__} has other fields")
     return kind(**values)
 
@@ -104,6 +110,7 @@ class Codec:
         self._kinds = {kind.type: kind for kind in kinds}
         #: How what is built of plain values is read, by its name in files.
         self._decoders: dict[str, _Convert] = {
+            "float": {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}.__getitem__,
             "tuple": tuple,
             "bytes": bytes.fromhex,
             "dict": dict,
@@ -122,20 +129,17 @@ class Codec:
         encoder = _Encoder(self._kinds, arrays)
         return encoder.encode(value, ""), arrays
 
-    def flatten(self, state: dict[str, Any], names: Container[str]) -> dict[str, Any]:
+    def flatten(self, state: JsonObject, names: Container[str]) -> JsonObject:
         """Put the attributes of these names into one tree, behind the others, for a pickle.
 
         Arrays stay in the tree, and so does what is not listed.
         """
-        rest: dict[str, Any] = {}
-        fitted: dict[str, Any] = {}
-        for name, value in state.items():
-            part = fitted if name in names else rest
-            part[name] = value
+        fitted = {name: state[name] for name in state if name in names}
+        rest = {name: state[name] for name in state if name not in names}
         encoder = _Encoder(self._kinds, None)
         return {**rest, _TREE: encoder.encode(fitted, "")}
 
-    def unflatten(self, state: dict[str, Any]) -> dict[str, Any]:
+    def unflatten(self, state: JsonObject) -> JsonObject:
         """Undo `flatten`; attributes that were never flat stay as they are."""
         if _TREE not in state:
             return state
@@ -158,8 +162,14 @@ class Codec:
         decoders = dict(self._decoders)
         if rebuild is not None:
             decoders[_CONFIGURED] = lambda parts: rebuild(*parts)
-        numbered = None if arrays is None else dict(enumerate(arrays))
-        return _decode(tree, numbered, decoders)
+        if arrays is None:
+            decoders |= {"array": _unchanged, "other": _unchanged}
+        else:
+            # Taken out, so that none stands in two places.
+            take = dict(enumerate(arrays)).pop
+            decoders["array"] = take
+            decoders["turned"] = lambda number: take(number).T
+        return _decode(tree, decoders)
 
 
 class _Encoder:
@@ -180,9 +190,9 @@ class _Encoder:
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
-        if kind is float and math.isfinite(value):
-            return value
         if kind is float:
+            if math.isfinite(value):
+                return value
             return _node("float", repr(value))
         if kind is bytes:
             return _node("bytes", value.hex())
@@ -191,21 +201,15 @@ class _Encoder:
         if kind is tuple:
             return _node("tuple", self._encode_items(value, place))
         if kind is dict:
-            return _node("dict", self._encode_pairs(value, place))
+            pairs = [
+                [self.encode(key, place), self.encode(part, f"{place}.{key}")]
+                for key, part in value.items()
+            ]
+            return _node("dict", pairs)
         return self._encode_other(value, place)
 
     def _encode_items(self, values: Iterable[Any], place: str) -> list[Any]:
-        nodes = []
-        for i, value in enumerate(values):
-            nodes.append(self.encode(value, f"{place}[{i}]"))
-        return nodes
-
-    def _encode_pairs(self, values: dict[Any, Any], place: str) -> list[Any]:
-        pairs = []
-        for key, value in values.items():
-            key_node = self.encode(key, place)
-            pairs.append([key_node, self.encode(value, f"{place}.{key}")])
-        return pairs
+        return [self.encode(value, f"{place}[{i}]") for i, value in enumerate(values)]
 
     def _encode_other(self, value: Any, place: str) -> Any:
         try:
@@ -234,9 +238,11 @@ class _Encoder:
             return _node("array", value)
         number = len(self.arrays)
         # Products of the same numbers, laid out otherwise, may be rounded otherwise.
-        is_by_column = value.flags.f_contiguous and not value.flags.c_contiguous
-        self.arrays.append(value.T if is_by_column else value)
-        return _node("turned" if is_by_column else "array", number)
+        if value.flags.f_contiguous and not value.flags.c_contiguous:
+            self.arrays.append(value.T)
+            return _node("turned", number)
+        self.arrays.append(value)
+        return _node("array", number)
 
     def _find_kind(self, value: Any) -> Kind | None:
         for base in type(value).__mro__:
@@ -246,31 +252,24 @@ class _Encoder:
         return None
 
 
-def _node(name: str, of: Any) -> dict[str, Any]:
+def _node(name: str, of: Any) -> JsonObject:
     return {"is": name, "of": of}
 
 
-def _decode(
-    tree: Any,
-    arrays: dict[int, AnyArray] | None,
-    decoders: Mapping[str, _Convert],
-) -> Any:
-    """Read a tree; its arrays are taken out of the dict, so that none stands in two places."""
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _decode(tree: Any, decoders: Mapping[str, _Convert]) -> Any:
+    """Read a tree, by decoders of its nodes' names."""
     if type(tree) is list:
-        return [_decode(node, arrays, decoders) for node in tree]
+        return [_decode(node, decoders) for node in tree]
     if type(tree) is not dict:
         return tree
     name = tree["is"]
-    of = tree["of"]
+    of = _decode(tree["of"], decoders)
     if len(tree) != 2:
         raise ModelFileError("its tree has other fields")
-    if name == "float":
-        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[of]
-    if arrays is None and name in ("array", "other"):
-        return of
-    if arrays is not None and name in ("array", "turned"):
-        array = arrays.pop(of)
-        return array.T if name == "turned" else array
     if name not in decoders:
         raise ModelFileError("it holds a type that is not in the list")
-    return decoders[name](_decode(of, arrays, decoders))
+    return decoders[name](of)

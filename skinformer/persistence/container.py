@@ -8,13 +8,12 @@ import hashlib
 import json
 import math
 import os
-import re
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skinformer.persistence.atomic import FilePath, replacing
+from skinformer.persistence.codec import JsonObject
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -60,13 +59,16 @@ def write_content(path: FilePath, content: Content) -> None:
     tree is too long to be read again.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "numbers")
+    ...     path = os.path.join(folder, "numbers")
     ...     write_content(path, Content({"is": 3}, [np.arange(2)]))
     ...     read_content(path)
     Content(tree={'is': 3}, arrays=[array([0, 1])])
     """
     # The widest first: then each begins at a multiple of its own width.
-    numbered = sorted(enumerate(content.arrays), key=lambda pair: -pair[1].itemsize)
+    numbered = sorted(
+        enumerate(content.arrays),
+        key=lambda pair: -pair[1].itemsize,
+    )
     text = _header(content.tree, numbered)  # with zeros in the digest's place
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
@@ -77,7 +79,15 @@ def write_content(path: FilePath, content: Content) -> None:
     arrays: list[Any] = [np.ascontiguousarray(array) for _, array in numbered]
     digest = _digest(length, text, *arrays)
     with replacing(path) as file:
-        file.writelines([length, _START, digest, text[_AFTER:], *arrays])
+        file.writelines(
+            [
+                length,
+                _START,
+                digest,
+                text[_AFTER:],
+                *arrays,
+            ]
+        )
 
 
 def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
@@ -86,9 +96,9 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
         "digest": "0" * (2 * _DIGEST_SIZE),
         "format": "skinformer",
         "version": str(FORMAT),
-        "state": json.dumps(tree, allow_nan=False, separators=(",", ":")),
+        "state": _as_json(tree),
     }
-    header: dict[str, Any] = {"__metadata__": metadata}
+    header: JsonObject = {"__metadata__": metadata}
     begin = 0
     for i, array in numbered:
         end = begin + array.nbytes
@@ -98,9 +108,17 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
             "data_offsets": [begin, end],
         }
         begin = end
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text = _as_json(header).encode("ascii")
     padding = b" " * (-len(text) % _LENGTH_SIZE)
     return text + padding
+
+
+def _as_json(tree: Any) -> str:
+    return json.dumps(
+        tree,
+        allow_nan=False,
+        separators=(",", ":"),
+    )
 
 
 def _digest(*parts: Any) -> bytes:
@@ -117,13 +135,14 @@ def read_content(path: FilePath) -> Content:
     It is a ModelFileError if the file is anything else: then nothing of it was used; and an
     OSError if it cannot be read.
     """
-    with Path(path).open("rb") as file:
+    with open(path, "rb") as file:
         n_bytes = os.fstat(file.fileno()).st_size - _LENGTH_SIZE
         length = file.read(_LENGTH_SIZE)
         start = file.read(_AFTER)
         n_header = _check_start(length, start, n_bytes)
         stated = start[len(_START) :]
-        text = _START + b"0" * len(stated) + file.read(n_header - _AFTER)
+        zeros = b"0" * len(stated)
+        text = _START + zeros + file.read(n_header - _AFTER)
         body = bytearray(n_bytes - n_header)
         n_read = file.readinto(body)
     if n_read != len(body) or _digest(length, text, body) != stated:
@@ -137,7 +156,7 @@ def _check_start(
     n_bytes: int,
 ) -> int:
     """Return the length of the header; raise if it cannot be that of a file of so many bytes."""
-    if not re.fullmatch(re.escape(_START) + b"[0-9a-f]{64}", start):
+    if not start.startswith(_START):
         raise ModelFileError("it does not begin like one")
     n_header = int.from_bytes(length, "little")
     if not _AFTER <= n_header <= min(n_bytes, _LONGEST_HEADER):
@@ -154,27 +173,21 @@ def _parse(text: bytes, body: bytearray) -> Content:
         raise ModelFileError(
             f"its format is {version[:20]}, and this version reads {FORMAT}"
         )
-    if set(metadata) != {"digest", "format", "version", "state"}:
+    if metadata.keys() != {"digest", "format", "version", "state"}:
         raise ModelFileError("its header has other fields")
     arrays = _parse_arrays(header, body)
     return Content(json.loads(metadata["state"]), arrays)
 
 
-def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
+def _parse_arrays(header: JsonObject, body: bytearray) -> list[AnyArray]:
     """Read arrays, which have to follow one another without a byte between or behind them."""
-    arrays: dict[int, AnyArray] = {}
+    arrays = {}
     position = 0
     for name, place in header.items():
         begin, end = place["data_offsets"]
-        if begin != position or set(place) != {"dtype", "shape", "data_offsets"}:
+        if begin != position or place.keys() != {"dtype", "shape", "data_offsets"}:
             raise ModelFileError("its arrays do not follow one another")
-        arrays[int(name)] = _array(
-            body,
-            begin,
-            end,
-            place["dtype"],
-            place["shape"],
-        )
+        arrays[int(name)] = _parse_array(body, place)
         position = end
     numbers = list(range(len(header)))
     if position != len(body) or sorted(arrays) != numbers:
@@ -182,24 +195,17 @@ def _parse_arrays(header: dict[str, Any], body: bytearray) -> list[AnyArray]:
     return [arrays[number] for number in numbers]
 
 
-def _array(
-    body: bytearray,
-    begin: int,
-    end: int,
-    kind: str,
-    shape: list[int],
-) -> AnyArray:
+def _parse_array(body: bytearray, place: JsonObject) -> AnyArray:
+    begin, end = place["data_offsets"]
+    shape = place["shape"]
+    kind = place["dtype"]
     dtype = np.dtype(_TYPES[kind])
     n_bytes = math.prod(shape) * dtype.itemsize
     # An array without numbers may not be as long as it likes, either.
-    if n_bytes != end - begin or max(shape, default=0) > len(body):
+    is_long = max(shape, default=0) > len(body)
+    if n_bytes != end - begin or is_long:
         raise ModelFileError("an array has not the size that it says")
-    raw = np.frombuffer(
-        body,
-        dtype=np.uint8,
-        count=n_bytes,
-        offset=begin,
-    )
+    raw = np.frombuffer(body, np.uint8, n_bytes, begin)
     if kind == "BOOL":
         raw = raw != 0
     return raw.view(dtype).reshape(shape).copy()

@@ -1,7 +1,5 @@
 """What goes wrong with files: not to be trusted, no file can hold it, another version's."""
 
-from __future__ import annotations
-
 
 class ModelFileError(ValueError):
     """

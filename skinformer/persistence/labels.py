@@ -1,8 +1,8 @@
 """Labels of pandas as plain values: instants, periods, steps and indexes of one level."""
 
-import datetime
 import zoneinfo
 from contextlib import suppress
+from datetime import time, timedelta, timezone
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -10,23 +10,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.tseries.frequencies import to_offset
 
-from skinformer.persistence.codec import Kind
+from skinformer.persistence.codec import JsonObject, Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 
 #: Steps by the names of their types: those of pandas, and no others.
-_OFFSETS: dict[str, Any] = {
-    name: kind
-    for name, kind in vars(pd.offsets).items()
-    if isinstance(kind, type) and issubclass(kind, pd.offsets.BaseOffset)
-}
+_OFFSETS = {name: getattr(pd.offsets, name) for name in pd.offsets.__all__}  # type: ignore[attr-defined]
 
 
 def _encode_zone(zone: Any) -> Any:
     """Name a time zone: a name of the IANA data base, or a distance from UTC in seconds."""
     if zone is None:
         return None
-    if type(zone) is datetime.timezone:
+    if type(zone) is timezone:
         return zone.utcoffset(None).total_seconds()
     name_of_pytz = getattr(zone, "zone", None)
     name = getattr(zone, "key", name_of_pytz)
@@ -43,15 +40,15 @@ def _decode_zone(name: Any) -> Any:
     if name is None:
         return None
     if type(name) is float:
-        distance = datetime.timedelta(seconds=name)
-        return datetime.timezone(distance)
+        distance = timedelta(seconds=name)
+        return timezone(distance)
     return zoneinfo.ZoneInfo(name)
 
 
 def _encode_step(step: Any) -> Any:
     """Write an offset as pandas spells it, if that says all; else by its name and arguments."""
     with suppress(ValueError):
-        if pd.tseries.frequencies.to_offset(step.freqstr) == step:
+        if to_offset(step.freqstr) == step:
             return step.freqstr
     name = type(step).__name__
     if type(step) is not _OFFSETS.get(name):
@@ -63,34 +60,37 @@ def _encode_step(step: Any) -> Any:
         from_mask = np.busdaycalendar(arguments["weekmask"])
         if not np.array_equal(from_mask.weekmask, calendar.weekmask):
             raise NotPlainError("", step)
-    for key, value in arguments.items():
-        arguments[key] = _encode_argument(value)
-    normalize = bool(getattr(step, "normalize", False))
-    return {"name": name, "n": int(step.n), "normalize": normalize, "given": arguments}
+    return {
+        "name": name,
+        "n": step.n,
+        "normalize": step.normalize,
+        "given": {key: _encode_argument(value) for key, value in arguments.items()},
+    }
 
 
 def _decode_step(node: Any) -> Any:
     longest_name = 100  # as pandas spells steps
     if type(node) is str and len(node) <= longest_name:
-        return pd.tseries.frequencies.to_offset(node)
+        return to_offset(node)
     if type(node) is not dict or node["name"] not in _OFFSETS:
         raise ModelFileError("it holds a step that is none")
-    arguments = {"normalize": node["normalize"]}
-    for name, value in node["given"].items():
-        arguments[name] = _decode_argument(value)
+    given = node["given"].items()
+    arguments = {name: _decode_argument(value) for name, value in given}
     kind = _OFFSETS[node["name"]]
-    return kind(node["n"], **arguments)
+    return kind(node["n"], node["normalize"], **arguments)
 
 
 def _encode_argument(value: Any) -> Any:
     """Write an argument of an offset as plain values."""
     if isinstance(value, tuple | np.ndarray):
         return [_encode_argument(part) for part in value]
-    if isinstance(value, datetime.time):
+    if isinstance(value, time):
         return {"time": value.isoformat()}
-    if isinstance(value, datetime.timedelta):
-        return {"microseconds": value // datetime.timedelta(microseconds=1)}
-    return str(value) if isinstance(value, np.str_) else value
+    if isinstance(value, timedelta):
+        return {"microseconds": value // timedelta(microseconds=1)}
+    if isinstance(value, np.str_):
+        return str(value)
+    return value
 
 
 def _decode_argument(node: Any) -> Any:
@@ -99,11 +99,11 @@ def _decode_argument(node: Any) -> Any:
     if type(node) is not dict:
         return node
     if "time" in node:
-        return datetime.time.fromisoformat(node["time"])
-    return datetime.timedelta(microseconds=node["microseconds"])
+        return time.fromisoformat(node["time"])
+    return timedelta(microseconds=node["microseconds"])
 
 
-def _encode_texts(values: list[str]) -> dict[str, Any]:
+def _encode_texts(values: list[str]) -> JsonObject:
     """Write texts as one stretch of bytes: names of a million series are no tree."""
     parts = [value.encode("utf-8", "surrogatepass") for value in values]
     ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
@@ -113,18 +113,17 @@ def _encode_texts(values: list[str]) -> dict[str, Any]:
 
 def _decode_texts(node: Any) -> list[str]:
     raw = node["bytes"].tobytes()
-    texts = []
-    for begin, end in pairwise(node["ends"].tolist()):
-        texts.append(raw[begin:end].decode("utf-8", "surrogatepass"))
-    return texts
+    ends = node["ends"].tolist()
+    return [
+        raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)
+    ]
 
 
-def _encode_categories(kind: pd.CategoricalDtype) -> dict[str, Any]:
-    return {"categories": kind.categories, "ordered": bool(kind.ordered)}
-
-
-def _decode_categories(node: Any) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype(**node)
+def _encode_categories(kind: pd.CategoricalDtype) -> JsonObject:
+    return {
+        "categories": kind.categories,
+        "ordered": bool(kind.ordered),
+    }
 
 
 def _decode_fraction(node: Any) -> Fraction:
@@ -133,32 +132,39 @@ def _decode_fraction(node: Any) -> Fraction:
     return Fraction(int(numerator), int(denominator))
 
 
-def _encode_scalar(value: Any) -> Any:
-    return str(value) if isinstance(value, np.str_) else np.asarray(value)
-
-
-def _decode_scalar(node: Any) -> Any:
-    return node if type(node) is str else node[()]
-
-
 def _encode_index(index: pd.Index) -> Any:
     if index.nlevels > 1:
         raise NotPlainError("", index)
-    return {"dtype": str(index.dtype), "name": index.name, **_encode_values(index)}
+    return {
+        "dtype": str(index.dtype),
+        "name": index.name,
+        **_encode_values(index),
+    }
 
 
-def _encode_values(index: Any) -> dict[str, Any]:
+def _encode_values(index: Any) -> JsonObject:
     """Write the values of an index, with its type where the values do not show it."""
     kind = index.dtype
     if isinstance(kind, pd.CategoricalDtype):
-        codes = np.asarray(index.codes)
-        return {"dtype": "category", "codes": codes, **_encode_categories(kind)}
+        return {
+            "dtype": "category",
+            "codes": index.codes,
+            **_encode_categories(kind),
+        }
     if isinstance(kind, pd.PeriodDtype):
-        return {"dtype": "period", "values": index.asi8, "step": kind.freq}
+        return {
+            "dtype": "period",
+            "values": index.asi8,
+            "step": kind.freq,
+        }
     if kind.kind in "mM":
-        node = {"dtype": kind.kind, "values": index.asi8, "unit": index.unit}
         zone = getattr(index, "tz", None)
-        return {**node, "zone": _encode_zone(zone)}
+        return {
+            "dtype": kind.kind,
+            "values": index.asi8,
+            "unit": index.unit,
+            "zone": _encode_zone(zone),
+        }
     if isinstance(kind, np.dtype) and kind.kind in "fiub":
         return {"values": index.to_numpy()}
     labels = index.tolist()
@@ -170,26 +176,24 @@ def _encode_values(index: Any) -> dict[str, Any]:
     return {"values": index.to_numpy()}
 
 
-def _decode_index(node: Any) -> pd.Index:
+def _decode_values(node: Any) -> Any:
     kind = node["dtype"]
-    values: Any
-    dtype: Any = None
     if kind == "category":
-        values = pd.Categorical.from_codes(
-            node["codes"], node["categories"], node["ordered"]
+        return pd.Categorical.from_codes(
+            node["codes"],
+            node["categories"],
+            node["ordered"],
         )
-    elif kind == "period":
+    if kind == "period":
         step = pd.PeriodDtype(node["step"])
-        values = pd.arrays.PeriodArray(node["values"], dtype=step)
-    elif kind in ("M", "m"):
-        values = _decode_moments(node)
-    elif "ends" in node:
-        values = _decode_texts(node)
+        return pd.arrays.PeriodArray(node["values"], dtype=step)
+    if kind in ("M", "m"):
+        return _decode_moments(node)
+    if "ends" in node:
         # The types that texts have in an index; any other of pandas is not a file's to name.
-        dtype = {"str": "str", "object": object}[kind]
-    else:
-        values = node["values"]
-    return pd.Index(values, dtype=dtype, name=node["name"])
+        dtype = {"str": "str", "object": "object"}[kind]
+        return pd.Index(_decode_texts(node), dtype=dtype)
+    return node["values"]
 
 
 def _decode_moments(node: Any) -> Any:
@@ -204,41 +208,48 @@ def _decode_moments(node: Any) -> Any:
 
 
 def _encode_frame(frame: pd.DataFrame) -> Any:
-    numbers = pd.Index(np.arange(len(frame)))
+    numbers = pd.RangeIndex(len(frame))
     if not (frame.columns.is_unique and frame.index.equals(numbers)):
         raise NotPlainError("", frame)
     return [[name, column.to_numpy()] for name, column in frame.items()]
 
 
-def _decode_frame(node: Any) -> pd.DataFrame:
-    return pd.DataFrame(dict(node))
-
-
 def _encode_label(label: Any) -> Any:
     """Write a moment, a span of time or a period as the index of it alone, but for its name."""
-    node = _encode_index(pd.Index([label]))
+    node = _encode_values(pd.Index([label]))
     value = node.pop("values").item()
-    del node["dtype"], node["name"]
+    del node["dtype"]
     return {"value": value, **node}
 
 
 def _decode_label(node: Any, dtype: str) -> Any:
     values = np.array([node["value"]], dtype=np.int64)
-    index = _decode_index({**node, "dtype": dtype, "name": None, "values": values})
-    return index[0]
-
-
-def _label_kind(kind: type, dtype: str) -> Kind:
-    return Kind(kind.__name__, kind, _encode_label, partial(_decode_label, dtype=dtype))
+    [label] = _decode_values({**node, "dtype": dtype, "values": values})
+    return label
 
 
 LABEL_KINDS = [
-    _label_kind(pd.Timestamp, "M"),
-    _label_kind(pd.Timedelta, "m"),
-    _label_kind(pd.Period, "period"),
+    Kind(
+        "Timestamp",
+        pd.Timestamp,
+        _encode_label,
+        partial(_decode_label, dtype="M"),
+    ),
+    Kind(
+        "Timedelta",
+        pd.Timedelta,
+        _encode_label,
+        partial(_decode_label, dtype="m"),
+    ),
+    Kind(
+        "Period",
+        pd.Period,
+        _encode_label,
+        partial(_decode_label, dtype="period"),
+    ),
     Kind(
         "Step",
-        pd.tseries.offsets.BaseOffset,
+        pd.offsets.BaseOffset,
         _encode_step,
         _decode_step,
         derived=True,
@@ -247,17 +258,27 @@ LABEL_KINDS = [
         "Index",
         pd.Index,
         _encode_index,
-        _decode_index,
+        lambda node: pd.Index(_decode_values(node), name=node["name"]),
         derived=True,
     ),
-    Kind("Categories", pd.CategoricalDtype, _encode_categories, _decode_categories),
-    Kind("DataFrame", pd.DataFrame, _encode_frame, _decode_frame),
+    Kind(
+        "Categories",
+        pd.CategoricalDtype,
+        _encode_categories,
+        lambda node: pd.CategoricalDtype(**node),
+    ),
+    Kind(
+        "DataFrame",
+        pd.DataFrame,
+        _encode_frame,
+        lambda node: pd.DataFrame(dict(node)),
+    ),
     Kind("Fraction", Fraction, Fraction.as_integer_ratio, _decode_fraction),
     Kind(
         "Scalar",
         np.generic,
-        _encode_scalar,
-        _decode_scalar,
+        lambda value: str(value) if isinstance(value, np.str_) else np.asarray(value),
+        lambda node: node if type(node) is str else node[()],
         derived=True,
     ),
 ]

@@ -72,7 +72,7 @@ class Signature:
     @property
     def columns(self) -> tuple[Any, ...]:
         """The columns of `past` in their order."""
-        return (*self.targets, *self.past, *self.known)
+        return self.targets + self.past + self.known
 
     def to_json(self) -> str:
         """Write it as JSON."""
@@ -140,5 +140,8 @@ class Signature:
 
 def plain(name: Any) -> Any:
     """Return a name as JSON can hold it: numbers and text as they are, anything else as text."""
-    name = name.item() if isinstance(name, np.generic) else name
-    return name if isinstance(name, str | int | float) else str(name)
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, str | int | float):
+        return name
+    return str(name)

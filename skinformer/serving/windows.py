@@ -1,7 +1,5 @@
 """From rows to the arrays of an exported graph: one window for each origin."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,11 +58,12 @@ class _Rows(NamedTuple):
 
         series: (n_windows,); steps: (n_windows, length).
         """
-        repeated = np.repeat(series, steps.shape[1])
-        places = pd.DataFrame({"series": repeated, "step": steps.ravel()})
-        wanted = places.set_index(["series", "step"]).index
-        values = self.values.iloc[:, first:].reindex(wanted).to_numpy()
-        return np.array(values, order="C").reshape(*steps.shape, -1)
+        of_steps = np.repeat(series, steps.shape[1])
+        wanted = pd.MultiIndex.from_arrays([of_steps, steps.ravel()])
+        columns = self.values.iloc[:, first:]
+        values = columns.reindex(wanted).to_numpy()
+        contiguous = np.array(values, order="C")
+        return contiguous.reshape(*steps.shape, -1)
 
     def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
         """Return calendar fields of steps, (n_windows, length, n_fields)."""
@@ -75,7 +74,8 @@ class _Rows(NamedTuple):
     def labels_at(self, series: IntArray, steps: IntArray) -> pd.Index:
         """Return the labels of steps, window after window."""
         labels = self.clock.labels(steps.ravel())
-        return join_series(self.names, np.repeat(series, steps.shape[1]), labels)
+        of_steps = np.repeat(series, steps.shape[1])
+        return join_series(self.names, of_steps, labels)
 
 
 def window_inputs(
@@ -126,12 +126,21 @@ def window_inputs(
     ([[[nan, nan], [5.0, 0.0], [6.0, 1.0]]], [[[2.0], [3.0]]], Timestamp('2024-01-01 02:00:00'))
     """
     rows = _read(X, signature)
-    series, start = _place_origins(origins, rows, signature)
-    before = np.add.outer(start, np.arange(-signature.seq_len, 0))
-    ahead = np.add.outer(start, np.arange(signature.pred_len))
+    if origins is None:
+        series, start = _last_origins(rows, signature)
+    else:
+        series, start = _find_origins(origins, rows, signature)
+    origin = start[:, None]
+    before = origin + np.arange(-signature.seq_len, 0)
+    ahead = origin + np.arange(signature.pred_len)
     first_known = len(signature.targets) + len(signature.past)
     future = rows.values_at(series, ahead, first_known)
-    _check_ahead(future, signature, rows.clock, start)
+    _check_ahead(
+        future,
+        signature,
+        rows.clock,
+        start,
+    )
     inputs: dict[str, AnyArray] = {
         "past": rows.values_at(series, before, 0),
         "future": future,
@@ -141,7 +150,8 @@ def window_inputs(
         steps = np.hstack([before, ahead])
         inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
     inputs = {name: inputs[name] for name in signature.inputs}
-    return WindowInputs(inputs, rows.labels_at(series, ahead))
+    labels = rows.labels_at(series, ahead)
+    return WindowInputs(inputs, labels)
 
 
 def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
@@ -150,19 +160,30 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     time = _in_zone(time, signature.tz)
     clock = _make_clock(time, signature)
     steps = clock.steps(time)
-    _check_steps(X.index, time, steps, clock)
-    place = {plain(name): i for i, name in enumerate(X.columns)}
+    _check_steps(
+        X.index,
+        time,
+        steps,
+        clock,
+    )
+    names_of_columns = map(plain, X.columns)
+    place = {name: i for i, name in enumerate(names_of_columns)}
     for name in signature.known:
         if name not in place:
             raise ValueError(
                 f"X has no column {name!r}, which the model knows ahead: put its values in, "
                 "those of the steps to forecast, too."
             )
-    values = pd.DataFrame(np.nan, [series, steps], range(len(signature.columns)))
+    n_columns = len(signature.columns)
+    values = pd.DataFrame(
+        np.nan,
+        index=[series, steps],
+        columns=range(n_columns),
+    )
     for j, name in enumerate(signature.columns):
         if name in place:
             column = X.iloc[:, place[name]]
-            values[j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            values[j] = column.to_numpy(np.float64, na_value=np.nan)
     return _Rows(names, clock, values)
 
 
@@ -188,14 +209,14 @@ def _check_steps(
     off = steps == OFF_GRID
     if off.any():
         raise ValueError(
-            f"X holds {int(off.sum())} rows between two steps of {clock.step_name!r}, the first at "
+            f"X holds {off.sum()} rows between two steps of {clock.step_name!r}, the first at "
             f"{time[off][0]}: an exported model counts steps as its fit did. Bring X to that step, "
             "as by X.resample(...)."
         )
     double = index.duplicated()
     if double.any():
         raise ValueError(
-            f"X holds {int(double.sum())} rows of a step that another row has, the first at "
+            f"X holds {double.sum()} rows of a step that another row has, the first at "
             f"{index[double][0]}: a step has one value. Keep one of them, as by "
             'X[~X.index.duplicated(keep="last")].'
         )
@@ -214,44 +235,44 @@ def _split(
             f"and at least one: {shape}as X of the fit. Set it, as by X.set_index(...)."
         )
     if not is_panel:
-        return np.zeros(len(index), dtype=np.int64), None, index
-    series, names = pd.factorize(index.get_level_values(0))
-    names = pd.Index(names, name=index.names[0])
-    return series, names, index.get_level_values(1)
+        series = np.zeros(len(index), dtype=np.int64)
+        return series, None, index
+    owner = index.get_level_values(0)
+    series, names = pd.factorize(owner)
+    return (
+        series,
+        pd.Index(names, name=owner.name),
+        index.get_level_values(1),
+    )
 
 
 def _in_zone(time: Any, tz: str | None) -> Any:
     """Read times off the wall that the fit saw."""
     own = getattr(time, "tz", None)
     if (own is None) != (tz is None):
-        instead = "X.tz_localize(None)" if tz is None else f"X.tz_localize({tz!r})"
+        instead = f"X.tz_localize({tz!r})"
         raise ValueError(
             f"X.index has the time zone {own}, and that of the fit was {tz}: a calendar is read "
             f"off the wall. Bring X there, as by {instead}."
         )
-    return time if tz is None else time.tz_convert(tz)
+    if tz is None:
+        return time
+    return time.tz_convert(tz)
 
 
-def _place_origins(
-    origins: Any,
-    rows: _Rows,
-    signature: Signature,
-) -> tuple[IntArray, IntArray]:
-    """Return each window's series, by its number among those of X, and its first step ahead."""
-    if origins is None:
-        return _last_origins(rows, len(signature.targets))
-    return _find_origins(origins, rows, signature)
-
-
-def _last_origins(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
+def _last_origins(rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
     """Find each series' first step without a truth after it."""
-    is_known = rows.values[range(n_targets)].notna().all(axis=1)
-    known = rows.values.index[is_known].to_frame(index=False)
-    last = known.groupby(0)[1].max()
-    series = np.arange(1 if rows.names is None else len(rows.names))
+    n_targets = len(signature.targets)
+    targets = rows.values.iloc[:, :n_targets]
+    known = targets.dropna()
+    steps = known.index.to_frame(index=False)
+    last = steps.groupby(0)[1].max()
+    series = rows.values.index.unique(level=0).to_numpy()
     never_known = np.setdiff1d(series, last.index)
     if len(never_known):
-        of = "" if rows.names is None else f" of {rows.names[never_known[0]]!r}"
+        of = ""
+        if rows.names is not None:
+            of = f" of {rows.names[never_known[0]]!r}"
         raise ValueError(
             f"X holds no row{of} whose targets are all known: a forecast starts after such a row. "
             "Put the latest history in."
@@ -265,16 +286,19 @@ def _find_origins(
     signature: Signature,
 ) -> tuple[IntArray, IntArray]:
     """Place origins: the number of their series among those of X, and their steps."""
-    index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
-    series = np.zeros(len(index), dtype=np.int64)
+    if not isinstance(origins, pd.Index):
+        origins = pd.Index(origins)
+    series = np.zeros(len(origins), dtype=np.int64)
     if rows.names is not None:
-        series = rows.names.get_indexer(index.get_level_values(0))
-    time = _in_zone(index.get_level_values(-1), signature.tz)
+        names = origins.get_level_values(0)
+        series = rows.names.get_indexer(names)
+    time = _in_zone(origins.get_level_values(-1), signature.tz)
     steps = rows.clock.steps(time)
     is_wrong = (series < 0) | (steps == OFF_GRID)
     if is_wrong.any():
+        first = origins[is_wrong][0]
         raise ValueError(
-            f"origins holds {index[is_wrong][0]}, which is no step of X's rows: an origin is the "
+            f"origins holds {first}, which is no step of X's rows: an origin is the "
             "label of the first step to forecast, of a panel (series, time). Take labels of X."
         )
     return series, steps
@@ -284,10 +308,10 @@ def _fitted_numbers(names: pd.Index | None, signature: Signature) -> IntArray:
     """Return each series' number in the fit; new ones come after those."""
     if names is None or signature.series is None:
         return np.zeros(1, dtype=np.int64)
-    n_fitted = len(signature.series)
-    fitted = dict(zip(signature.series, range(n_fitted), strict=True))
-    numbers = [fitted.get(plain(name), n_fitted) for name in names]
-    return np.array(numbers, dtype=np.int64)
+    numbers = {name: i for i, name in enumerate(signature.series)}
+    new = len(numbers)
+    found = [numbers.get(plain(name), new) for name in names]
+    return np.array(found, dtype=np.int64)
 
 
 def _check_ahead(
@@ -300,8 +324,10 @@ def _check_ahead(
     missing = np.argwhere(np.isnan(ahead))
     if len(missing) and not signature.may_miss:
         window, step, j = missing[0]
+        n_missing = (missing[:, 2] == j).sum()
+        [first] = clock.labels(start[[window]] + step)
         raise ValueError(
-            f"X holds no value of {signature.known[j]!r} at {(missing[:, 2] == j).sum()} steps to "
-            f"forecast, the first at {clock.labels(start[[window]] + step)[0]}: the model knows "
+            f"X holds no value of {signature.known[j]!r} at {n_missing} steps to "
+            f"forecast, the first at {first}: the model knows "
             "this column ahead. Add rows for these steps, with a missing target."
         )

@@ -1,13 +1,17 @@
 """Optimisers of torch without its compiler, and without waits for a device."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from inspect import unwrap
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, no_grad
 from torch.optim import AdamW, Muon, Optimizer
+
+#: Parameters and their options, as `Optimizer.param_groups` lists them.
+ParamGroup: TypeAlias = dict[str, Any]
 
 
 class BareOptimizer(Optimizer):
@@ -22,7 +26,6 @@ class BareOptimizer(Optimizer):
     add_param_group = unwrap(Optimizer.add_param_group)
     state_dict = unwrap(Optimizer.state_dict)
     load_state_dict = unwrap(Optimizer.load_state_dict)
-    zero_grad = unwrap(Optimizer.zero_grad)
 
     found_inf: Tensor | None = None
 
@@ -48,27 +51,20 @@ class BareMuon(BareOptimizer, Muon):
             for matrices in _by_shape(group["params"]):
                 self._step_batch(matrices, group)
 
-    def _step_batch(self, matrices: list[Tensor], group: dict[str, Any]) -> None:
+    def _step_batch(self, matrices: list[Any], group: ParamGroup) -> None:
         """Step matrices of one shape together."""
         buffers = [self._momentum_buffer(matrix) for matrix in matrices]
         weights = torch.stack(matrices)
         old_mean = torch.stack(buffers)
-        gradients = torch.stack(
-            [matrix.grad for matrix in matrices if matrix.grad is not None]
-        )
+        gradients = torch.stack([matrix.grad for matrix in matrices])
 
         momentum = group["momentum"]
         mean = old_mean.lerp(gradients, 1 - momentum)
         update = mean
         if group["nesterov"]:
             update = gradients.lerp(mean, momentum)
-        direction = orthogonalise(
-            update,
-            coefficients=group["ns_coefficients"],
-            n_steps=group["ns_steps"],
-            eps=group["eps"],
-        )
-        stepped = _stepped(weights, direction.to(weights), group)
+        direction = _orthogonalise(update, group).to(weights)
+        stepped = _stepped(weights, direction, group)
 
         self._write(stepped, unless_held_back=weights, into=matrices)
         self._write(mean, unless_held_back=old_mean, into=buffers)
@@ -83,7 +79,7 @@ class BareMuon(BareOptimizer, Muon):
         """Copy new values, or the old ones where `found_inf` is 1, into tensors of their own."""
         if self.found_inf is not None:
             new = torch.where(self.found_inf.bool(), unless_held_back, new)
-        torch._foreach_copy_(into, list(new.unbind()))
+        torch._foreach_copy_(into, new.unbind())
 
     def _momentum_buffer(self, matrix: Tensor) -> Tensor:
         """Return the running mean of a matrix's gradients; zeros at first."""
@@ -96,7 +92,7 @@ class BareMuon(BareOptimizer, Muon):
 def _stepped(
     weights: Tensor,
     direction: Tensor,
-    group: dict[str, Any],
+    group: ParamGroup,
 ) -> Tensor:
     """Return decayed weights, (n, n_rows, n_columns), moved against orthogonal directions."""
     n_rows, n_columns = weights.shape[1:]
@@ -106,26 +102,21 @@ def _stepped(
     return weights * (1 - decay) - direction * length
 
 
-def orthogonalise(
-    matrices: Tensor,
-    *,
-    coefficients: tuple[float, float, float],
-    n_steps: int,
-    eps: float,
-) -> Tensor:
+def _orthogonalise(matrices: Tensor, group: ParamGroup) -> Tensor:
     """Bring the singular values of matrices, (n, n_rows, n_columns), near 1; bfloat16.
 
     Newton-Schulz iterations ``X ← a X + (b G + c G²) X`` with ``G = X Xᵀ``, from X of unit norm, as
     `torch.optim.Muon` has them.
     """
-    a, b, c = coefficients
+    a, b, c = group["ns_coefficients"]
     n_rows, n_columns = matrices.shape[-2:]
     is_tall = n_rows > n_columns
-    x = matrices.mT if is_tall else matrices
-    x = x.bfloat16()
+    x = matrices.bfloat16()
+    if is_tall:
+        x = x.mT
     norm = x.norm(dim=(-2, -1), keepdim=True)
-    x = x / norm.clamp(min=eps)
-    for _ in range(n_steps):
+    x = x / norm.clamp(min=group["eps"])
+    for _ in range(group["ns_steps"]):
         gram = x @ x.mT
         gram = torch.baddbmm(
             gram,
@@ -138,10 +129,10 @@ def orthogonalise(
     return x.mT if is_tall else x
 
 
-def _by_shape(parameters: Iterable[Tensor]) -> list[list[Tensor]]:
+def _by_shape(parameters: Iterable[Tensor]) -> Iterable[list[Tensor]]:
     """Group the parameters that have a gradient by their shape, in order."""
-    groups: dict[torch.Size, list[Tensor]] = {}
+    groups = defaultdict(list)
     for parameter in parameters:
         if parameter.grad is not None:
-            groups.setdefault(parameter.shape, []).append(parameter)
-    return list(groups.values())
+            groups[parameter.shape].append(parameter)
+    return groups.values()

@@ -22,11 +22,10 @@ class Batch(NamedTuple):
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """Change each tensor."""
-        inputs = tuple(part if part is None else change(part) for part in self.inputs)
-        weight = self.weight
-        if weight is not None:
-            weight = change(weight)
-        return Batch(inputs, change(self.target), weight)
+        parts = (*self.inputs, self.target, self.weight)
+        changed: list[Any] = [None if part is None else change(part) for part in parts]
+        *inputs, target, weight = changed
+        return Batch(tuple(inputs), target, weight)
 
 
 class Batches(Protocol):

@@ -4,13 +4,13 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from struct import Struct
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import torch
 
 from skinformer.persistence.atomic import FilePath, replacing
+from skinformer.training.stopping import StateDict
 
 FORMAT = 2  # of the file
 _MAGIC = b"skinformer fit\r\n"
@@ -19,7 +19,7 @@ _DIGEST_SIZE = 32
 _HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")
 
 
-def save(path: FilePath, state: dict[str, Any]) -> None:
+def save(path: FilePath, state: StateDict) -> None:
     """Write a state so that `path` holds the old state or the new one, never a part.
 
     The file begins with a digest of all the rest, by which `load` detects damage; it is taken from
@@ -27,7 +27,7 @@ def save(path: FilePath, state: dict[str, Any]) -> None:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "fit.pt")
+    ...     path = os.path.join(folder, "fit.pt")
     ...     save(path, {"step": 3, "fingerprint": {}})
     ...     load(path, fingerprint={})["step"]
     3
@@ -40,7 +40,7 @@ def save(path: FilePath, state: dict[str, Any]) -> None:
         file.write(_HEADER.pack(_MAGIC, FORMAT, digest))
 
 
-def load(path: FilePath, *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
+def load(path: FilePath, *, fingerprint: Mapping[str, str]) -> StateDict:
     """Read a state, on the CPU, and check that it belongs to this fit; no code of it runs.
 
     fingerprint: what must be the same for the fit to continue (name of a part -> its hash), as
@@ -49,22 +49,20 @@ def load(path: FilePath, *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "fit.pt")
+    ...     path = os.path.join(folder, "fit.pt")
     ...     save(path, {"fingerprint": {"data": "a1", "parameters": "b2"}})
     ...     load(path, fingerprint={"data": "a1", "parameters": "c3"})
     Traceback (most recent call last):
     ...
     ValueError: ... was written by another fit: parameters differ. ...
     """
-    with Path(path).open("rb") as file:
+    with open(path, "rb") as file:
         fault = _fault(file)
         if fault:
             raise refusal(path, fault)
         file.seek(_HEADER.size)
         try:
-            state: dict[str, Any] = torch.load(
-                file, map_location="cpu", weights_only=True
-            )
+            state: StateDict = torch.load(file, map_location="cpu", weights_only=True)
             stored = dict(state["fingerprint"])
             names = sorted({*stored, *fingerprint})
         except MemoryError:  # says nothing about the file
@@ -95,7 +93,7 @@ def refusal(path: FilePath, fault: str) -> ValueError:
     )
 
 
-def _write_archive(file: BinaryIO, state: dict[str, Any]) -> None:
+def _write_archive(file: BinaryIO, state: StateDict) -> None:
     """Write a state as torch's archive."""
     outside = sys.exception()
     try:

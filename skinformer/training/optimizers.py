@@ -1,10 +1,6 @@
 """AdamW and Muon, their rates, and the bound of their gradients."""
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,21 +9,6 @@ from skinformer.training.bare_optimizers import BareAdamW, BareMuon, BareOptimiz
 from skinformer.training.record import TrainerSettings
 
 ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
-
-
-def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
-    """Raise unless each trainable parameter is in one group: in none it is never trained."""
-    counts = Counter(map(id, chain.from_iterable(groups.values())))
-    wrong = []
-    for name, parameter in module.named_parameters():
-        count = counts[id(parameter)]
-        if parameter.requires_grad and count != 1:
-            wrong.append(f"{name} ({count})")
-    if wrong:
-        listed = ", ".join(wrong)
-        raise ValueError(
-            f"each trainable parameter needs exactly one role; wrong counts: {listed}."
-        )
 
 
 def make_optimizers(
@@ -59,11 +40,13 @@ def make_optimizers(
         made.append(_make_muon(matrices, settings))
     if decayed or plain:
         made.append(_make_adamw(decayed, plain, settings))
-    for group in _groups(made):
-        group["initial_lr"] = group["lr"]
-        first = group["params"][0]
-        if first.is_cuda:  # a number would become part of a step that is recorded
-            group["lr"] = torch.tensor(group["lr"], device=first.device)
+    for optimizer in made:
+        for group in optimizer.param_groups:
+            group["initial_lr"] = group["lr"]
+            first = group["params"][0]
+            # A number would become part of a step that is recorded.
+            if first.is_cuda:
+                group["lr"] = torch.tensor(group["lr"], device=first.device)
     return made
 
 
@@ -104,7 +87,7 @@ def _make_adamw(
         betas=(0.9, 0.95),
         eps=1e-8,
         fused=True,
-        capturable=any(parameter.is_cuda for parameter in (*decayed, *plain)),
+        capturable=(decayed + plain)[0].is_cuda,
     )
 
 
@@ -112,28 +95,10 @@ def set_learning_rates(
     optimizers: Iterable[BareOptimizer], *, multiplier: float
 ) -> None:
     """Set every group to `multiplier` times its peak learning rate."""
-    for group in _groups(optimizers):
-        rate = group["initial_lr"] * multiplier
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
-
-
-def clip_gradients(
-    parameters: Iterable[nn.Parameter], *, max_norm: float | None
-) -> Tensor:
-    """Clip gradients, float32 and unscaled, to a global norm in place; return the norm before.
-
-    ``g *= min(1, max_norm / (norm + 1e-6))``, the 1e-6 is torch's; None only measures.
-    """
-    # An error for a norm that is not finite would leave no choice: such a step is left out.
-    bound = math.inf if max_norm is None else max_norm
-    return nn.utils.clip_grad_norm_(parameters, bound, error_if_nonfinite=False)
-
-
-def _groups(optimizers: Iterable[BareOptimizer]) -> list[dict[str, Any]]:
-    groups: list[dict[str, Any]] = []
     for optimizer in optimizers:
-        groups += optimizer.param_groups
-    return groups
+        for group in optimizer.param_groups:
+            rate = group["initial_lr"] * multiplier
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate

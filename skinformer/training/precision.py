@@ -1,6 +1,6 @@
 """Compute precision: float32 parameters, gradients and optimiser state in every mode."""
 
-from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch.amp import GradScaler
@@ -38,7 +38,7 @@ def resolve_precision(
 def _has_bf16_products() -> bool:
     """Whether the CPU multiplies bfloat16 matrices by instructions of its own."""
     # Older releases of torch cannot tell; float32 is then the safe answer.
-    features: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    features: Any = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(features.get("avx512_bf16") or features.get("amx_bf16"))
 
 
@@ -54,28 +54,29 @@ def has_cuda_device(name: str) -> bool:
     return device.type == "cuda" and number < torch.cuda.device_count()
 
 
-def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[object]:
+def autocast(precision: str, *, device: torch.device) -> torch.autocast:
     """Return the context of one forward pass; enter a new one for each.
 
     Only matrix products change their type. Norms, statistics and losses cast to float32
     themselves, as autocast on a CPU would leave them in bfloat16.
     """
     dtype = COMPUTE_TYPES[precision]
-    if dtype is None:
-        return nullcontext()
-    return torch.autocast(device.type, dtype=dtype)
+    return torch.autocast(
+        device.type,
+        dtype=dtype,
+        enabled=dtype is not None,
+    )
 
 
-def make_scaler(precision: str, *, device: torch.device) -> GradScaler | None:
-    """Return the gradient scaler that "fp16" needs, else None: bfloat16 has float32's exponents.
+def make_scaler(precision: str, *, device: torch.device) -> GradScaler:
+    """Return the gradient scaler, which only "fp16" enables: bfloat16 has float32's exponents.
 
     It is an error off CUDA, where there is none: gradients would underflow.
     """
-    if precision != "fp16":
-        return None
-    if device.type != "cuda":
+    needs_scale = precision == "fp16"
+    if needs_scale and device.type != "cuda":
         raise ValueError(
             f"precision='fp16' needs a CUDA device, and the model is on {device.type!r}: "
             "use precision='bf16' or precision='fp32'."
         )
-    return GradScaler(device.type)
+    return GradScaler(device.type, enabled=needs_scale)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TypeAlias
 
 import torch
@@ -54,7 +53,7 @@ class RecordedStep:
         self.generator = generator
         self.recorder = recorder
         self.seeds = first_generator(network)
-        self.shapes: list[torch.Size | None] = []
+        self.shapes: list[torch.Size] = []
         self.n_eager = 0
         self.n_replayed = 0
         self.may_record = True
@@ -80,7 +79,7 @@ class RecordedStep:
         self.generator.manual_seed(int(seed))
         device = self.generator.device
         batches = [to_device(batch, device=device) for batch in batches]
-        shapes = shapes_of(batches)
+        shapes = [part.shape for batch in batches for part in _tensors(batch)]
         self.shapes = self.shapes or shapes
         if shapes != self.shapes:
             return self._take_unrecorded(batches)
@@ -90,7 +89,7 @@ class RecordedStep:
             self.n_eager += 1
             return self._take_unrecorded(batches)
         for recorded, batch in zip(self.batches, batches, strict=True):
-            copy_batch(batch, into=recorded)
+            torch._foreach_copy_(_tensors(recorded), _tensors(batch))
         self.recorder.replay()
         self.n_replayed += 1
         return self.result.clone()
@@ -130,7 +129,7 @@ class CudaRecorder:
     def __init__(self, device: torch.device, generator: torch.Generator) -> None:
         self.device = device
         self.stream = _recording_stream(device)
-        self.graph: torch.cuda.CUDAGraph | None = torch.cuda.CUDAGraph()
+        self.graph = torch.cuda.CUDAGraph()
         self.graph.register_generator_state(generator)
 
     def run(self, function: Callable[[], Tensor]) -> Tensor:
@@ -144,7 +143,6 @@ class CudaRecorder:
 
     def record(self, function: Callable[[], Tensor]) -> Tensor:
         """Record what a function launches."""
-        assert self.graph is not None
         # Other threads may use the device meanwhile: only this one's calls are checked.
         mode = "thread_local"
         with (
@@ -155,13 +153,12 @@ class CudaRecorder:
 
     def replay(self) -> None:
         """Launch what was recorded, on the current stream."""
-        assert self.graph is not None
         with torch.cuda.device(self.device):
             self.graph.replay()
 
     def close(self) -> None:
         """Free the graph's memory."""
-        self.graph = None
+        self.graph.reset()
         torch.cuda.empty_cache()
 
 
@@ -196,22 +193,7 @@ def first_generator(network: nn.Module) -> torch.Generator:
     return torch.Generator()
 
 
-def shapes_of(batches: Sequence[Batch]) -> list[torch.Size | None]:
-    """Return the shapes of all tensors of batches."""
-    parts = chain.from_iterable(map(_parts, batches))
-    return [None if part is None else part.shape for part in parts]
-
-
-def copy_batch(batch: Batch, *, into: Batch) -> None:
-    """Copy the tensors of a batch into another's, of the same shapes."""
-    targets = []
-    values = []
-    for target, value in zip(_parts(into), _parts(batch), strict=True):
-        if target is not None and value is not None:
-            targets.append(target)
-            values.append(value)
-    torch._foreach_copy_(targets, values)
-
-
-def _parts(batch: Batch) -> list[Tensor | None]:
-    return [*batch.inputs, batch.target, batch.weight]
+def _tensors(batch: Batch) -> list[Tensor]:
+    """List the tensors of a batch, of which a fit has the same ones in each."""
+    parts = (*batch.inputs, batch.target, batch.weight)
+    return [part for part in parts if part is not None]

@@ -1,5 +1,6 @@
 """Forward, backward, clip, step: what happens between two values of the parameters."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -9,7 +10,6 @@ from torch.amp import GradScaler
 from skinformer.training.bare_optimizers import BareOptimizer
 from skinformer.training.batch import Batch, to_device
 from skinformer.training.losses import Loss, total_weight, weighted_mean
-from skinformer.training.optimizers import clip_gradients
 from skinformer.training.precision import autocast
 
 
@@ -20,7 +20,7 @@ def accumulate_gradients(
     loss: Loss,
     precision: str,
     device: torch.device,
-    scaler: GradScaler | None,
+    scaler: GradScaler,
 ) -> tuple[Tensor, Tensor]:
     """Set the gradients to those of the mean loss over the batches of one step.
 
@@ -31,8 +31,7 @@ def accumulate_gradients(
     memory.
     """
     batches = [to_device(batch, device=device) for batch in batches]
-    for parameter in module.parameters():
-        parameter.grad = None
+    module.zero_grad()
     totals = [total_weight(batch.target, weight=batch.weight) for batch in batches]
     total = torch.stack(totals).sum()
     means = []
@@ -41,8 +40,7 @@ def accumulate_gradients(
             output = module(*batch.inputs)
         errors = loss(output, batch.target)
         mean = weighted_mean(errors, weight=batch.weight, total=total)
-        scaled = mean if scaler is None else scaler.scale(mean)
-        torch.autograd.backward(scaled)
+        torch.autograd.backward(scaler.scale(mean))
         means.append(mean.detach())
     return torch.stack(means).sum(), total
 
@@ -52,24 +50,23 @@ def clip_and_step(
     *,
     parameters: Iterable[nn.Parameter],
     max_norm: float | None,
-    scaler: GradScaler | None,
+    scaler: GradScaler,
 ) -> Tensor:
     """Unscale, clip, and step if all gradients are finite; return the norm before clipping.
 
     Nothing is read from the device.
     """
-    if scaler is not None:
-        for optimizer in optimizers:
-            scaler.unscale_(optimizer)
-    norm = clip_gradients(parameters, max_norm=max_norm)
+    for optimizer in optimizers:
+        scaler.unscale_(optimizer)
+    bound = math.inf if max_norm is None else max_norm
+    norm = nn.utils.clip_grad_norm_(parameters, bound)
     # Not scaler.step: it asks each optimiser by itself, and one whose gradients did not overflow
     # would step where another is held back. Nor a branch: it would wait for the device.
     overflow = (~torch.isfinite(norm)).float()
     for optimizer in optimizers:
         optimizer.found_inf = overflow
         optimizer.step()
-    if scaler is not None:
-        scaler.update()
+    scaler.update()
     return norm
 
 
@@ -98,4 +95,4 @@ def mean_loss(
         raise ValueError(
             "the validation batches hold no target value: all are missing."
         )
-    return float(error / present)
+    return error / present

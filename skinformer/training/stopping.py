@@ -2,9 +2,12 @@
 
 import copy
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from torch import nn
+
+#: A state by names, in tensors and plain values, as of `torch.nn.Module.state_dict`.
+StateDict: TypeAlias = dict[str, Any]
 
 
 class BestWeights(NamedTuple):
@@ -15,7 +18,7 @@ class BestWeights(NamedTuple):
     ``n_waited`` counts epochs since the last improvement by more than `tol`.
     """
 
-    weights: dict[str, Any]
+    weights: StateDict
     epoch: int = 0
     loss: float = math.inf
     n_waited: int = 0
@@ -37,6 +40,6 @@ class BestWeights(NamedTuple):
         return self._replace(n_waited=n_waited)
 
 
-def copy_state(module: nn.Module) -> dict[str, Any]:
+def copy_state(module: nn.Module) -> StateDict:
     """Return a copy of a module's ``state_dict()``, extra state included."""
     return copy.deepcopy(module.state_dict())

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +15,9 @@ from torch import Tensor, nn
 from skinformer.persistence.atomic import FilePath
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
+from skinformer.training.losses import weighted_mean
 from skinformer.training.optimizers import (
     ParameterGroups,
-    check_partition,
     make_optimizers,
     set_learning_rates,
 )
@@ -27,10 +26,9 @@ from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.recorded_step import RecordedStep, can_record
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
-from skinformer.training.stopping import BestWeights, copy_state
+from skinformer.training.stopping import BestWeights, StateDict, copy_state
 
 OnEpoch: TypeAlias = Callable[[TrainingRecord, nn.Module], bool]
-
 
 #: What a state of another network raises.
 _MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
@@ -45,7 +43,7 @@ def train(
     groups: ParameterGroups,
     on_epoch: OnEpoch | None = None,
     checkpoint: FilePath | None = None,
-    fingerprint: Mapping[str, str] = MappingProxyType({}),
+    fingerprint: Mapping[str, str] = {},
 ) -> TrainingRecord:
     """Train a module in place.
 
@@ -128,11 +126,13 @@ class _Fit:
         self.validation = validation
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.device = self.parameters[0].device
-        check_partition(module, groups=groups)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(groups, settings)
         steps_per_epoch = math.ceil(len(training) / settings.accumulate)
         self.total_steps = settings.max_iter * steps_per_epoch
+        self.warmup = warmup_steps(
+            total_steps=self.total_steps, warmup_fraction=settings.warmup_fraction
+        )
         self.best = BestWeights(copy_state(module))
         self.rows: list[EpochRow] = []
         self.step = 0
@@ -143,7 +143,8 @@ class _Fit:
 
     def _record_steps(self) -> RecordedStep | None:
         """Record steps where that is possible."""
-        if self.scaler is not None or not can_record(self.module, device=self.device):
+        may_record = can_record(self.module, device=self.device)
+        if self.scaler.is_enabled() or not may_record:
             return None
         return RecordedStep.on_cuda(self._take_step, self.module, device=self.device)
 
@@ -173,18 +174,16 @@ class _Fit:
 
     def release(self) -> None:
         """Free what a device holds for further steps."""
-        for parameter in self.parameters:
-            parameter.grad = None
+        self.module.zero_grad()
         if self.recorded is not None:
             self.recorded.close()
             self.recorded = None
 
     def multiplier(self, step: int) -> float:
         """Return the share of the peak learning rate at a step."""
-        total = self.total_steps
-        fraction = self.settings.warmup_fraction
-        warmup = warmup_steps(total_steps=total, warmup_fraction=fraction)
-        return learning_rate_multiplier(step, total_steps=total, warmup=warmup)
+        return learning_rate_multiplier(
+            step, total_steps=self.total_steps, warmup=self.warmup
+        )
 
     def finish_epoch(self, row: EpochRow) -> None:
         """Note an epoch, keep its weights if they are the best, and decide whether to go on."""
@@ -234,18 +233,15 @@ class _Fit:
             record.best_loss = self.best.loss
         return record
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateDict:
         """Return the state after an epoch, in tensors and plain values."""
-        scaler = None
-        if self.scaler is not None:
-            scaler = self.scaler.state_dict()
         batches = None
         if isinstance(self.training, ShuffledBatches):
             batches = self.training.get_state()
         return {
             "module": self.module.state_dict(),
             "optimizers": [each.state_dict() for each in self.optimizers],
-            "scaler": scaler,
+            "scaler": self.scaler.state_dict(),
             "best": self.best._asdict(),
             "rows": [tuple(row) for row in self.rows],
             "step": self.step,
@@ -289,14 +285,13 @@ class _Fit:
                 raise checkpoints.refusal(path, fault) from error
             raise
 
-    def _take(self, state: dict[str, Any]) -> None:
+    def _take(self, state: StateDict) -> None:
         """Restore a state."""
         self.module.load_state_dict(state["module"])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
             own = optimizer.state_dict()
             optimizer.load_state_dict({**own, "state": stored["state"]})
-        if self.scaler is not None:
-            self.scaler.load_state_dict(state["scaler"])
+        self.scaler.load_state_dict(state["scaler"])
         self.best = BestWeights(**state["best"])
         self.rows = [EpochRow(*row) for row in state["rows"]]
         self.step = state["step"]
@@ -318,13 +313,12 @@ class _Fit:
         validation_loss = math.nan
         if self.validation is not None:
             validation_loss = self._validate(self.validation, last_norm=float(norm[-1]))
-        total = weight.sum()
-        mean_loss_of_epoch = (loss * weight).sum() / torch.where(total > 0, total, 1.0)
+        mean = weighted_mean(loss, weight=weight, total=weight.sum())
         finite_norms = norm[torch.isfinite(norm)]
         peak_rate = self.optimizers[-1].param_groups[0]["initial_lr"]
         return EpochRow(
             epoch=len(self.rows) + 1,
-            loss=float(mean_loss_of_epoch),
+            loss=float(mean),
             validation_loss=validation_loss,
             learning_rate=peak_rate * self.multiplier(self.step - 1),
             gradient_norm=float(finite_norms.mean()),
@@ -336,8 +330,8 @@ class _Fit:
 
         They are read some steps at a time: in between nothing waits for the device.
         """
-        read: list[Tensor] = []
-        unread: list[Tensor] = []
+        read = []
+        unread = []
         batches = iter(self.training)
         while group := list(islice(batches, self.settings.accumulate)):
             unread.append(self.take_step(group))
@@ -370,7 +364,7 @@ class _Fit:
         """
         numbers = torch.stack(steps).double().cpu()
         n_allowed = 5
-        if self.scaler is not None:
+        if self.scaler.is_enabled():
             n_allowed += 16  # it halves its first scale, 2**16, 16 times
         step = self.step - len(steps)
         for loss, _, norm in numbers.tolist():

@@ -41,7 +41,7 @@ class FanHead:
     of_mean = False
 
     def error(self, outputs, truth):
-        return quantile_error(levels=LEVELS)(outputs, truth)
+        return quantile_error(outputs, truth, levels=LEVELS)
 
     def point_error(self, points, truth):
         return (points - truth).abs()
@@ -224,7 +224,7 @@ def test_the_point_head_is_what_the_loss_says(loss):
     expected = (
         named[loss](forecast, truth)
         if isinstance(loss, str)
-        else quantile_error(levels=[loss])(forecast[:, None], truth)
+        else quantile_error(forecast[:, None], truth, levels=[loss])
     )
     torch.testing.assert_close(head.error(forecast, truth), expected)
     assert (head.outputs, head.in_units, head.allows_ridges) == (

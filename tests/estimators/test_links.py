@@ -267,7 +267,7 @@ def describe_start(model, network, told):
             for stack in (start.encoder, start.decoder)
         ),
         "correction starts at zero": not start.projection.weight.any(),
-        "reads what it corrects": start.reads_forecast,
+        "reads what it corrects": start.layout.reads_forecast,
         "seed of dropout": of(network, "dropout")[0].generator.initial_seed(),
         "seeds of keys": [sampler.seed for sampler in samplers],
         "starts from": "an earlier fit"

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from skinformer.model.attention import QKNorm
+from skinformer.model.attention_weights import attention_weights
 from skinformer.model.dense import DenseAttention
 from skinformer.model.probsparse import ProbSparseAttention, n_top_queries
 
@@ -31,7 +32,7 @@ def test_weights_of_values_are_the_output(name, n_last):
     kernel, (q, k, v) = KERNELS[name], inputs()
     q, k = QKNorm(n_heads=3, d_head=8)(3 * q, k)
     options = {"keys": kernel.draw_keys(40, CPU), "n_last": n_last}
-    found = kernel.weights(q, k, **options)
+    found = attention_weights(kernel, q, k, **options)
     torch.testing.assert_close(
         found.weights @ v, kernel(q, k, v, **options), atol=1e-5, rtol=0
     )
@@ -44,7 +45,7 @@ def test_weights_of_cross_attention_are_the_output():
     """Queries and keys of different numbers."""
     q, k, v = inputs(length=6, n_keys=11)
     kernel = KERNELS["dense"]
-    found = kernel.weights(q, k, keys=None, n_last=6)
+    found = attention_weights(kernel, q, k, keys=None, n_last=6)
     output = kernel(q, k, v, keys=None, n_last=6)
     torch.testing.assert_close(found.weights @ v, output, atol=1e-5, rtol=0)
     assert found.selected.all()
@@ -55,7 +56,7 @@ def test_queries_that_are_not_selected_look_at_all_alike(causal):
     """They take a mean, and a map must not make more of them."""
     kernel = KERNELS["probsparse, causal" if causal else "probsparse"]
     q, k, _ = inputs()
-    found = kernel.weights(q, k, keys=kernel.draw_keys(40, CPU), n_last=40)
+    found = attention_weights(kernel, q, k, keys=kernel.draw_keys(40, CPU), n_last=40)
     assert (found.selected.sum(dim=-1) == n_top_queries(40, 2)).all()
     seen = torch.arange(1, 41) if causal else torch.full((40,), 40)
     uniform = (1 / seen)[:, None] * found.visible

@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -38,8 +39,8 @@ def test_pointwise_losses_equal_torchs(loss, oracle):
         (squared_error, (4, 6, 2)),
         (absolute_error, (4, 6, 2)),
         (huber_error, (4, 6, 2)),
-        (quantile_error(levels=[0.1, 0.5, 0.9]), (4, 6, 2, 3)),
-        (cross_entropy(label_smoothing=0.1, z_weight=1e-4), (4, 6, 2, 3)),
+        (partial(quantile_error, levels=[0.1, 0.5, 0.9]), (4, 6, 2, 3)),
+        (partial(cross_entropy, label_smoothing=0.1, z_weight=1e-4), (4, 6, 2, 3)),
     ],
 )
 def test_losses_are_float32_for_bf16_outputs(loss, shape):
@@ -57,7 +58,7 @@ def test_each_quantile_lands_on_its_side():
     optimizer = torch.optim.Adam([q], lr=0.05)
     for _ in range(150):
         optimizer.zero_grad()
-        quantile_error(levels=levels)(q.expand(len(y), 3), y).mean().backward()
+        quantile_error(q.expand(len(y), 3), y, levels=levels).mean().backward()
         optimizer.step()
     torch.testing.assert_close(
         q.detach(), torch.tensor([-1.2816, 0.0, 1.2816]), atol=0.04, rtol=0
@@ -67,7 +68,7 @@ def test_each_quantile_lands_on_its_side():
 def test_quantile_loss_equals_a_naive_loop():
     """Tau below the truth, 1 - tau above it, mean over the levels."""
     levels, output, target = [0.2, 0.7], torch.randn(3, 4, 2), torch.randn(3, 4)
-    got = quantile_error(levels=levels)(output, target)
+    got = quantile_error(output, target, levels=levels)
     for i in range(3):
         for j in range(4):
             errors = [float(target[i, j] - output[i, j, k]) for k in range(2)]
@@ -81,7 +82,7 @@ def test_quantile_loss_equals_a_naive_loop():
 def test_cross_entropy_without_extras_is_torchs():
     """Torch is the oracle; its class axis is the second."""
     logits, target = torch.randn(4, 6, 5), torch.randint(5, (4, 6))
-    got = cross_entropy(label_smoothing=0.0, z_weight=0.0)(logits, target)
+    got = cross_entropy(logits, target, label_smoothing=0.0, z_weight=0.0)
     expected = F.cross_entropy(logits.transpose(1, 2), target, reduction="none")
     torch.testing.assert_close(got, expected)
 
@@ -89,7 +90,7 @@ def test_cross_entropy_without_extras_is_torchs():
 def test_label_smoothing_gives_the_other_classes_equal_shares():
     """Eps / (K - 1) each, as in the transformer notes; torch's own gives eps / K to all."""
     logits, target = torch.randn(7, 5), torch.randint(5, (7,))
-    got = cross_entropy(label_smoothing=0.1, z_weight=0.0)(logits, target)
+    got = cross_entropy(logits, target, label_smoothing=0.1, z_weight=0.0)
     probability = torch.full((7, 5), 0.1 / 4).scatter(1, target[:, None], 0.9)
     torch.testing.assert_close(
         got, F.cross_entropy(logits, probability, reduction="none")
@@ -99,8 +100,8 @@ def test_label_smoothing_gives_the_other_classes_equal_shares():
 def test_z_loss_is_the_squared_log_normaliser():
     """It depends on the size of the logits, which cross-entropy does not see."""
     logits, target = 30 * torch.randn(7, 5), torch.randint(5, (7,))
-    plain = cross_entropy(label_smoothing=0.0, z_weight=0.0)(logits, target)
-    got = cross_entropy(label_smoothing=0.0, z_weight=1e-4)(logits, target)
+    plain = cross_entropy(logits, target, label_smoothing=0.0, z_weight=0.0)
+    got = cross_entropy(logits, target, label_smoothing=0.0, z_weight=1e-4)
     naive = [
         1e-4 * math.log(sum(math.exp(v) for v in row)) ** 2
         for row in logits.double().tolist()

@@ -7,13 +7,10 @@ from torch import nn
 from torch.optim import AdamW, Muon
 
 from skinformer.training.bare_optimizers import BareAdamW, BareMuon
-from skinformer.training.optimizers import (
-    check_partition,
-    clip_gradients,
-    make_optimizers,
-    set_learning_rates,
-)
+from skinformer.training.optimizers import make_optimizers, set_learning_rates
 from skinformer.training.step import clip_and_step
+
+UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 
 
 @pytest.fixture
@@ -165,24 +162,6 @@ def test_muon_takes_its_rate_from_a_tensor(make):
     assert not torch.equal(updates[0], torch.eye(4, 3))
 
 
-@pytest.mark.parametrize("wrong", ["none", "twice"])
-def test_each_parameter_needs_one_group(wrong):
-    """Forgotten parameters are never trained; doubled ones are stepped twice."""
-    linear = nn.Linear(2, 2)
-    plain = [] if wrong == "none" else [linear.bias, linear.bias]
-    count = {"none": 0, "twice": 2}[wrong]
-    message = f"each trainable parameter needs exactly one role; wrong counts: bias \\({count}\\)."
-    with pytest.raises(ValueError, match=r"^" + message + "$"):
-        check_partition(linear, groups={"matrix": [linear.weight], "plain": plain})
-
-
-def test_frozen_parameters_need_no_group():
-    """Nothing steps them."""
-    linear = nn.Linear(2, 2)
-    linear.bias.requires_grad_(False)
-    check_partition(linear, groups={"matrix": [linear.weight]})
-
-
 @pytest.mark.parametrize(
     ("max_norm", "clipped"), [(1.0, True), (1e6, False), (None, False)]
 )
@@ -192,9 +171,8 @@ def test_clipping_is_by_the_norm_of_all_gradients_together(max_norm, clipped):
     set_gradients(params, seed=0)
     before = [p.grad.clone() for p in params]
     norm = math.sqrt(sum(float(g.double().square().sum()) for g in before))
-    assert float(clip_gradients(params, max_norm=max_norm)) == pytest.approx(
-        norm, rel=1e-6
-    )
+    found = clip_and_step([], parameters=params, max_norm=max_norm, scaler=UNSCALED)
+    assert float(found) == pytest.approx(norm, rel=1e-6)
     for p, g in zip(params, before, strict=True):
         torch.testing.assert_close(
             p.grad, g / norm if clipped else g, rtol=1e-5, atol=0
@@ -227,7 +205,7 @@ def test_clipping_a_non_finite_gradient_is_no_way_past_the_check(make, bad, opti
     optimizers = make(groups, optimizer=optimizer)
     set_gradients(params, seed=0)
     params[1].grad[0, 0] = bad
-    norm = clip_and_step(optimizers, parameters=params, max_norm=1.0, scaler=None)
+    norm = clip_and_step(optimizers, parameters=params, max_norm=1.0, scaler=UNSCALED)
     assert not torch.isfinite(norm)
     assert all(torch.equal(p, old) for p, old in zip(params, before, strict=True))
 
@@ -237,7 +215,7 @@ def run(optimizers, params, steps_before, skip):
         if skip and seed == steps_before:
             for p in params:
                 p.grad = torch.full_like(p, math.nan)
-            clip_and_step(optimizers, parameters=params, max_norm=None, scaler=None)
+            clip_and_step(optimizers, parameters=params, max_norm=None, scaler=UNSCALED)
         set_gradients(params, seed=seed)
-        clip_and_step(optimizers, parameters=params, max_norm=None, scaler=None)
+        clip_and_step(optimizers, parameters=params, max_norm=None, scaler=UNSCALED)
     return [p.detach() for p in params]

@@ -10,6 +10,7 @@ from skinformer.training.optimizers import make_optimizers
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
 
 CPU = torch.device("cpu")
+UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 HOW = {"loss": squared_error, "precision": "fp32", "device": CPU}
 
 
@@ -38,7 +39,9 @@ def full_and_quarters(weighted):
 
 def gradients(module, batches, **changes):
     module.eval()
-    result = accumulate_gradients(module, batches, scaler=None, **{**HOW, **changes})
+    result = accumulate_gradients(
+        module, batches, scaler=UNSCALED, **{**HOW, **changes}
+    )
     return result, [p.grad.clone() for p in module.parameters()]
 
 
@@ -118,7 +121,7 @@ class FakeScaler:
 def test_clipping_sees_unscaled_gradients(make, toy):
     """Scaled gradients are thousands of times too long and would all be clipped."""
     results = []
-    for scaler in (None, FakeScaler()):
+    for scaler in (UNSCALED, FakeScaler()):
         module, groups = toy()
         module.eval()
         optimizers = make(groups, optimizer="muon")
@@ -141,7 +144,7 @@ class Fp16:
         self.module.eval()
         self.optimizers = make(groups, optimizer="muon")
         options = {"init_scale": 8.0, "growth_interval": 1}
-        self.scaler = torch.amp.GradScaler("cpu", **options) if scaled else None
+        self.scaler = torch.amp.GradScaler("cpu", **options, enabled=scaled)
         torch.manual_seed(5)
         self.batches, _ = full_and_quarters(weighted=False)
 
@@ -215,7 +218,7 @@ def test_the_norm_of_non_finite_gradients_is_not_finite(make, toy):
         p.grad = torch.ones_like(p)
     module.out.bias.grad[1] = math.inf
     norm = clip_and_step(
-        optimizers, parameters=module.parameters(), max_norm=1.0, scaler=None
+        optimizers, parameters=module.parameters(), max_norm=1.0, scaler=UNSCALED
     )
     assert not math.isfinite(float(norm))
     assert all(

@@ -377,14 +377,6 @@ def test_a_precision_that_the_device_lacks_is_refused_before_training(fit):
         fit(precision="fp16")
 
 
-def test_a_parameter_without_a_role_is_refused(fit, toy):
-    """It would keep its initial value, silently."""
-    module, groups = toy()
-    groups["plain"].pop()
-    with pytest.raises(ValueError, match=r"wrong counts: out.bias \(0\).$"):
-        fit(module=(module, groups))
-
-
 class Sampling(nn.Module):
     """Draws from a generator of its own, as sampled attention does."""
 
