@@ -19,20 +19,19 @@ Stretch: TypeAlias = Float64Array
 
 def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
     """Choose each candidate's strength, by number: the least mean error over the stretches."""
-    errors = np.mean([np.diag(stretch) + _FLOOR for stretch in stretches], axis=0)
-    return np.asarray(errors.reshape(-1, n_strengths).argmin(axis=1))
+    errors = np.diag(np.mean(stretches, axis=0)) + _FLOOR
+    return errors.reshape(-1, n_strengths).argmin(axis=1)
 
 
 def choose_weights(
     stretches: list[Stretch],
     chosen: IntArray,
-    n_strengths: int,
     *,
     margins: Float64Array,
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
-    chosen: each candidate's strength, from `choose_strengths`.
+    chosen: the number of each candidate's forecast by its strength.
     margins: relative error by which a candidate has to be better to count as much as one of 0.
 
     The first weights are ``exp(-(e + margin) / 0.1)``, e being the logarithm of a candidate's error
@@ -40,15 +39,16 @@ def choose_weights(
     mixture's mean relative error over the stretches plus a tenth of their relative entropy to the
     first.
 
-    >>> stretches, chosen = [np.diag([1.0, 1.5])], np.zeros(2, dtype=int)
-    >>> choose_weights(stretches, chosen, 1, margins=np.zeros(2)).round(2)
+    >>> stretches, chosen = [np.diag([1.0, 1.5])], np.arange(2)
+    >>> choose_weights(stretches, chosen, margins=np.zeros(2)).round(2)
     array([0.67, 0.33])
     """
-    products = _of_chosen(stretches, chosen, n_strengths)
+    products = _of_chosen(stretches, chosen)
     errors = np.diagonal(products, axis1=1, axis2=2) + _FLOOR
-    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + margins
+    relative = np.log(errors / errors.min(axis=1, keepdims=True))
+    worst = relative.max(axis=0) + margins
     first = np.maximum(softmax(-worst / 0.1), np.finfo(float).tiny)
-    of_first = np.einsum("i,sij,j->s", first, products, first) + _FLOOR
+    of_first = mixed_errors(stretches, first, chosen)
     return _minimise((products / of_first[:, None, None]).mean(axis=0), first)
 
 
@@ -60,8 +60,8 @@ def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
         log_ratio = np.log(weights / first)
         mixed = errors @ weights
         slope = 2 * mixed + 0.1 * log_ratio
-        price = float(weights @ (mixed + 0.1 * log_ratio))
-        return price, weights * (slope - weights @ slope)
+        price = weights @ (mixed + 0.1 * log_ratio)
+        return float(price), weights * (slope - weights @ slope)
 
     found = minimize(objective, np.log(first), jac=True, options={"gtol": 1e-9})
     return softmax(found.x)
@@ -71,23 +71,19 @@ def mixed_errors(
     stretches: list[Stretch],
     weights: Float64Array,
     chosen: IntArray,
-    n_strengths: int,
 ) -> Float64Array:
     """Return the mean squared error of a mixture of candidates on each stretch.
 
+    chosen: the number of each candidate's forecast by its strength.
+
     >>> stretch = np.diag([3.0, 0.0])
-    >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
+    >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 1])).round(3)
     array([0.])
     """
-    products = _of_chosen(stretches, chosen, n_strengths)
-    return np.asarray(np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR)
+    products = _of_chosen(stretches, chosen)
+    return np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR
 
 
-def _of_chosen(
-    stretches: list[Stretch],
-    chosen: IntArray,
-    n_strengths: int,
-) -> Float64Array:
+def _of_chosen(stretches: list[Stretch], chosen: IntArray) -> Float64Array:
     """Return the products of the candidates' errors at their strengths, stretch by stretch."""
-    places = np.arange(len(chosen)) * n_strengths + chosen
-    return np.stack(stretches)[:, places[:, None], places]
+    return np.stack(stretches)[:, chosen[:, None], chosen]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from skinformer.ridge.sums import (
     Decomposition,
     Equations,
@@ -76,25 +74,21 @@ class Competition:
         n_targets = problem.n_targets
         n_outputs = n_targets * problem.pred_len
         fits = affordable(n_targets * seq_len**2, seq_len * n_outputs)
-        self.per_column = n_targets > 1 and fits and not alone
-        n_groups = n_targets if self.per_column else 1
+        per_column = n_targets > 1 and fits and not alone
+        n_groups = n_targets if per_column else 1
         self.columns = Sums.of_sizes(n_groups, seq_len, problem.pred_len)
         self.mixed_len = 0 if alone else _mixed_length(problem)
         n_mixed = _n_mixed_features(problem, self.mixed_len)
         self.mixed = Sums.of_sizes(1, n_mixed, n_outputs)
-        self.candidates = self._list_candidates(1 if alone else _HALVINGS)
-
-    def _list_candidates(self, n_lengths: int) -> list[Candidate]:
-        """List the last value, then maps over the whole look-back, its half, and so on."""
-        out = [Candidate("last")]
-        kinds = ["shared", "own"] if self.per_column else ["shared"]
-        lengths = _halved(self.problem.seq_len, n_lengths)
+        # The last value, then maps over the whole look-back, its half, and so on.
+        self.candidates = [Candidate("last")]
+        kinds = ["shared", "own"] if per_column else ["shared"]
         for kind in kinds:
-            out += [Candidate(kind, length) for length in lengths]
+            for length in _halved(seq_len, 1 if alone else _HALVINGS):
+                self.candidates.append(Candidate(kind, length))
         for length in _halved(self.mixed_len, 2):
-            out.append(Candidate("mixed", length))
-            out.append(Candidate("mixed", length, level=True))
-        return out
+            self.candidates.append(Candidate("mixed", length))
+            self.candidates.append(Candidate("mixed", length, level=True))
 
     def learn(self, origins: IntArray) -> None:
         """Add windows to the sums that all candidates are fitted by."""
@@ -126,15 +120,15 @@ class Competition:
                 sums = sums.shared()
             yield candidate, sums.means()
 
-    def features(self, candidate: Candidate) -> IntArray:
+    def features(self, candidate: Candidate) -> slice:
         """Return the positions of the features of its sums that a candidate uses."""
+        length = candidate.length
         if candidate.kind != "mixed":
-            seq_len = self.problem.seq_len
-            return np.arange(seq_len - candidate.length, seq_len)
-        n_columns = self.problem.values.shape[1]
-        stop = self.mixed_len * n_columns
-        end = stop + n_columns + 1 if candidate.level else stop
-        return np.arange(stop - candidate.length * n_columns, end)
+            return slice(self.problem.seq_len - length, None)
+        n_columns = self.problem.n_columns
+        first = (self.mixed_len - length) * n_columns
+        end = None if candidate.level else self.mixed_len * n_columns
+        return slice(first, end)
 
     def forecasts(
         self,
@@ -160,13 +154,12 @@ def _halved(length: int, n_lengths: int) -> list[int]:
     >>> _halved(5, 4), _halved(0, 2)
     ([5, 2, 1], [])
     """
-    lengths = [length >> k for k in range(n_lengths)]
-    return [each for each in lengths if each]
+    return [length >> k for k in range(n_lengths) if length >> k]
 
 
 def _mixed_length(problem: Problem) -> int:
     """Return over how many rows all columns are looked at together; 0 where they are too many."""
-    n_columns = problem.values.shape[1]
+    n_columns = problem.n_columns
     n_most = 1024 // n_columns  # the products must stay small
     length = min(problem.seq_len, _MIXED_ROWS, n_most)
     n_features = _n_mixed_features(problem, length)
@@ -177,5 +170,4 @@ def _mixed_length(problem: Problem) -> int:
 
 def _n_mixed_features(problem: Problem, length: int) -> int:
     """Count the features of so many rows, the last values and 1; none of no rows."""
-    n_columns = int(problem.values.shape[1])
-    return (length + 1) * n_columns + 1 if length else 0
+    return (length + 1) * problem.n_columns + 1 if length else 0

@@ -50,10 +50,10 @@ class _Trial(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """Each candidate's weight, and its strength by number."""
+    """Each candidate's weight, and the number of its forecast by the strength that it has."""
 
     weights: Float64Array
-    strengths: IntArray
+    chosen: IntArray
 
 
 def fit_linear_path(
@@ -84,7 +84,8 @@ def fit_linear_path(
     decompositions more. Memory: the sums, with `n_folds` those of each fold, too, where they are
     small, and 16 MB.
     """
-    windows = _usable(problem, TimedOrigins(origins, steps).sorted())
+    order = np.argsort(steps, kind="stable")
+    windows = _usable(problem, TimedOrigins(origins[order], steps[order]))
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
     effect = _choose_effect(problem, windows, split)
@@ -121,12 +122,11 @@ def _fit_blends(
     trial.stretches.extend(periods.compare())
     choice = _weigh(trial)
     before = _blend(trial.competition, choice)
-    folds = periods.fit(choice)
-    if not len(late):
-        return LinearFits(before, before, folds)
-    trial.competition.learn(late)
-    final = _blend(trial.competition, choice)
-    return LinearFits(before, final, folds)
+    final = before
+    if len(late):
+        trial.competition.learn(late)
+        final = _blend(trial.competition, choice)
+    return LinearFits(before, final, periods.fit(choice))
 
 
 def _choose_effect(
@@ -177,7 +177,7 @@ def _best_effect(
         if without is None:
             without = _log_errors(problem, windows, split)
         gains = without - _log_errors(found, windows, split)
-        gain = float(gains.mean())
+        gain = gains.mean()
         if kind.calendar:  # columns were asked for, and need not be sure
             gain = sure_gain(gains) - _LEAST_GAIN
         if gain >= highest:
@@ -204,8 +204,8 @@ def _log_errors(
     windows = windows.thinned(10_000 if alone else 4_000)
     trial = _try_candidates(problem, windows, split, alone=alone)
     if not trial.stretches:
-        return np.full(1, np.nan)
-    return np.log(mixed_errors(trial.stretches, *_weigh(trial), len(STRENGTHS)))
+        return np.array([np.nan])
+    return np.log(mixed_errors(trial.stretches, *_weigh(trial)))
 
 
 def _try_candidates(
@@ -248,15 +248,17 @@ def _stretch_borders(
     steps = windows.ending_before(split, problem.pred_len).steps
     if not len(steps):
         return []
-    n_parts = 4 if split is None else 3
-    last = len(steps) - 1
-    places = np.linspace(len(steps) // 2, last, n_parts + 1).astype(np.int64)
+    places = np.linspace(
+        len(steps) // 2,
+        len(steps) - 1,
+        4 if split is None else 3,
+        endpoint=False,
+        dtype=np.int64,
+    )
     borders = steps[places].tolist()
-    if split is None:
-        borders[-1] += 1
-    else:
-        borders[-1] = split
-        borders.append(int(windows.steps[-1]) + 1)
+    if split is not None:
+        borders.append(split)
+    borders.append(windows.steps[-1] + 1)
     return list(pairwise(borders))
 
 
@@ -266,9 +268,9 @@ def _fold_ends(
     n_folds: int,
 ) -> IntArray:
     """Cut training windows into equal times and return where each ends; none where few."""
-    if len(steps) < max(n_folds, 1) * (problem.seq_len + problem.pred_len):
+    if len(steps) < n_folds * (problem.seq_len + problem.pred_len):
         return steps[:0]
-    places = np.linspace(0, len(steps) - 1, n_folds + 1).astype(np.int64)
+    places = np.linspace(0, len(steps) - 1, n_folds + 1, dtype=np.int64)
     return steps[places[1:]] + 1
 
 
@@ -331,11 +333,10 @@ def _count_in_windows(
     origins: IntArray,
 ) -> IntArray:
     """Count the flagged rows of each window."""
-    total = np.zeros((len(flags) + 1, *flags.shape[1:]), dtype=np.int64)
-    np.cumsum(flags, axis=0, out=total[1:])
+    total = np.insert(flags, 0, 0, axis=0).cumsum(axis=0)
     before_end = total[origins + problem.pred_len]
     before_begin = total[origins - problem.seq_len]
-    return np.asarray(before_end - before_begin)
+    return before_end - before_begin
 
 
 def _usable(problem: Problem, windows: TimedOrigins) -> TimedOrigins:
@@ -367,12 +368,11 @@ def _without_jumps(
     others err four times as much.
     """
     size = np.abs(problem.values[:, : problem.n_targets]).max(axis=1)
-    n_rows = len(size)
-    first_rows = training.origins - problem.seq_len
-    end_rows = training.origins + problem.pred_len
-    n_begun = np.bincount(first_rows, minlength=n_rows + 1)
-    n_ended = np.bincount(end_rows, minlength=n_rows + 1)
-    is_learnt = np.cumsum(n_begun - n_ended)[:n_rows] > 0
+    # Windows that begin with each row, less those that ended before it.
+    change = np.zeros(len(size) + 1)
+    np.add.at(change, training.origins - problem.seq_len, 1)
+    np.subtract.at(change, training.origins + problem.pred_len, 1)
+    is_learnt = change.cumsum()[:-1] > 0
     is_far = size > 10 * size[is_learnt].max(initial=1.0)
     late = windows.origins[len(training.origins) :]
     n_far = _count_in_windows(problem, is_far, late)
@@ -394,7 +394,7 @@ def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
     for windows in gather(problem, origins, chunk_size):
         errors = _weighted_errors(competition, ridges, windows)
         products += product(errors, errors.T)
-        total += float(windows.weight.sum())
+        total += windows.weight.sum()
     return [products / total] if total else []
 
 
@@ -420,28 +420,25 @@ def _weighted_errors(
 def _weigh(trial: _Trial) -> _Choice:
     """Choose weights and strengths; the last value alone where nothing was compared."""
     candidates = trial.competition.candidates
-    learns = np.array([candidate.kind != "last" for candidate in candidates])
+    first = np.arange(len(candidates)) * len(STRENGTHS)
     if not trial.stretches:
-        return _Choice(1.0 - learns, np.zeros(len(candidates), dtype=np.int64))
-    strengths = choose_strengths(trial.stretches, len(STRENGTHS))
-    # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
+        return _Choice(np.eye(len(candidates))[0], first)
+    chosen = first + choose_strengths(trial.stretches, len(STRENGTHS))
     margins = np.array([candidate.margin for candidate in candidates])
-    margins += trial.noise * learns
-    weights = choose_weights(
-        trial.stretches, strengths, len(STRENGTHS), margins=margins
-    )
-    return _Choice(weights, strengths)
+    # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
+    margins[1:] += trial.noise
+    weights = choose_weights(trial.stretches, chosen, margins=margins)
+    return _Choice(weights, chosen)
 
 
 def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     own = np.zeros_like(competition.columns.cross)
     mixed = np.zeros_like(competition.mixed.cross)
-    blend = {}
-    for candidate, weight in zip(competition.candidates, choice.weights, strict=True):
-        blend[str(candidate)] = round(float(weight), 4)
+    names = map(str, competition.candidates)
+    rounded = choice.weights.round(4).tolist()
     # The first candidate, the last value, has no map.
-    strengths = np.array(STRENGTHS)[choice.strengths[1:]]
+    strengths = np.array(STRENGTHS)[choice.chosen[1:] % len(STRENGTHS)]
     parts = zip(competition.equations(), choice.weights[1:], strengths, strict=True)
     for (candidate, equations), weight, strength in parts:
         if weight >= 1e-6:
@@ -453,6 +450,6 @@ def _blend(competition: Competition, choice: _Choice) -> LinearFit:
         mixed[0].astype(np.float32),
         competition.mixed_len,
         competition.problem.effect.astype(np.float32),
-        blend,
+        dict(zip(names, rounded, strict=True)),
         competition.problem.calendar,
     )

@@ -29,10 +29,11 @@ class LinearPath(nn.Module):
 
     def __init__(self, fit: LinearFit) -> None:
         super().__init__()
-        self.fit, self.mixed_len = fit, fit.mixed_len
+        self.fit = fit
+        self.mixed_len = fit.mixed_len
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
-        self.phases = None if fit.phases is None else _Phases(fit.phases)
+        self.phases = None if fit.phases is None else Phases(fit.phases)
         _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
@@ -93,15 +94,13 @@ class LinearPath(nn.Module):
         if self.phases is None or calendar is None:
             return 0.0
         n_observed = distance.shape[-1] - self.n_known
-        added: Tensor = self.phases(distance[..., :n_observed], calendar[:, 0])
-        return added
+        return self.phases(distance[..., :n_observed], calendar[:, 0])
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
         """Return the effect of calendar and columns known ahead on some steps."""
         known = values[..., values.shape[-1] - self.n_known :]
         if self.calendar is not None and calendar is not None:
-            effect: Tensor = self.calendar(known, calendar)
-            return effect
+            return self.calendar(known, calendar)
         return known @ self.effect
 
 
@@ -140,15 +139,13 @@ class _Calendar(nn.Module):
 
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
-        first = values.shape[-1] - self.known.shape[1]
-        low, high = self.bounds
-        return torch.cat(
-            [values[..., :first], values[..., first:].clamp(low, high)], dim=-1
-        )
+        n_known = self.known.shape[1]
+        others, known = values.tensor_split([values.shape[-1] - n_known], dim=-1)
+        return torch.cat([others, known.clamp(*self.bounds)], dim=-1)
 
 
-class _Phases(nn.Module):
-    """`PhaseMaps`."""
+class Phases(nn.Module):
+    """`PhaseMaps` as a module."""
 
     places: Tensor
     waves: Tensor
@@ -192,6 +189,6 @@ def _keep(module: nn.Module, found: Mapping[str, object]) -> None:
     for name, array in found.items():
         if isinstance(array, np.ndarray):
             tensor = tensor_of(array)
-            module.register_buffer(
-                name, tensor.float() if tensor.is_floating_point() else tensor
-            )
+            if tensor.is_floating_point():
+                tensor = tensor.float()
+            module.register_buffer(name, tensor)

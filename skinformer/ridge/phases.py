@@ -13,7 +13,7 @@ from skinformer.algebra import tensor_of
 from skinformer.ridge.calendar import fourier
 from skinformer.ridge.candidates import affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath, Phases
 from skinformer.ridge.sums import (
     STRENGTHS,
     Decomposition,
@@ -186,7 +186,7 @@ def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Ar
 def _n_features(problem: Problem, maps: PhaseMaps) -> int:
     """Count what the maps read of a target, times the waves."""
     n_read = maps.own.shape[1] + problem.n_observed * maps.others.shape[1] + 1
-    return int(maps.waves.shape[1] * n_read)
+    return maps.waves.shape[1] * n_read
 
 
 class _Residuals(NamedTuple):
@@ -208,22 +208,22 @@ def _residuals(
     period: _Period,
 ) -> Iterator[_Residuals]:
     """Compute what a fit leaves of windows, of ascending origins, chunk by chunk."""
-    path = LinearPath(replace(period.fit, phases=maps))
+    path = LinearPath(period.fit)
+    phases = Phases(maps)
     origins = period.windows.origins
     assert problem.cycle is not None
-    assert path.phases is not None
     start = 0
     for windows in gather(problem, origins):
         chunk = origins[start : start + len(windows.last)]
         start += len(chunk)
-        cell = problem.cycle.of_row[chunk].astype(np.int64)
+        cell = tensor_of(problem.cycle.of_row[chunk]).long()
         # PERF: products of float32 take half the time; sums over chunks are added in float64.
-        distance = tensor_of(windows.past.astype(np.float32))
-        last = tensor_of(windows.last.astype(np.float32))
+        distance = tensor_of(windows.past).float()
+        last = tensor_of(windows.last).float()
         observed = distance[..., : problem.n_observed]
-        features = path.phases.read(observed, tensor_of(cell))
+        features = phases.read(observed, cell).mT
         left = windows.future - path.map_distances(distance, last).numpy()
-        yield _Residuals(features.mT.numpy(), left, windows.weight)
+        yield _Residuals(features.numpy(), left, windows.weight)
 
 
 def _learn(
@@ -236,8 +236,7 @@ def _learn(
     n_features = _n_features(problem, maps)
     sums = Sums.of_sizes(problem.n_targets, n_features, problem.pred_len)
     n_most = int(part * len(period.windows.origins)) + 1
-    some = period.thinned(n_most)
-    for left in _residuals(problem, maps, some):
+    for left in _residuals(problem, maps, period.thinned(n_most)):
         for j, features in enumerate(left.features):
             sums.add(j, features, left.y[:, :, j], left.weight[:, :, j])
     return sums

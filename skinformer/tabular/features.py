@@ -267,7 +267,7 @@ class View:
             column = column[..., None]
         inside = (rows >= start) & (rows < stop)
         existing = np.clip(rows, 0, len(self.values) - 1)
-        read = self.values[existing, column].astype(np.float64)
+        read = self.values[existing, column].astype(float)
         believable = (read >= self.low[column]) & (read <= self.high[column])
         return np.where(inside & believable, read, np.nan)
 
@@ -363,7 +363,7 @@ def _usual(
     step = pairs.step + ahead
     n_known = calendar.known.shape[1]
     first_known = view.values.shape[1] - n_known
-    known = view.values[row, first_known:].astype(np.float64)
+    known = view.values[row, first_known:].astype(float)
     effect = calendar.at(known, step, view.clock)
     return effect[np.arange(len(row)), pairs.target]
 

@@ -315,11 +315,11 @@ def draw_pairs(
     n_pairs = min(n_most, PAIRS_PER_ROW * len(usable))
     truths_per_pair = len(usable) / max(n_pairs, 1)
     spread = (np.arange(n_pairs) + generator.random(n_pairs)) * truths_per_pair
-    chosen = usable[spread.astype(np.int64)]
+    chosen = usable[spread.astype(int)]
     row, target = np.divmod(chosen, sizes.n_targets)
     start = begin[timeline.series_of(row)]
     farthest_ahead = np.minimum(sizes.pred_len, row - start)
-    ahead = (generator.random(n_pairs) * farthest_ahead).astype(np.int64)
+    ahead = (generator.random(n_pairs) * farthest_ahead).astype(int)
     origin = row - ahead
     return Pairs(
         origin,
@@ -348,10 +348,10 @@ def _make_training(
     """Make the features of pairs, and read their truths."""
     features = maker.make(timeline.values, pairs, timeline.clock)
     rows = pairs.origin + pairs.ahead
-    y = timeline.values[rows, pairs.target].astype(np.float64)
+    y = timeline.values[rows, pairs.target].astype(float)
     weights = None
     if timeline.weight is not None:
-        weights = timeline.weight[rows, pairs.target].astype(np.float64)
+        weights = timeline.weight[rows, pairs.target].astype(float)
     return _Training(features, y, weights, pairs.step)
 
 
