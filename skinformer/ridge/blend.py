@@ -1,7 +1,5 @@
 """How much each candidate counts, from its errors on several stretches of time."""
 
-from typing import TypeAlias
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -11,26 +9,27 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 
 
-#: Squared errors of all mixtures of forecasts on one stretch of time, as a quadratic form: the mean
-#: products of errors with errors, (n_forecasts, n_forecasts). Forecasts are numbered candidate by
-#: candidate, strength by strength. Weights that sum to 1 make it the error of the mixture.
-Stretch: TypeAlias = Float64Array
+def choose_strengths(stretches: list[Float64Array], n_strengths: int) -> IntArray:
+    """Choose each candidate's strength, by number: the least mean error over the stretches.
 
-
-def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
-    """Choose each candidate's strength, by number: the least mean error over the stretches."""
+    stretches: of each stretch of time, squared errors of all mixtures of forecasts, as a quadratic
+    form: the mean products of errors with errors, (n_forecasts, n_forecasts). Forecasts are
+    numbered candidate by candidate, strength by strength. Weights that sum to 1 make it the error
+    of the mixture.
+    """
     errors = np.diag(np.mean(stretches, axis=0)) + _FLOOR
     return errors.reshape(-1, n_strengths).argmin(axis=1)
 
 
 def choose_weights(
-    stretches: list[Stretch],
+    stretches: list[Float64Array],
     chosen: IntArray,
     *,
     margins: Float64Array,
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
+    stretches: see `choose_strengths`.
     chosen: the number of each candidate's forecast by its strength.
     margins: relative error by which a candidate has to be better to count as much as one of 0.
 
@@ -47,7 +46,10 @@ def choose_weights(
     errors = np.diagonal(products, axis1=1, axis2=2) + _FLOOR
     relative = np.log(errors / errors.min(axis=1, keepdims=True))
     worst = relative.max(axis=0) + margins
-    first = np.maximum(softmax(-worst / 0.1), np.finfo(float).tiny)
+    first = np.maximum(
+        softmax(-worst / 0.1),
+        np.finfo(float).tiny,
+    )
     of_first = mixed_errors(stretches, first, chosen)
     return _minimise((products / of_first[:, None, None]).mean(axis=0), first)
 
@@ -56,19 +58,27 @@ def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
     """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights ``w = softmax(logits)``."""
 
     def objective(logits: Float64Array) -> tuple[float, Float64Array]:
-        weights = np.maximum(softmax(logits), np.finfo(float).tiny)
+        weights = np.maximum(
+            softmax(logits),
+            np.finfo(float).tiny,
+        )
         log_ratio = np.log(weights / first)
         mixed = errors @ weights
         slope = 2 * mixed + 0.1 * log_ratio
         price = weights @ (mixed + 0.1 * log_ratio)
         return float(price), weights * (slope - weights @ slope)
 
-    found = minimize(objective, np.log(first), jac=True, options={"gtol": 1e-9})
+    found = minimize(
+        objective,
+        np.log(first),
+        jac=True,
+        options={"gtol": 1e-9},
+    )
     return softmax(found.x)
 
 
 def mixed_errors(
-    stretches: list[Stretch],
+    stretches: list[Float64Array],
     weights: Float64Array,
     chosen: IntArray,
 ) -> Float64Array:
@@ -81,9 +91,17 @@ def mixed_errors(
     array([0.])
     """
     products = _of_chosen(stretches, chosen)
-    return np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR
+    return (
+        np.einsum(
+            "i,sij,j->s",
+            weights,
+            products,
+            weights,
+        )
+        + _FLOOR
+    )
 
 
-def _of_chosen(stretches: list[Stretch], chosen: IntArray) -> Float64Array:
+def _of_chosen(stretches: list[Float64Array], chosen: IntArray) -> Float64Array:
     """Return the products of the candidates' errors at their strengths, stretch by stretch."""
     return np.stack(stretches)[:, chosen[:, None], chosen]

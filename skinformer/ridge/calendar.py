@@ -31,8 +31,13 @@ class Effect(NamedTuple):
     def find(self, problem: Problem, origins: IntArray) -> Problem:
         """Find the effects by windows, and set them; those that cannot be found are left out."""
         if self.calendar:
-            calendar = calendar_effect(problem, origins, with_known=self.columns)
-            problem = problem._replace(calendar=calendar)
+            problem = problem._replace(
+                calendar=calendar_effect(
+                    problem,
+                    origins,
+                    with_known=self.columns,
+                ),
+            )
         elif self.columns:
             problem = problem._replace(effect=known_effect(problem, origins))
         return with_year(problem, origins) if self.year else problem
@@ -55,9 +60,8 @@ def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
     errors = [newer.unexplained(older.solve(strength)) for strength in strengths]
     if min(errors) > 0:
         return nothing
-    best = strengths[np.argmin(errors)]
-    [effect] = Sums.total(halves).means().solve(best)
-    return effect
+    everything = Sums.total(halves).means()
+    return everything.solve(strengths[np.argmin(errors)])[0]
 
 
 def _change_sums(problem: Problem, origins: IntArray) -> Sums:
@@ -65,13 +69,20 @@ def _change_sums(problem: Problem, origins: IntArray) -> Sums:
     n_columns = problem.n_columns
     n_targets = problem.n_targets
     # Of all columns what follows is read.
-    everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
+    everything = problem._replace(
+        n_targets=n_columns,
+        effect=np.empty((0, n_columns)),
+    )
     sums = Sums.of_sizes(1, problem.n_known, n_targets)
     for windows in gather(everything, origins):
         changes = windows.future.reshape(-1, n_columns)
-        known = changes[:, problem.n_observed :]
         weight = windows.weight.reshape(len(changes), -1)
-        sums.add(0, known, changes[:, :n_targets], weight[:, :n_targets])
+        sums.add(
+            0,
+            changes[:, problem.n_observed :],
+            changes[:, :n_targets],
+            weight[:, :n_targets],
+        )
     return sums
 
 
@@ -100,35 +111,44 @@ def calendar_effect(
     if not blocks:
         return None
     parts = []
-    for places in np.array_split(np.arange(len(blocks)), min(4, len(blocks))):
+    for places in np.array_split(
+        np.arange(len(blocks)),
+        min(4, len(blocks)),
+    ):
         of_time = [blocks[i] for i in places]
         parts.append(_level_sums(problem, of_time, design))
     penalty = _choose_penalty(parts, design)
     [found] = Sums.total(parts).means().solve(penalty)
-    bounds = _known_bounds(problem, np.concatenate(blocks), design.n_known)
-    return design.effect(found, bounds)
+    return design.effect(
+        found,
+        _known_bounds(
+            problem,
+            np.concatenate(blocks),
+            design.n_known,
+        ),
+    )
 
 
-def _choose_penalty(parts: list[Sums], design: _Design) -> Float64Array:
+def _choose_penalty(parts: list[Sums], design: _Design) -> float | Float64Array:
     """Choose a strength, then one for columns known ahead, by times that have not seen the effect.
 
-    The result has a number for each regressor.
+    With such columns the result has a number for each regressor.
     """
     held_out = [part.means() for part in parts]
     others = [rest.means() for rest in Sums.leave_one_out(parts)]
 
-    def error(penalty: Float64Array) -> float:
+    def error(penalty: float | Float64Array) -> float:
         pairs = zip(held_out, others, strict=True)
         return sum(part.unexplained(rest.solve(penalty)) for part, rest in pairs)
 
     # Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
     strengths = (1e-5, 1e-4, 1e-3, 1e-2)
-    best = min([np.full(design.width, strength) for strength in strengths], key=error)
-    if design.n_known:
-        is_column = np.arange(design.width) >= design.n_indicators
-        penalties = [np.where(is_column, strength, best) for strength in strengths]
-        best = min(penalties, key=error)
-    return best
+    best = min(strengths, key=error)
+    if not design.n_known:
+        return best
+    is_column = np.arange(design.width) >= design.n_indicators
+    penalties = [np.where(is_column, strength, best) for strength in strengths]
+    return min(penalties, key=error)
 
 
 class _Design(NamedTuple):
@@ -172,12 +192,16 @@ class _Design(NamedTuple):
         if self.timed:
             timed = times[:, :, None] * known[:, None]
             parts.append(timed.reshape(len(cell), -1))
-        return np.concatenate(parts, axis=1)
+        return np.column_stack(parts)
 
     def effect(self, found: Float64Array, bounds: Float64Array) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""
         cells = self.cells
-        sizes = [cells.n_times, cells.n_cells, self.n_known]
+        sizes = [
+            cells.n_times,
+            cells.n_cells,
+            self.n_known,
+        ]
         times, level, known, timed = np.split(found, np.cumsum(sizes))
         level = level + times[np.arange(cells.n_cells) % cells.n_times]
         table = known[None]
@@ -202,16 +226,17 @@ def _cut_blocks(
     None where rows hold fewer than four cycles; some of them where there are very many.
     """
     n_cells = design.cells.n_cells
-    blocks: list[IntArray] = []
+    blocks = []
     for rows in _runs(problem, origins):
         n_blocks = max(len(rows) // (2 * n_cells), 1)
-        blocks += np.array_split(rows, n_blocks)
+        blocks.extend(np.array_split(rows, n_blocks))
     sizes = [len(block) for block in blocks]
     if sum(sizes) < 4 * n_cells or len(blocks) < 2:
         return []
     # As many as take a second or two.
     n_most = int(4e10 / design.width**2 / max(sizes))
-    return [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
+    kept = spread_places(len(blocks), max(n_most, 2))
+    return [blocks[i] for i in kept]
 
 
 def _runs(problem: Problem, origins: IntArray) -> list[IntArray]:
@@ -239,16 +264,26 @@ def _level_sums(
 ) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     assert problem.cycle is not None
-    sums = Sums.of_sizes(1, design.width, problem.n_targets)
+    sums = Sums.of_sizes(
+        1,
+        design.width,
+        problem.n_targets,
+    )
     for rows in blocks:
         y = problem.values[rows, : problem.n_targets].astype(float)
         is_known = _is_known(problem, rows)
-        known = known_columns(problem, rows, design.n_known)
-        regressors = design.regressors(problem.cycle.of_row[rows], known)
+        regressors = design.regressors(
+            problem.cycle.of_row[rows],
+            known_columns(problem, rows, design.n_known),
+        )
         # A row counts by its truths: those that are missing by the clock have cells of their own.
         share = is_known.mean(axis=1, keepdims=True)
-        centred = _centred(regressors, share)
-        sums.add(0, centred, _centred(np.nan_to_num(y), is_known), is_known)
+        sums.add(
+            0,
+            _centred(regressors, share),
+            _centred(np.nan_to_num(y), is_known),
+            is_known,
+        )
     return sums
 
 
@@ -274,8 +309,8 @@ def known_columns(
     n_known: int,
 ) -> Float64Array:
     """Read the last columns of rows, which are known ahead."""
-    first = problem.n_columns - n_known
-    return np.nan_to_num(problem.values[rows, first:].astype(float))
+    known = problem.values[rows, problem.n_columns - n_known :]
+    return np.nan_to_num(known.astype(float))
 
 
 def _known_bounds(
@@ -329,11 +364,24 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     penalty = np.full(regressors.shape[1], 1e-3)
     penalty[-2:] = 0.0
     y = _bounded_targets(problem, rows)
-    sums = Sums.of_sizes(1, len(penalty), problem.n_targets)
-    sums.add(0, regressors, y, np.ones_like(y))
+    sums = Sums.of_sizes(
+        1,
+        len(penalty),
+        problem.n_targets,
+    )
+    sums.add(
+        0,
+        regressors,
+        y,
+        np.ones_like(y),
+    )
     [found] = sums.means().solve(penalty)
     year = product(waves, found[:-2])
-    return year.reshape(cells.n_days, cells.n_times, -1)
+    return year.reshape(
+        cells.n_days,
+        cells.n_times,
+        -1,
+    )
 
 
 def _year_regressors(
@@ -343,16 +391,26 @@ def _year_regressors(
 ) -> Float64Array:
     """Lay out the waves of rows, a line in time, and 1."""
     n_times = cycle.cells.n_times
-    day, cell = np.divmod(cycle.of_row[rows], cycle.cells.n_cells)
-    of_rows = waves[day * n_times + cell % n_times]
-    line = (rows - rows[0]) / (rows[-1] - rows[0])
-    return np.column_stack([of_rows, line, np.ones(len(rows))])
+    day, cell = np.divmod(
+        cycle.of_row[rows],
+        cycle.cells.n_cells,
+    )
+    return np.column_stack(
+        [
+            waves[day * n_times + cell % n_times],
+            (rows - rows[0]) / (rows[-1] - rows[0]),
+            np.ones(len(rows)),
+        ]
+    )
 
 
 def _bounded_targets(problem: Problem, rows: IntArray) -> Float64Array:
     """Read the targets of rows without other effects, outliers clipped."""
-    low, high = find_bounds(problem.values[rows, : problem.n_targets], 0)
-    return np.clip(remaining(problem, rows)[:, : problem.n_targets], low, high)
+    n_targets = problem.n_targets
+    return np.clip(
+        remaining(problem, rows)[:, :n_targets],
+        *find_bounds(problem.values[rows, :n_targets], 0),
+    )
 
 
 def _year_rows(
@@ -382,13 +440,30 @@ def _year_rows(
 
 def _year_waves(cells: Cells) -> Float64Array:
     """Lay the waves out, a row for each time of each of twelve months' 31 days."""
-    days_before_month = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
+    days_before_month = np.cumsum(
+        [
+            0,
+            31,
+            29,
+            31,
+            30,
+            31,
+            30,
+            31,
+            31,
+            30,
+            31,
+            30,
+        ]
+    )
     month, day = np.divmod(np.arange(cells.n_days), 31)
     day_of_year = days_before_month[month] + day
-    time = np.arange(cells.n_times)
     # With one wave of each, WTH errs by 1 to 2 % more.
     of_year = fourier(day_of_year / 366, 2)
-    of_day = fourier(time / cells.n_times, min(2, (cells.n_times - 1) // 2))
+    of_day = fourier(
+        np.arange(cells.n_times) / cells.n_times,
+        min(2, (cells.n_times - 1) // 2),
+    )
     # Each wave of the year times each of the day; the first is constant.
     return np.kron(of_year, of_day)[:, 1:].astype(float)
 
@@ -396,4 +471,10 @@ def _year_waves(cells: Cells) -> Float64Array:
 def fourier(turns: Float64Array, n_waves: int) -> Float64Array:
     """Return 1, and cosines and sines of 1, 2, … turns as often: (n, 1 + 2 n_waves)."""
     angle = 2 * np.pi * np.outer(turns, np.arange(1, n_waves + 1))
-    return np.column_stack([np.ones(len(turns)), np.cos(angle), np.sin(angle)])
+    return np.column_stack(
+        [
+            np.ones(len(turns)),
+            np.cos(angle),
+            np.sin(angle),
+        ]
+    )

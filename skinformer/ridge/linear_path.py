@@ -84,7 +84,14 @@ class LinearPath(nn.Module):
         forecast = (own @ by_target).permute(2, 1, 0)
         if self.mixed_len:
             recent = distance[:, -self.mixed_len :].flatten(1)
-            features = torch.cat([recent, last, torch.ones_like(last[:, :1])], dim=1)
+            features = torch.cat(
+                [
+                    recent,
+                    last,
+                    torch.ones_like(last[:, :1]),
+                ],
+                dim=1,
+            )
             mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
         return forecast
@@ -93,8 +100,10 @@ class LinearPath(nn.Module):
         """Map distances by the time of the day of the first step ahead; 0 without a calendar."""
         if self.phases is None or calendar is None:
             return 0.0
-        n_observed = distance.shape[-1] - self.n_known
-        return self.phases(distance[..., :n_observed], calendar[:, 0])
+        return self.phases(
+            distance[..., : distance.shape[-1] - self.n_known],
+            calendar[:, 0],
+        )
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
         """Return the effect of calendar and columns known ahead on some steps."""
@@ -130,8 +139,8 @@ class _Calendar(nn.Module):
         cell = number_cells(self.places, categories)
         out = self.level[cell % len(self.level)]
         if len(self.year):
-            time = cell % self.year.shape[1]
-            out = out + self.year[cell // len(self.level), time]
+            n_times = self.year.shape[1]
+            out = out + self.year[cell // len(self.level), cell % n_times]
         # Column by column: their products at once would be too many.
         for j in range(self.known.shape[1]):
             out = out + known[..., j, None] * self.known[cell % len(self.known), j]

@@ -23,12 +23,14 @@ class Windows(NamedTuple):
     future: distances of the targets that followed, (n, pred_len, n_targets).
     last: the last values, (n, n_columns).
     weight: weights of `future`, of the same shape.
+    origins: the rows of the first steps of `future`, (n,).
     """
 
     past: Float64Array
     future: Float64Array
     last: Float64Array
     weight: Float64Array
+    origins: IntArray
 
 
 class TimedOrigins(NamedTuple):
@@ -39,13 +41,20 @@ class TimedOrigins(NamedTuple):
 
     def take(self, places: Any) -> TimedOrigins:
         """Return some of them, by a slice, numbers or a mask."""
-        return TimedOrigins(self.origins[places], self.steps[places])
+        return TimedOrigins(
+            self.origins[places],
+            self.steps[places],
+        )
 
     def ending_before(self, split: int | None, pred_len: int) -> TimedOrigins:
         """Return those, in order of time, whose truths all lie before a split; all without one."""
         if split is None:
             return self
-        end = np.searchsorted(self.steps, split - pred_len, side="right")
+        end = np.searchsorted(
+            self.steps,
+            split - pred_len,
+            side="right",
+        )
         return self.take(slice(end))
 
     def thinned(self, n_most: int) -> TimedOrigins:
@@ -104,15 +113,30 @@ def gather(
     n_bytes = 8 * length * problem.n_columns
     size = min(max(16_000_000 // n_bytes, 1), n_most)
     origins = np.sort(origins)
-    for start in range(0, len(origins), size):
+    for start in range(
+        0,
+        len(origins),
+        size,
+    ):
         yield _read_windows(problem, origins[start : start + size])
 
 
 def _read_windows(problem: Problem, origins: IntArray) -> Windows:
     """Read windows of ascending origins."""
     seq_len = problem.seq_len
-    rows = window_rows(origins - seq_len, seq_len + problem.pred_len)
-    distance = _read_rows(problem, rows)
+    rows = window_rows(
+        origins - seq_len,
+        seq_len + problem.pred_len,
+    )
+    first = rows[0, 0]
+    end = rows[-1, -1] + 1
+    if end - first > rows.size:
+        distance = remaining(problem, rows)
+    else:
+        # PERF: windows side by side share nearly all of their rows; `take` is four times as fast
+        # as an index.
+        every = remaining(problem, np.arange(first, end))
+        distance = every.take(rows - first, axis=0)
     last = distance[:, seq_len - 1].copy()
     distance -= last[:, None]
     past = distance[:, :seq_len]
@@ -121,18 +145,13 @@ def _read_windows(problem: Problem, origins: IntArray) -> Windows:
         weight = np.ones_like(future)
     else:
         weight = problem.weight[rows[:, seq_len:]].astype(float)
-    return Windows(past, future, last, weight)
-
-
-def _read_rows(problem: Problem, rows: IntArray) -> Float64Array:
-    """Read the rows of windows, in ascending order, see `remaining`."""
-    first = rows[0, 0]
-    end = rows[-1, -1] + 1
-    if end - first > rows.size:
-        return remaining(problem, rows)
-    # PERF: windows side by side share nearly all of their rows; `take` is four times as fast as
-    # an index.
-    return remaining(problem, np.arange(first, end)).take(rows - first, axis=0)
+    return Windows(
+        past,
+        future,
+        last,
+        weight,
+        origins,
+    )
 
 
 def remaining(problem: Problem, rows: IntArray) -> Float64Array:
@@ -161,8 +180,10 @@ class Equations(NamedTuple):
 
         penalty: one number, or one of each feature.
         """
-        n_features = self.gram.shape[-1]
-        return solution(self.gram + penalty * np.eye(n_features), self.cross)
+        return solution(
+            self.gram + penalty * np.eye(self.gram.shape[-1]),
+            self.cross,
+        )
 
     def unexplained(self, maps: Float64Array) -> float:
         """Return the mean squared error that maps leave, less that of maps of zeros."""
@@ -172,8 +193,14 @@ class Equations(NamedTuple):
     def decomposed(self) -> Decomposition:
         """Decompose the equations, to forecast by many strengths."""
         values, vectors = eigenvectors(self.gram)
-        cross = product(vectors.swapaxes(1, 2), self.cross)
-        return Decomposition(np.maximum(values, 0), vectors, cross)
+        return Decomposition(
+            np.maximum(values, 0),
+            vectors,
+            product(
+                vectors.swapaxes(1, 2),
+                self.cross,
+            ),
+        )
 
 
 class Decomposition(NamedTuple):
@@ -229,9 +256,11 @@ class Sums(NamedTuple):
         n_outputs: int,
     ) -> Sums:
         """Start from nothing."""
-        gram = np.zeros((n_groups, n_features, n_features))
-        cross = np.zeros((n_groups, n_features, n_outputs))
-        return cls(gram, cross, np.zeros((n_groups, n_outputs)))
+        return cls(
+            gram=np.zeros((n_groups, n_features, n_features)),
+            cross=np.zeros((n_groups, n_features, n_outputs)),
+            weight=np.zeros((n_groups, n_outputs)),
+        )
 
     @classmethod
     def total(cls, parts: Sequence[Sums]) -> Sums:
@@ -268,9 +297,12 @@ class Sums(NamedTuple):
         Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products.
         """
         for j in range(windows.future.shape[2]):
-            past = np.ascontiguousarray(windows.past[:, :, j])
-            group = j % len(self.gram)
-            self.add(group, past, windows.future[:, :, j], windows.weight[:, :, j])
+            self.add(
+                j % len(self.gram),
+                np.ascontiguousarray(windows.past[:, :, j]),
+                windows.future[:, :, j],
+                windows.weight[:, :, j],
+            )
 
     def add_mixed(self, windows: Windows, *, length: int) -> None:
         """Add the last rows of all columns together, see `mixed_features`."""
@@ -285,7 +317,11 @@ class Sums(NamedTuple):
 
     def of_features(self, used: slice) -> Sums:
         """Return the sums of some features."""
-        return Sums(self.gram[:, used, used], self.cross[:, used], self.weight)
+        return Sums(
+            self.gram[:, used, used],
+            self.cross[:, used],
+            self.weight,
+        )
 
     def means(self) -> Equations:
         """Return `gram` and `cross`, each group per unit of its own weight."""
@@ -305,5 +341,10 @@ class Sums(NamedTuple):
 def mixed_features(windows: Windows, *, length: int) -> Float64Array:
     """Lay out distances of all columns row by row, then the last values, then 1: (n, features)."""
     n, seq_len, _ = windows.past.shape
-    recent = windows.past[:, seq_len - length :].reshape(n, -1)
-    return np.column_stack([recent, windows.last, np.ones(n)])
+    return np.column_stack(
+        [
+            windows.past[:, seq_len - length :].reshape(n, -1),
+            windows.last,
+            np.ones(n),
+        ]
+    )
