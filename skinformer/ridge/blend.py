@@ -91,15 +91,7 @@ def mixed_errors(
     array([0.])
     """
     products = _of_chosen(stretches, chosen)
-    return (
-        np.einsum(
-            "i,sij,j->s",
-            weights,
-            products,
-            weights,
-        )
-        + _FLOOR
-    )
+    return np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR
 
 
 def _of_chosen(stretches: list[Float64Array], chosen: IntArray) -> Float64Array:

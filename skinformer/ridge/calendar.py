@@ -197,11 +197,7 @@ class _Design(NamedTuple):
     def effect(self, found: Float64Array, bounds: Float64Array) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""
         cells = self.cells
-        sizes = [
-            cells.n_times,
-            cells.n_cells,
-            self.n_known,
-        ]
+        sizes = [cells.n_times, cells.n_cells, self.n_known]
         times, level, known, timed = np.split(found, np.cumsum(sizes))
         level = level + times[np.arange(cells.n_cells) % cells.n_times]
         table = known[None]
@@ -377,11 +373,7 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     )
     [found] = sums.means().solve(penalty)
     year = product(waves, found[:-2])
-    return year.reshape(
-        cells.n_days,
-        cells.n_times,
-        -1,
-    )
+    return year.reshape(cells.n_days, cells.n_times, -1)
 
 
 def _year_regressors(
@@ -391,10 +383,7 @@ def _year_regressors(
 ) -> Float64Array:
     """Lay out the waves of rows, a line in time, and 1."""
     n_times = cycle.cells.n_times
-    day, cell = np.divmod(
-        cycle.of_row[rows],
-        cycle.cells.n_cells,
-    )
+    day, cell = np.divmod(cycle.of_row[rows], cycle.cells.n_cells)
     return np.column_stack(
         [
             waves[day * n_times + cell % n_times],
@@ -440,22 +429,7 @@ def _year_rows(
 
 def _year_waves(cells: Cells) -> Float64Array:
     """Lay the waves out, a row for each time of each of twelve months' 31 days."""
-    days_before_month = np.cumsum(
-        [
-            0,
-            31,
-            29,
-            31,
-            30,
-            31,
-            30,
-            31,
-            31,
-            30,
-            31,
-            30,
-        ]
-    )
+    days_before_month = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
     month, day = np.divmod(np.arange(cells.n_days), 31)
     day_of_year = days_before_month[month] + day
     # With one wave of each, WTH errs by 1 to 2 % more.

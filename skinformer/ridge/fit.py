@@ -231,12 +231,7 @@ def _log_errors(
     )
     if not trial.stretches:
         return np.array([np.nan])
-    return np.log(
-        mixed_errors(
-            trial.stretches,
-            *_weigh(trial),
-        )
-    )
+    return np.log(mixed_errors(trial.stretches, *_weigh(trial)))
 
 
 def _try_candidates(

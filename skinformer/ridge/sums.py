@@ -113,11 +113,7 @@ def gather(
     n_bytes = 8 * length * problem.n_columns
     size = min(max(16_000_000 // n_bytes, 1), n_most)
     origins = np.sort(origins)
-    for start in range(
-        0,
-        len(origins),
-        size,
-    ):
+    for start in range(0, len(origins), size):
         yield _read_windows(problem, origins[start : start + size])
 
 
