@@ -351,8 +351,8 @@ TIMESTAMPS = [
         "maps turn by the hour of the last row",
         "ridge/phases.py",
         "_residuals",
-        "problem.cycle.of_row[chunk]",
-        "problem.cycle.of_row[chunk - 1]",
+        "problem.cycle.of_row[windows.origins]",
+        "problem.cycle.of_row[windows.origins - 1]",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),

@@ -1,7 +1,5 @@
 """How much each candidate counts, from its errors on several stretches of time."""
 
-from typing import TypeAlias
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -11,28 +9,28 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 
 
-#: Squared errors of all mixtures of forecasts on one stretch of time, as a quadratic form: the mean
-#: products of errors with errors, (n_forecasts, n_forecasts). Forecasts are numbered candidate by
-#: candidate, strength by strength. Weights that sum to 1 make it the error of the mixture.
-Stretch: TypeAlias = Float64Array
+def choose_strengths(stretches: list[Float64Array], n_strengths: int) -> IntArray:
+    """Choose each candidate's strength, by number: the least mean error over the stretches.
 
-
-def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
-    """Choose each candidate's strength, by number: the least mean error over the stretches."""
-    errors = np.mean([np.diag(stretch) + _FLOOR for stretch in stretches], axis=0)
-    return np.asarray(errors.reshape(-1, n_strengths).argmin(axis=1))
+    stretches: of each stretch of time, squared errors of all mixtures of forecasts, as a quadratic
+    form: the mean products of errors with errors, (n_forecasts, n_forecasts). Forecasts are
+    numbered candidate by candidate, strength by strength. Weights that sum to 1 make it the error
+    of the mixture.
+    """
+    errors = np.diag(np.mean(stretches, axis=0)) + _FLOOR
+    return errors.reshape(-1, n_strengths).argmin(axis=1)
 
 
 def choose_weights(
-    stretches: list[Stretch],
+    stretches: list[Float64Array],
     chosen: IntArray,
-    n_strengths: int,
     *,
     margins: Float64Array,
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
-    chosen: each candidate's strength, from `choose_strengths`.
+    stretches: see `choose_strengths`.
+    chosen: the number of each candidate's forecast by its strength.
     margins: relative error by which a candidate has to be better to count as much as one of 0.
 
     The first weights are ``exp(-(e + margin) / 0.1)``, e being the logarithm of a candidate's error
@@ -40,15 +38,19 @@ def choose_weights(
     mixture's mean relative error over the stretches plus a tenth of their relative entropy to the
     first.
 
-    >>> stretches, chosen = [np.diag([1.0, 1.5])], np.zeros(2, dtype=int)
-    >>> choose_weights(stretches, chosen, 1, margins=np.zeros(2)).round(2)
+    >>> stretches, chosen = [np.diag([1.0, 1.5])], np.arange(2)
+    >>> choose_weights(stretches, chosen, margins=np.zeros(2)).round(2)
     array([0.67, 0.33])
     """
-    products = _of_chosen(stretches, chosen, n_strengths)
+    products = _of_chosen(stretches, chosen)
     errors = np.diagonal(products, axis1=1, axis2=2) + _FLOOR
-    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + margins
-    first = np.maximum(softmax(-worst / 0.1), np.finfo(float).tiny)
-    of_first = np.einsum("i,sij,j->s", first, products, first) + _FLOOR
+    relative = np.log(errors / errors.min(axis=1, keepdims=True))
+    worst = relative.max(axis=0) + margins
+    first = np.maximum(
+        softmax(-worst / 0.1),
+        np.finfo(float).tiny,
+    )
+    of_first = mixed_errors(stretches, first, chosen)
     return _minimise((products / of_first[:, None, None]).mean(axis=0), first)
 
 
@@ -56,38 +58,42 @@ def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
     """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights ``w = softmax(logits)``."""
 
     def objective(logits: Float64Array) -> tuple[float, Float64Array]:
-        weights = np.maximum(softmax(logits), np.finfo(float).tiny)
+        weights = np.maximum(
+            softmax(logits),
+            np.finfo(float).tiny,
+        )
         log_ratio = np.log(weights / first)
         mixed = errors @ weights
         slope = 2 * mixed + 0.1 * log_ratio
-        price = float(weights @ (mixed + 0.1 * log_ratio))
-        return price, weights * (slope - weights @ slope)
+        price = weights @ (mixed + 0.1 * log_ratio)
+        return float(price), weights * (slope - weights @ slope)
 
-    found = minimize(objective, np.log(first), jac=True, options={"gtol": 1e-9})
+    found = minimize(
+        objective,
+        np.log(first),
+        jac=True,
+        options={"gtol": 1e-9},
+    )
     return softmax(found.x)
 
 
 def mixed_errors(
-    stretches: list[Stretch],
+    stretches: list[Float64Array],
     weights: Float64Array,
     chosen: IntArray,
-    n_strengths: int,
 ) -> Float64Array:
     """Return the mean squared error of a mixture of candidates on each stretch.
 
+    chosen: the number of each candidate's forecast by its strength.
+
     >>> stretch = np.diag([3.0, 0.0])
-    >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
+    >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 1])).round(3)
     array([0.])
     """
-    products = _of_chosen(stretches, chosen, n_strengths)
-    return np.asarray(np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR)
+    products = _of_chosen(stretches, chosen)
+    return np.einsum("i,sij,j->s", weights, products, weights) + _FLOOR
 
 
-def _of_chosen(
-    stretches: list[Stretch],
-    chosen: IntArray,
-    n_strengths: int,
-) -> Float64Array:
+def _of_chosen(stretches: list[Float64Array], chosen: IntArray) -> Float64Array:
     """Return the products of the candidates' errors at their strengths, stretch by stretch."""
-    places = np.arange(len(chosen)) * n_strengths + chosen
-    return np.stack(stretches)[:, places[:, None], places]
+    return np.stack(stretches)[:, chosen[:, None], chosen]

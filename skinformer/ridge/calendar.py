@@ -12,7 +12,7 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.sums import Problem, Sums, gather, remaining
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells, RowCells
 from skinformer.timeline.windows import spread_places
@@ -31,8 +31,13 @@ class Effect(NamedTuple):
     def find(self, problem: Problem, origins: IntArray) -> Problem:
         """Find the effects by windows, and set them; those that cannot be found are left out."""
         if self.calendar:
-            calendar = calendar_effect(problem, origins, with_known=self.columns)
-            problem = problem._replace(calendar=calendar)
+            problem = problem._replace(
+                calendar=calendar_effect(
+                    problem,
+                    origins,
+                    with_known=self.columns,
+                ),
+            )
         elif self.columns:
             problem = problem._replace(effect=known_effect(problem, origins))
         return with_year(problem, origins) if self.year else problem
@@ -55,23 +60,29 @@ def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
     errors = [newer.unexplained(older.solve(strength)) for strength in strengths]
     if min(errors) > 0:
         return nothing
-    best = strengths[int(np.argmin(errors))]
-    [effect] = Sums.total(halves).means().solve(best)
-    return np.asarray(effect)
+    everything = Sums.total(halves).means()
+    return everything.solve(strengths[np.argmin(errors)])[0]
 
 
 def _change_sums(problem: Problem, origins: IntArray) -> Sums:
     """Add up products of known columns' changes with themselves and with the targets'."""
-    n_columns = problem.values.shape[1]
+    n_columns = problem.n_columns
     n_targets = problem.n_targets
     # Of all columns what follows is read.
-    everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
+    everything = problem._replace(
+        n_targets=n_columns,
+        effect=np.empty((0, n_columns)),
+    )
     sums = Sums.of_sizes(1, problem.n_known, n_targets)
     for windows in gather(everything, origins):
         changes = windows.future.reshape(-1, n_columns)
-        known = changes[:, problem.n_observed :]
         weight = windows.weight.reshape(len(changes), -1)
-        sums.add(0, known, changes[:, :n_targets], weight[:, :n_targets])
+        sums.add(
+            0,
+            changes[:, problem.n_observed :],
+            changes[:, :n_targets],
+            weight[:, :n_targets],
+        )
     return sums
 
 
@@ -108,32 +119,36 @@ def calendar_effect(
         parts.append(_level_sums(problem, of_time, design))
     penalty = _choose_penalty(parts, design)
     [found] = Sums.total(parts).means().solve(penalty)
-    bounds = _known_bounds(problem, np.concatenate(blocks), design.n_known)
-    return design.effect(found, bounds)
+    return design.effect(
+        found,
+        _known_bounds(
+            problem,
+            np.concatenate(blocks),
+            design.n_known,
+        ),
+    )
 
 
-def _choose_penalty(parts: list[Sums], design: _Design) -> Float64Array:
+def _choose_penalty(parts: list[Sums], design: _Design) -> float | Float64Array:
     """Choose a strength, then one for columns known ahead, by times that have not seen the effect.
 
-    The result has a number for each regressor.
+    With such columns the result has a number for each regressor.
     """
     held_out = [part.means() for part in parts]
     others = [rest.means() for rest in Sums.leave_one_out(parts)]
 
-    def error(penalty: Float64Array) -> float:
-        total = 0.0
-        for part, rest in zip(held_out, others, strict=True):
-            total += part.unexplained(rest.solve(penalty))
-        return total
+    def error(penalty: float | Float64Array) -> float:
+        pairs = zip(held_out, others, strict=True)
+        return sum(part.unexplained(rest.solve(penalty)) for part, rest in pairs)
 
     # Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
     strengths = (1e-5, 1e-4, 1e-3, 1e-2)
-    best = min([np.full(design.width, strength) for strength in strengths], key=error)
-    if design.n_known:
-        is_column = np.arange(design.width) >= design.n_indicators
-        penalties = [np.where(is_column, strength, best) for strength in strengths]
-        best = min(penalties, key=error)
-    return best
+    best = min(strengths, key=error)
+    if not design.n_known:
+        return best
+    is_column = np.arange(design.width) >= design.n_indicators
+    penalties = [np.where(is_column, strength, best) for strength in strengths]
+    return min(penalties, key=error)
 
 
 class _Design(NamedTuple):
@@ -158,7 +173,7 @@ class _Design(NamedTuple):
         n_known = problem.n_known if with_known else 0
         timed = cls(cells, n_known, timed=True)
         few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= 1024
-        return timed if few else timed._replace(timed=False)
+        return timed._replace(timed=few)
 
     @property
     def n_indicators(self) -> int:
@@ -169,7 +184,7 @@ class _Design(NamedTuple):
         n_tables = 1 + self.timed * self.cells.n_times
         return self.n_indicators + n_tables * self.n_known
 
-    def regressors(self, cell: IntArray, known: Float64Array) -> Float64Array:
+    def regressors(self, cell: AnyArray, known: Float64Array) -> Float64Array:
         """Lay the regressors of rows out, (n_rows, width)."""
         times = np.eye(self.cells.n_times)[cell % self.cells.n_times]
         cells = np.eye(self.cells.n_cells)[cell % self.cells.n_cells]
@@ -177,12 +192,12 @@ class _Design(NamedTuple):
         if self.timed:
             timed = times[:, :, None] * known[:, None]
             parts.append(timed.reshape(len(cell), -1))
-        return np.concatenate(parts, axis=1)
+        return np.column_stack(parts)
 
     def effect(self, found: Float64Array, bounds: Float64Array) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""
         cells = self.cells
-        sizes = cells.n_times, cells.n_cells, self.n_known
+        sizes = [cells.n_times, cells.n_cells, self.n_known]
         times, level, known, timed = np.split(found, np.cumsum(sizes))
         level = level + times[np.arange(cells.n_cells) % cells.n_times]
         table = known[None]
@@ -207,16 +222,17 @@ def _cut_blocks(
     None where rows hold fewer than four cycles; some of them where there are very many.
     """
     n_cells = design.cells.n_cells
-    blocks: list[IntArray] = []
+    blocks = []
     for rows in _runs(problem, origins):
         n_blocks = max(len(rows) // (2 * n_cells), 1)
-        blocks += np.array_split(rows, n_blocks)
+        blocks.extend(np.array_split(rows, n_blocks))
     sizes = [len(block) for block in blocks]
     if sum(sizes) < 4 * n_cells or len(blocks) < 2:
         return []
     # As many as take a second or two.
     n_most = int(4e10 / design.width**2 / max(sizes))
-    return [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
+    kept = spread_places(len(blocks), max(n_most, 2))
+    return [blocks[i] for i in kept]
 
 
 def _runs(problem: Problem, origins: IntArray) -> list[IntArray]:
@@ -244,24 +260,33 @@ def _level_sums(
 ) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     assert problem.cycle is not None
-    sums = Sums.of_sizes(1, design.width, problem.n_targets)
+    sums = Sums.of_sizes(
+        1,
+        design.width,
+        problem.n_targets,
+    )
     for rows in blocks:
-        y = problem.values[rows, : problem.n_targets].astype(np.float64)
+        y = problem.values[rows, : problem.n_targets].astype(float)
         is_known = _is_known(problem, rows)
-        cell = problem.cycle.of_row[rows].astype(np.int64)
-        known = known_columns(problem, rows, design.n_known)
-        regressors = design.regressors(cell, known)
+        regressors = design.regressors(
+            problem.cycle.of_row[rows],
+            known_columns(problem, rows, design.n_known),
+        )
         # A row counts by its truths: those that are missing by the clock have cells of their own.
         share = is_known.mean(axis=1, keepdims=True)
-        centred = _centred(regressors, share)
-        sums.add(0, centred, _centred(np.nan_to_num(y), is_known), is_known)
+        sums.add(
+            0,
+            _centred(regressors, share),
+            _centred(np.nan_to_num(y), is_known),
+            is_known,
+        )
     return sums
 
 
 def _centred(values: Float64Array, weight: Float64Array) -> Float64Array:
     """Take off each column's weighted mean; a weight below 1 in all counts as 1."""
     total = (values * weight).sum(axis=0)
-    return np.asarray(values - total / np.maximum(weight.sum(axis=0), 1.0))
+    return values - total / np.maximum(weight.sum(axis=0), 1.0)
 
 
 def _is_known(problem: Problem, rows: IntArray) -> Float64Array:
@@ -280,8 +305,8 @@ def known_columns(
     n_known: int,
 ) -> Float64Array:
     """Read the last columns of rows, which are known ahead."""
-    first = problem.values.shape[1] - n_known
-    return np.nan_to_num(problem.values[rows, first:].astype(np.float64))
+    known = problem.values[rows, problem.n_columns - n_known :]
+    return np.nan_to_num(known.astype(float))
 
 
 def _known_bounds(
@@ -299,15 +324,13 @@ def with_year(problem: Problem, origins: IntArray) -> Problem:
     year = year_effect(problem, origins)
     if year is None or problem.cycle is None:
         return problem
-    calendar, cells = problem.calendar, problem.cycle.cells
+    calendar = problem.calendar
     if calendar is None:
-        bounds = _known_bounds(problem, origins, problem.n_known)
-        level = np.zeros((cells.n_cells, problem.n_targets))
-        effect = problem.effect[None]
+        cells = problem.cycle.cells
         calendar = CalendarEffect(
-            level,
-            effect,
-            bounds,
+            np.zeros((cells.n_cells, problem.n_targets)),
+            problem.effect[None],
+            _known_bounds(problem, origins, problem.n_known),
             cells.places,
             cells.fields,
         )
@@ -323,22 +346,34 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     season; the line has no part in the effect. Rows in which a truth is missing are left out, and
     of others 100,000 are read at most.
     """
-    rows = _year_rows(problem, origins)
-    if problem.cycle is None or not len(rows):
+    cycle = problem.cycle
+    if cycle is None:
+        return None
+    rows = _year_rows(problem, cycle, origins)
+    if not len(rows):
         return None
     # 1. Waves, a line and a level.
-    cells = problem.cycle.cells
+    cells = cycle.cells
     waves = _year_waves(cells)
-    regressors = _year_regressors(problem.cycle, rows, waves)
+    regressors = _year_regressors(cycle, rows, waves)
     # 2. A ridge per row, for waves whose mean square is a half; line and level are free.
     penalty = np.full(regressors.shape[1], 1e-3)
     penalty[-2:] = 0.0
     y = _bounded_targets(problem, rows)
-    sums = Sums.of_sizes(1, len(penalty), problem.n_targets)
-    sums.add(0, regressors, y, np.ones_like(y))
+    sums = Sums.of_sizes(
+        1,
+        len(penalty),
+        problem.n_targets,
+    )
+    sums.add(
+        0,
+        regressors,
+        y,
+        np.ones_like(y),
+    )
     [found] = sums.means().solve(penalty)
     year = product(waves, found[:-2])
-    return np.asarray(year.reshape(cells.n_days, cells.n_times, -1))
+    return year.reshape(cells.n_days, cells.n_times, -1)
 
 
 def _year_regressors(
@@ -347,27 +382,36 @@ def _year_regressors(
     waves: Float64Array,
 ) -> Float64Array:
     """Lay out the waves of rows, a line in time, and 1."""
+    n_times = cycle.cells.n_times
     day, cell = np.divmod(cycle.of_row[rows], cycle.cells.n_cells)
-    time = cell % cycle.cells.n_times
-    of_rows = waves[day * cycle.cells.n_times + time]
-    line = (rows - rows[0]) / (rows[-1] - rows[0])
-    return np.column_stack([of_rows, line, np.ones(len(rows))])
+    return np.column_stack(
+        [
+            waves[day * n_times + cell % n_times],
+            (rows - rows[0]) / (rows[-1] - rows[0]),
+            np.ones(len(rows)),
+        ]
+    )
 
 
 def _bounded_targets(problem: Problem, rows: IntArray) -> Float64Array:
     """Read the targets of rows without other effects, outliers clipped."""
-    low, high = find_bounds(problem.values[rows, : problem.n_targets], 0)
-    return np.clip(remaining(problem, rows)[:, : problem.n_targets], low, high)
+    n_targets = problem.n_targets
+    return np.clip(
+        remaining(problem, rows)[:, :n_targets],
+        *find_bounds(problem.values[rows, :n_targets], 0),
+    )
 
 
-def _year_rows(problem: Problem, origins: IntArray) -> IntArray:
+def _year_rows(
+    problem: Problem,
+    cycle: RowCells,
+    origins: IntArray,
+) -> IntArray:
     """Return the rows of windows that a year is learnt from; none where that cannot be done."""
     nothing = origins[:0]
-    if problem.cycle is None or not len(origins):
-        return nothing
-    cells = problem.cycle.cells
+    cells = cycle.cells
     n_effects = cells.n_days * cells.n_times * problem.n_targets
-    if cells.n_days == 1 or n_effects > 10_000_000:
+    if cells.n_days == 1 or n_effects > 10_000_000 or not len(origins):
         return nothing
     rows = np.arange(
         origins.min() - problem.seq_len,
@@ -375,7 +419,7 @@ def _year_rows(problem: Problem, origins: IntArray) -> IntArray:
     )
     rows = rows[_is_known(problem, rows).all(axis=1)]
     rows = rows[spread_places(len(rows), 100_000)]
-    days = np.unique(problem.cycle.of_row[rows] // cells.n_cells)
+    days = np.unique(cycle.of_row[rows] // cells.n_cells)
     if not len(days):
         return nothing
     # Between days that no year has shown, waves would make up what is there.
@@ -388,19 +432,23 @@ def _year_waves(cells: Cells) -> Float64Array:
     days_before_month = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
     month, day = np.divmod(np.arange(cells.n_days), 31)
     day_of_year = days_before_month[month] + day
-    time = np.arange(cells.n_times)
     # With one wave of each, WTH errs by 1 to 2 % more.
     of_year = fourier(day_of_year / 366, 2)
     of_day = fourier(
-        time / cells.n_times,
+        np.arange(cells.n_times) / cells.n_times,
         min(2, (cells.n_times - 1) // 2),
     )
     # Each wave of the year times each of the day; the first is constant.
-    waves = np.kron(of_year, of_day)
-    return np.asarray(waves[:, 1:], dtype=np.float64)
+    return np.kron(of_year, of_day)[:, 1:].astype(float)
 
 
 def fourier(turns: Float64Array, n_waves: int) -> Float64Array:
     """Return 1, and cosines and sines of 1, 2, … turns as often: (n, 1 + 2 n_waves)."""
     angle = 2 * np.pi * np.outer(turns, np.arange(1, n_waves + 1))
-    return np.column_stack([np.ones(len(turns)), np.cos(angle), np.sin(angle)])
+    return np.column_stack(
+        [
+            np.ones(len(turns)),
+            np.cos(angle),
+            np.sin(angle),
+        ]
+    )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from skinformer.ridge.sums import (
     Decomposition,
     Equations,
@@ -75,26 +73,31 @@ class Competition:
         seq_len = problem.seq_len
         n_targets = problem.n_targets
         n_outputs = n_targets * problem.pred_len
-        fits = affordable(n_targets * seq_len**2, seq_len * n_outputs)
-        self.per_column = n_targets > 1 and fits and not alone
-        n_groups = n_targets if self.per_column else 1
-        self.columns = Sums.of_sizes(n_groups, seq_len, problem.pred_len)
+        fits = affordable(
+            n_targets * seq_len**2,
+            seq_len * n_outputs,
+        )
+        per_column = n_targets > 1 and fits and not alone
+        self.columns = Sums.of_sizes(
+            n_targets if per_column else 1,
+            seq_len,
+            problem.pred_len,
+        )
         self.mixed_len = 0 if alone else _mixed_length(problem)
-        n_mixed = _n_mixed_features(problem, self.mixed_len)
-        self.mixed = Sums.of_sizes(1, n_mixed, n_outputs)
-        self.candidates = self._list_candidates(1 if alone else _HALVINGS)
-
-    def _list_candidates(self, n_lengths: int) -> list[Candidate]:
-        """List the last value, then maps over the whole look-back, its half, and so on."""
-        out = [Candidate("last")]
-        kinds = ["shared", "own"] if self.per_column else ["shared"]
-        lengths = _halved(self.problem.seq_len, n_lengths)
+        self.mixed = Sums.of_sizes(
+            1,
+            _n_mixed_features(problem, self.mixed_len),
+            n_outputs,
+        )
+        # The last value, then maps over the whole look-back, its half, and so on.
+        self.candidates = [Candidate("last")]
+        kinds = ["shared", "own"] if per_column else ["shared"]
         for kind in kinds:
-            out += [Candidate(kind, length) for length in lengths]
+            for length in _halved(seq_len, 1 if alone else _HALVINGS):
+                self.candidates.append(Candidate(kind, length))
         for length in _halved(self.mixed_len, 2):
-            out.append(Candidate("mixed", length))
-            out.append(Candidate("mixed", length, level=True))
-        return out
+            self.candidates.append(Candidate("mixed", length))
+            self.candidates.append(Candidate("mixed", length, level=True))
 
     def learn(self, origins: IntArray) -> None:
         """Add windows to the sums that all candidates are fitted by."""
@@ -113,9 +116,10 @@ class Competition:
 
     def is_small(self, n: int) -> bool:
         """Return whether the sums of so many may be kept in memory."""
-        n_gram = self.columns.gram.size + self.mixed.gram.size
-        n_map = self.columns.cross.size + self.mixed.cross.size
-        return affordable(n * n_gram, n * n_map)
+        return affordable(
+            n * (self.columns.gram.size + self.mixed.gram.size),
+            n * (self.columns.cross.size + self.mixed.cross.size),
+        )
 
     def equations(self) -> Iterator[tuple[Candidate, Equations]]:
         """Return those of the windows so far; "last", the first candidate, has none."""
@@ -126,15 +130,15 @@ class Competition:
                 sums = sums.shared()
             yield candidate, sums.means()
 
-    def features(self, candidate: Candidate) -> IntArray:
+    def features(self, candidate: Candidate) -> slice:
         """Return the positions of the features of its sums that a candidate uses."""
+        length = candidate.length
         if candidate.kind != "mixed":
-            seq_len = self.problem.seq_len
-            return np.arange(seq_len - candidate.length, seq_len)
-        n_columns = self.problem.values.shape[1]
-        stop = self.mixed_len * n_columns
-        end = stop + n_columns + 1 if candidate.level else stop
-        return np.arange(stop - candidate.length * n_columns, end)
+            return slice(self.problem.seq_len - length, None)
+        n_columns = self.problem.n_columns
+        first = (self.mixed_len - length) * n_columns
+        end = None if candidate.level else self.mixed_len * n_columns
+        return slice(first, end)
 
     def forecasts(
         self,
@@ -143,15 +147,13 @@ class Competition:
         windows: Windows,
     ) -> Iterator[Float64Array]:
         """Forecast distances from the last values, (n, pred_len, n_targets), by each strength."""
-        used = self.features(candidate)
         if candidate.kind == "mixed":
-            features = mixed_features(windows, length=self.mixed_len)
-            for forecast in ridges.forecasts(features[None, :, used]):
-                yield forecast.reshape(windows.future.shape)
+            features = mixed_features(windows, length=self.mixed_len)[None]
         else:
-            past = windows.past[:, used, : self.problem.n_targets]
-            for forecast in ridges.forecasts(past.transpose(2, 0, 1)):
-                yield forecast.transpose(1, 2, 0)
+            past = windows.past[..., : self.problem.n_targets]
+            features = past.transpose(2, 0, 1)
+        for forecast in ridges.forecasts(features[..., self.features(candidate)]):
+            yield forecast.transpose(1, 2, 0).reshape(windows.future.shape)
 
 
 def _halved(length: int, n_lengths: int) -> list[int]:
@@ -160,22 +162,25 @@ def _halved(length: int, n_lengths: int) -> list[int]:
     >>> _halved(5, 4), _halved(0, 2)
     ([5, 2, 1], [])
     """
-    lengths = [length >> k for k in range(n_lengths)]
-    return [each for each in lengths if each]
+    return [length >> k for k in range(n_lengths) if length >> k]
 
 
 def _mixed_length(problem: Problem) -> int:
     """Return over how many rows all columns are looked at together; 0 where they are too many."""
-    n_columns = problem.values.shape[1]
-    n_most = 1024 // n_columns  # the products must stay small
-    length = min(problem.seq_len, _MIXED_ROWS, n_most)
+    length = min(
+        problem.seq_len,
+        _MIXED_ROWS,
+        # The products must stay small.
+        1024 // problem.n_columns,
+    )
     n_features = _n_mixed_features(problem, length)
-    n_outputs = problem.n_targets * problem.pred_len
-    fits = affordable(n_features**2, 2 * n_features * n_outputs)
-    return length if n_columns > 1 and fits else 0
+    fits = affordable(
+        n_features**2,
+        2 * n_features * problem.n_targets * problem.pred_len,
+    )
+    return length if problem.n_columns > 1 and fits else 0
 
 
 def _n_mixed_features(problem: Problem, length: int) -> int:
     """Count the features of so many rows, the last values and 1; none of no rows."""
-    n_columns = int(problem.values.shape[1])
-    return (length + 1) * n_columns + 1 if length else 0
+    return (length + 1) * problem.n_columns + 1 if length else 0

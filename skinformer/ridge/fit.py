@@ -11,12 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product
-from skinformer.ridge.blend import (
-    Stretch,
-    choose_strengths,
-    choose_weights,
-    mixed_errors,
-)
+from skinformer.ridge.blend import choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import Effect, with_year
 from skinformer.ridge.candidates import Candidate, Competition
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
@@ -45,15 +40,15 @@ class _Trial(NamedTuple):
     """
 
     competition: Competition
-    stretches: list[Stretch]
+    stretches: list[Float64Array]
     noise: float
 
 
 class _Choice(NamedTuple):
-    """Each candidate's weight, and its strength by number."""
+    """Each candidate's weight, and the number of its forecast by the strength that it has."""
 
     weights: Float64Array
-    strengths: IntArray
+    chosen: IntArray
 
 
 def fit_linear_path(
@@ -84,7 +79,7 @@ def fit_linear_path(
     decompositions more. Memory: the sums, with `n_folds` those of each fold, too, where they are
     small, and 16 MB.
     """
-    windows = _usable(problem, TimedOrigins(origins, steps).sorted())
+    windows = _usable(problem, origins, steps)
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
     effect = _choose_effect(problem, windows, split)
@@ -97,8 +92,12 @@ def fit_linear_path(
     # 3. The newest holiday, too.
     if len(late) and rest.calendar is not None:
         newest = effect.find(problem, np.append(training.origins, late))
-        final = replace(fits.final, calendar=newest.calendar)
-        fits = fits._replace(final=final)
+        fits = fits._replace(
+            final=replace(
+                fits.final,
+                calendar=newest.calendar,
+            )
+        )
     # 4. What the same maps at all hours leave.
     if split is None or not fits.folds:
         return fits
@@ -121,12 +120,15 @@ def _fit_blends(
     trial.stretches.extend(periods.compare())
     choice = _weigh(trial)
     before = _blend(trial.competition, choice)
-    folds = periods.fit(choice)
-    if not len(late):
-        return LinearFits(before, before, folds)
-    trial.competition.learn(late)
-    final = _blend(trial.competition, choice)
-    return LinearFits(before, final, folds)
+    final = before
+    if len(late):
+        trial.competition.learn(late)
+        final = _blend(trial.competition, choice)
+    return LinearFits(
+        before,
+        final,
+        periods.fit(choice),
+    )
 
 
 def _choose_effect(
@@ -144,15 +146,30 @@ def _choose_effect(
     stretches = _stretch_borders(problem, windows, split)
     if not stretches:
         return Effect()
-    first_stretch, _ = stretches[0]
-    early = windows.ending_before(first_stretch, problem.pred_len).origins
-    best, taken_off = _best_effect(problem, windows, split, early)
+    # Windows that end before the first stretch.
+    early = windows.ending_before(stretches[0][0], problem.pred_len).origins
+    best, taken_off = _best_effect(
+        problem,
+        windows,
+        split,
+        early,
+    )
     with_waves = with_year(taken_off, early)
     if with_waves is taken_off:
         return best
     # By all candidates: those that see levels gain most.
-    without = _log_errors(taken_off, windows, split, alone=False)
-    gains = without - _log_errors(with_waves, windows, split, alone=False)
+    without = _log_errors(
+        taken_off,
+        windows,
+        split,
+        alone=False,
+    )
+    gains = without - _log_errors(
+        with_waves,
+        windows,
+        split,
+        alone=False,
+    )
     return best._replace(year=sure_gain(gains) >= _LEAST_GAIN)
 
 
@@ -165,7 +182,11 @@ def _best_effect(
     """Find effects by early windows; return the one that gains most, and the problem beside it."""
     kinds = [Effect(calendar=True)]
     if problem.n_known:
-        kinds = [Effect(columns=True), *kinds, Effect(columns=True, calendar=True)]
+        kinds = [
+            Effect(columns=True),
+            *kinds,
+            Effect(columns=True, calendar=True),
+        ]
     best = Effect()
     taken_off = problem
     highest = 0.0
@@ -177,7 +198,7 @@ def _best_effect(
         if without is None:
             without = _log_errors(problem, windows, split)
         gains = without - _log_errors(found, windows, split)
-        gain = float(gains.mean())
+        gain = gains.mean()
         if kind.calendar:  # columns were asked for, and need not be sure
             gain = sure_gain(gains) - _LEAST_GAIN
         if gain >= highest:
@@ -202,10 +223,15 @@ def _log_errors(
     """
     problem = problem._replace(seq_len=min(problem.seq_len, 336))
     windows = windows.thinned(10_000 if alone else 4_000)
-    trial = _try_candidates(problem, windows, split, alone=alone)
+    trial = _try_candidates(
+        problem,
+        windows,
+        split,
+        alone=alone,
+    )
     if not trial.stretches:
-        return np.full(1, np.nan)
-    return np.log(mixed_errors(trial.stretches, *_weigh(trial), len(STRENGTHS)))
+        return np.array([np.nan])
+    return np.log(mixed_errors(trial.stretches, *_weigh(trial)))
 
 
 def _try_candidates(
@@ -219,14 +245,15 @@ def _try_candidates(
     pred_len = problem.pred_len
     training = windows.ending_before(split, pred_len)
     competition = Competition(problem, alone=alone)
-    stretches: list[Stretch] = []
-    n_times: list[int] = []
+    stretches = []
+    n_times = []
     n_learnt = 0
     for start, end in _stretch_borders(problem, windows, split):
         ready = training.ending_before(start, pred_len).origins
         competition.learn(ready[n_learnt:])
         n_learnt = len(ready)
-        held_out = windows.take((windows.steps >= start) & (windows.steps < end))
+        is_held_out = (windows.steps >= start) & (windows.steps < end)
+        held_out = windows.take(is_held_out)
         if not n_learnt:
             continue
         for errors in _compare(competition, held_out.origins):
@@ -236,7 +263,11 @@ def _try_candidates(
     competition.learn(training.origins[n_learnt:])
     # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
     noise = 0.5 * math.sqrt(pred_len / min(n_times, default=1))
-    return _Trial(competition, stretches, noise)
+    return _Trial(
+        competition,
+        stretches,
+        noise,
+    )
 
 
 def _stretch_borders(
@@ -248,15 +279,17 @@ def _stretch_borders(
     steps = windows.ending_before(split, problem.pred_len).steps
     if not len(steps):
         return []
-    n_parts = 4 if split is None else 3
-    last = len(steps) - 1
-    places = np.linspace(len(steps) // 2, last, n_parts + 1).astype(np.int64)
+    places = np.linspace(
+        len(steps) // 2,
+        len(steps) - 1,
+        4 if split is None else 3,
+        endpoint=False,
+        dtype=np.int64,
+    )
     borders = steps[places].tolist()
-    if split is None:
-        borders[-1] += 1
-    else:
-        borders[-1] = split
-        borders.append(int(windows.steps[-1]) + 1)
+    if split is not None:
+        borders.append(split)
+    borders.append(windows.steps[-1] + 1)
     return list(pairwise(borders))
 
 
@@ -266,9 +299,14 @@ def _fold_ends(
     n_folds: int,
 ) -> IntArray:
     """Cut training windows into equal times and return where each ends; none where few."""
-    if len(steps) < max(n_folds, 1) * (problem.seq_len + problem.pred_len):
+    if len(steps) < n_folds * (problem.seq_len + problem.pred_len):
         return steps[:0]
-    places = np.linspace(0, len(steps) - 1, n_folds + 1).astype(np.int64)
+    places = np.linspace(
+        0,
+        len(steps) - 1,
+        n_folds + 1,
+        dtype=np.int64,
+    )
     return steps[places[1:]] + 1
 
 
@@ -284,7 +322,7 @@ class _Periods:
         self.problem = problem
         self.training = training.origins
         ends = _fold_ends(problem, training.steps, n_folds)
-        self.ends: list[int] = ends.tolist()
+        self.ends = ends.tolist()
         self.number = np.searchsorted(ends, training.steps, side="right")
         # Windows on both sides of a border share truths.
         distance = np.abs(training.steps[:, None] - ends[:-1] + 0.5)
@@ -295,7 +333,7 @@ class _Periods:
             for number in range(len(ends)):
                 self.parts.append(self._learn(self.number == number))
 
-    def compare(self) -> list[Stretch]:
+    def compare(self) -> list[Float64Array]:
         """Return errors in each period, by what has learnt all others."""
         stretches = []
         for others, left_out in self._leave_one_out():
@@ -331,26 +369,39 @@ def _count_in_windows(
     origins: IntArray,
 ) -> IntArray:
     """Count the flagged rows of each window."""
-    total = np.zeros((len(flags) + 1, *flags.shape[1:]), dtype=np.int64)
-    np.cumsum(flags, axis=0, out=total[1:])
-    before_end = total[origins + problem.pred_len]
-    before_begin = total[origins - problem.seq_len]
-    return np.asarray(before_end - before_begin)
+    total = np.insert(
+        flags,
+        0,
+        0,
+        axis=0,
+    ).cumsum(axis=0)
+    return total[origins + problem.pred_len] - total[origins - problem.seq_len]
 
 
-def _usable(problem: Problem, windows: TimedOrigins) -> TimedOrigins:
+def _usable(
+    problem: Problem,
+    origins: IntArray,
+    steps: IntArray,
+) -> TimedOrigins:
     """Choose the windows to learn from: whole ones if there are enough, else all or none.
+
+    They are in order of time.
 
     A missing truth is held in the rows, in the window's past and in its future. A few do little;
     with many, and with those that are missing by the clock, a map would learn to continue held
     values, which forecasts never see.
     """
+    order = np.argsort(steps, kind="stable")
+    windows = TimedOrigins(origins[order], steps[order])
     if problem.missing is None:
         return windows
-    n_missing = _count_in_windows(problem, problem.missing, windows.origins)
+    n_missing = _count_in_windows(
+        problem,
+        problem.missing,
+        windows.origins,
+    )
     whole = windows.take((n_missing == 0).all(axis=1))
-    n_enough = min(4 * problem.seq_len, len(windows.origins))
-    if len(whole.origins) >= n_enough:
+    if len(whole.origins) >= min(4 * problem.seq_len, len(windows.origins)):
         return whole
     share = n_missing.mean() / (problem.seq_len + problem.pred_len)
     return windows if share <= 0.4 else windows.take(slice(0))
@@ -367,19 +418,26 @@ def _without_jumps(
     others err four times as much.
     """
     size = np.abs(problem.values[:, : problem.n_targets]).max(axis=1)
-    n_rows = len(size)
-    first_rows = training.origins - problem.seq_len
-    end_rows = training.origins + problem.pred_len
-    n_begun = np.bincount(first_rows, minlength=n_rows + 1)
-    n_ended = np.bincount(end_rows, minlength=n_rows + 1)
-    is_learnt = np.cumsum(n_begun - n_ended)[:n_rows] > 0
+    # Windows that begin with each row, less those that ended before it.
+    change = np.zeros(len(size) + 1)
+    np.add.at(
+        change,
+        training.origins - problem.seq_len,
+        1,
+    )
+    np.subtract.at(
+        change,
+        training.origins + problem.pred_len,
+        1,
+    )
+    is_learnt = change.cumsum()[:-1] > 0
     is_far = size > 10 * size[is_learnt].max(initial=1.0)
     late = windows.origins[len(training.origins) :]
     n_far = _count_in_windows(problem, is_far, late)
     return late[n_far == 0]
 
 
-def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
+def _compare(competition: Competition, origins: IntArray) -> list[Float64Array]:
     """Forecast some windows by every candidate and strength; nothing where no truth is known."""
     problem = competition.problem
     n_outputs = problem.n_targets * problem.pred_len
@@ -387,14 +445,17 @@ def _compare(competition: Competition, origins: IntArray) -> list[Stretch]:
     # Spread over the stretch, and fewer where they are large.
     n_most = min(max(1_000_000 // n_outputs, 32), 256)
     origins = origins[spread_places(len(origins), n_most)]
-    chunk_size = max(1, 16_000_000 // (n_forecasts * n_outputs))
     ridges = {c: equations.decomposed() for c, equations in competition.equations()}
     products = np.zeros((n_forecasts, n_forecasts))
     total = 0.0
-    for windows in gather(problem, origins, chunk_size):
+    for windows in gather(
+        problem,
+        origins,
+        max(1, 16_000_000 // (n_forecasts * n_outputs)),
+    ):
         errors = _weighted_errors(competition, ridges, windows)
         products += product(errors, errors.T)
-        total += float(windows.weight.sum())
+        total += windows.weight.sum()
     return [products / total] if total else []
 
 
@@ -408,8 +469,8 @@ def _weighted_errors(
     Errors, not forecasts: where these are good, little is left of their products.
     """
     root = np.sqrt(windows.weight).ravel()
-    of_last_value = (-windows.future.ravel() * root).astype(np.float32)
-    errors = [of_last_value] * len(STRENGTHS)
+    of_last_value = -windows.future.ravel() * root
+    errors = [of_last_value.astype(np.float32)] * len(STRENGTHS)
     for candidate, decomposition in ridges.items():
         for forecast in competition.forecasts(candidate, decomposition, windows):
             error = (forecast - windows.future).ravel() * root
@@ -420,39 +481,45 @@ def _weighted_errors(
 def _weigh(trial: _Trial) -> _Choice:
     """Choose weights and strengths; the last value alone where nothing was compared."""
     candidates = trial.competition.candidates
-    learns = np.array([candidate.kind != "last" for candidate in candidates])
+    first = np.arange(len(candidates)) * len(STRENGTHS)
     if not trial.stretches:
-        return _Choice(1.0 - learns, np.zeros(len(candidates), dtype=np.int64))
-    strengths = choose_strengths(trial.stretches, len(STRENGTHS))
-    # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
-    margins = np.array([candidate.margin for candidate in candidates])
-    margins += trial.noise * learns
-    weights = choose_weights(
-        trial.stretches, strengths, len(STRENGTHS), margins=margins
+        return _Choice(np.eye(len(candidates))[0], first)
+    chosen = first + choose_strengths(
+        trial.stretches,
+        len(STRENGTHS),
     )
-    return _Choice(weights, strengths)
+    margins = np.array([candidate.margin for candidate in candidates])
+    # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
+    margins[1:] += trial.noise
+    return _Choice(
+        choose_weights(trial.stretches, chosen, margins=margins),
+        chosen,
+    )
 
 
 def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     own = np.zeros_like(competition.columns.cross)
     mixed = np.zeros_like(competition.mixed.cross)
-    blend = {}
-    for candidate, weight in zip(competition.candidates, choice.weights, strict=True):
-        blend[str(candidate)] = round(float(weight), 4)
+    strengths = np.array(STRENGTHS)[choice.chosen % len(STRENGTHS)]
     # The first candidate, the last value, has no map.
-    strengths = np.array(STRENGTHS)[choice.strengths[1:]]
-    parts = zip(competition.equations(), choice.weights[1:], strengths, strict=True)
-    for (candidate, equations), weight, strength in parts:
+    for (candidate, equations), weight, strength in zip(
+        competition.equations(),
+        choice.weights[1:],
+        strengths[1:],
+        strict=True,
+    ):
         if weight >= 1e-6:
             whole = mixed if candidate.kind == "mixed" else own
             used = competition.features(candidate)
             whole[:, used] += weight * equations.solve(strength)
+    names = map(str, competition.candidates)
+    rounded = choice.weights.round(4).tolist()
     return LinearFit(
         own.astype(np.float32),
         mixed[0].astype(np.float32),
         competition.mixed_len,
         competition.problem.effect.astype(np.float32),
-        blend,
+        dict(zip(names, rounded, strict=True)),
         competition.problem.calendar,
     )

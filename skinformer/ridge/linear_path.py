@@ -29,11 +29,15 @@ class LinearPath(nn.Module):
 
     def __init__(self, fit: LinearFit) -> None:
         super().__init__()
-        self.fit, self.mixed_len = fit, fit.mixed_len
+        self.fit = fit
+        self.mixed_len = fit.mixed_len
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
-        self.phases = None if fit.phases is None else _Phases(fit.phases)
-        _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
+        self.phases = None if fit.phases is None else Phases(fit.phases)
+        _keep(
+            self,
+            {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect},
+        )
 
     def forward(
         self,
@@ -53,8 +57,14 @@ class LinearPath(nn.Module):
             future = self.seen(future)
             # 1. Take off what calendar and columns known ahead do.
             effect = self._effect(past, past_calendar)
-            targets, others = past.tensor_split([self.n_targets], dim=-1)
-            rest = torch.cat([targets - effect, others], dim=-1)
+            targets, others = past.tensor_split(
+                [self.n_targets],
+                dim=-1,
+            )
+            rest = torch.cat(
+                [targets - effect, others],
+                dim=-1,
+            )
             # 2. Map distances from the last value.
             last = rest[:, -1:]
             distance = rest - last
@@ -83,7 +93,14 @@ class LinearPath(nn.Module):
         forecast = (own @ by_target).permute(2, 1, 0)
         if self.mixed_len:
             recent = distance[:, -self.mixed_len :].flatten(1)
-            features = torch.cat([recent, last, torch.ones_like(last[:, :1])], dim=1)
+            features = torch.cat(
+                [
+                    recent,
+                    last,
+                    torch.ones_like(last[:, :1]),
+                ],
+                dim=1,
+            )
             mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
         return forecast
@@ -92,16 +109,16 @@ class LinearPath(nn.Module):
         """Map distances by the time of the day of the first step ahead; 0 without a calendar."""
         if self.phases is None or calendar is None:
             return 0.0
-        n_observed = distance.shape[-1] - self.n_known
-        added: Tensor = self.phases(distance[..., :n_observed], calendar[:, 0])
-        return added
+        return self.phases(
+            distance[..., : distance.shape[-1] - self.n_known],
+            calendar[:, 0],
+        )
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
         """Return the effect of calendar and columns known ahead on some steps."""
         known = values[..., values.shape[-1] - self.n_known :]
         if self.calendar is not None and calendar is not None:
-            effect: Tensor = self.calendar(known, calendar)
-            return effect
+            return self.calendar(known, calendar)
         return known @ self.effect
 
 
@@ -131,8 +148,8 @@ class _Calendar(nn.Module):
         cell = number_cells(self.places, categories)
         out = self.level[cell % len(self.level)]
         if len(self.year):
-            time = cell % self.year.shape[1]
-            out = out + self.year[cell // len(self.level), time]
+            n_times = self.year.shape[1]
+            out = out + self.year[cell // len(self.level), cell % n_times]
         # Column by column: their products at once would be too many.
         for j in range(self.known.shape[1]):
             out = out + known[..., j, None] * self.known[cell % len(self.known), j]
@@ -140,15 +157,19 @@ class _Calendar(nn.Module):
 
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
-        first = values.shape[-1] - self.known.shape[1]
-        low, high = self.bounds
+        n_known = self.known.shape[1]
+        others, known = values.tensor_split(
+            [values.shape[-1] - n_known],
+            dim=-1,
+        )
         return torch.cat(
-            [values[..., :first], values[..., first:].clamp(low, high)], dim=-1
+            [others, known.clamp(*self.bounds)],
+            dim=-1,
         )
 
 
-class _Phases(nn.Module):
-    """`PhaseMaps`."""
+class Phases(nn.Module):
+    """`PhaseMaps` as a module."""
 
     places: Tensor
     waves: Tensor
@@ -167,7 +188,10 @@ class _Phases(nn.Module):
         n_columns).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
         """
-        features = self.read(distance, number_cells(self.places, categories))
+        features = self.read(
+            distance,
+            number_cells(self.places, categories),
+        )
         return (self.weights.mT @ features).permute(2, 1, 0)
 
     def read(self, distance: Tensor, cell: Tensor) -> Tensor:
@@ -182,8 +206,16 @@ class _Phases(nn.Module):
         by_column = distance[:, -len(self.own) :].permute(2, 1, 0)
         own = self.own.T @ by_column[:n_targets]
         others = (self.others.T @ by_column).flatten(0, 1)
-        others = torch.cat([others, torch.ones_like(by_column[0, :1])])
-        read = torch.cat([own, others.expand(n_targets, -1, -1)], dim=1)
+        others = torch.cat(
+            [
+                others,
+                torch.ones_like(by_column[0, :1]),
+            ]
+        )
+        read = torch.cat(
+            [own, others.expand(n_targets, -1, -1)],
+            dim=1,
+        )
         return (waves[:, None] * read[:, None]).flatten(1, 2)
 
 
@@ -192,6 +224,6 @@ def _keep(module: nn.Module, found: Mapping[str, object]) -> None:
     for name, array in found.items():
         if isinstance(array, np.ndarray):
             tensor = tensor_of(array)
-            module.register_buffer(
-                name, tensor.float() if tensor.is_floating_point() else tensor
-            )
+            if tensor.is_floating_point():
+                tensor = tensor.float()
+            module.register_buffer(name, tensor)

@@ -13,7 +13,7 @@ from skinformer.algebra import tensor_of
 from skinformer.ridge.calendar import fourier
 from skinformer.ridge.candidates import affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath, Phases
 from skinformer.ridge.sums import (
     STRENGTHS,
     Decomposition,
@@ -64,13 +64,27 @@ def find_phases(
     of the features, and four decompositions for each target.
     """
     layout = _make_layout(problem)
-    if layout is None or len(training.origins) < _n_features(problem, layout):
-        return fits  # nothing so large is learnt from so little
+    if layout is None:
+        return fits
+    # 1. Nothing large is learnt from little, and four sums fit in memory together.
+    n_features = _n_features(problem, layout)
+    n_rows = 4 * problem.n_targets * n_features
+    if len(training.origins) < n_features or not affordable(
+        n_rows * n_features,
+        n_rows * problem.pred_len,
+    ):
+        return fits
+    # 2. Maps, judged by each time and by the split.
     judges = _cut_periods(fits, training)
     judges.append(_Period(fits.before, validation))
     if not all(len(period.windows.origins) for period in judges):
         return fits
-    maps = _find_maps(problem, layout, judges, late)
+    maps = _find_maps(
+        problem,
+        layout,
+        judges,
+        late,
+    )
     return _with_phases(fits, layout, maps) if maps else fits
 
 
@@ -85,18 +99,26 @@ def _find_maps(
     judges: the periods, and the split; none are returned where these are not sure of a gain.
     """
     *periods, split = judges
-    n_training = sum(len(period.windows.origins) for period in periods)
     # 1. Ridges without each period, and of all of them.
-    learn = partial(_learn, problem, layout, 10_000 / n_training)
+    learn = partial(
+        _learn,
+        problem,
+        layout,
+        10_000 / sum(len(period.windows.origins) for period in periods),
+    )
     sums = [learn(period) for period in periods]
     whole = Sums.total(sums)
     learnt = [*Sums.leave_one_out(sums), whole]
     ridges = [each.means().decomposed() for each in learnt]
     # 2. Strength and share, by periods that were not learnt.
-    best = _choose(problem, layout, judges, ridges)
-    if best is None:
+    strength, share = _choose(
+        problem,
+        layout,
+        judges,
+        ridges,
+    )
+    if not share:
         return []
-    strength, share = best
     maps = [share * ridge.solve(strength) for ridge in ridges]
     # 3. Maps of all windows.
     if len(late):
@@ -109,7 +131,11 @@ def _find_maps(
 def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
     """Cut the training windows into the periods of the folds, each beside its fold's fit."""
     ends = [end for end, _ in fits.folds]
-    number = np.searchsorted(ends[:-1], training.steps, side="right")
+    number = np.searchsorted(
+        ends[:-1],
+        training.steps,
+        side="right",
+    )
     periods = []
     for i, (_, fit) in enumerate(fits.folds):
         periods.append(_Period(fit, training.take(number == i)))
@@ -129,64 +155,63 @@ def _with_phases(
     folds = []
     for (end, fit), without in zip(fits.folds, phases, strict=False):
         folds.append((end, replace(fit, phases=without)))
-    before = replace(fits.before, phases=phases[len(folds)])
-    final = replace(fits.final, phases=phases[-1])
-    return LinearFits(before, final, tuple(folds))
+    return LinearFits(
+        before=replace(
+            fits.before,
+            phases=phases[len(folds)],
+        ),
+        final=replace(fits.final, phases=phases[-1]),
+        folds=tuple(folds),
+    )
 
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:
-    """Describe what is read, without weights; None where there is no cycle, or too much to read."""
+    """Describe what is read, without weights; None where there is no cycle, or none to see."""
     if problem.cycle is None:
         return None
     cells = problem.cycle.cells
     n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
-    times_seen = np.unique(problem.cycle.of_row % n_times)
-    period = len(times_seen)  # rows of a cycle: three-hourly, 8
+    # Rows of a cycle: three-hourly, 8.
+    period = len(np.unique(problem.cycle.of_row % n_times))
     n_waves = min(4, (period - 1) // 2)
-    waves = fourier(np.arange(n_times) / n_times, n_waves)
     own, others = _window_features(problem.seq_len, period)
     if problem.n_observed > 16:
         others = others[:, :0]
     maps = PhaseMaps(
         cells.places,
-        waves=waves.astype(np.float32),
-        own=own.astype(np.float32),
-        others=others.astype(np.float32),
-        weights=np.zeros((problem.n_targets, 0, 0), dtype=np.float32),
+        waves=fourier(np.arange(n_times) / n_times, n_waves).astype(np.float32),
+        own=own,
+        others=others,
+        weights=np.zeros(
+            (problem.n_targets, 0, 0),
+            dtype=np.float32,
+        ),
     )
-    return maps if n_waves and _is_small(problem, maps) else None
+    return maps if n_waves else None
 
 
-def _is_small(problem: Problem, maps: PhaseMaps) -> bool:
-    """Return whether the sums of three times and all of them fit in memory together."""
-    n_features = _n_features(problem, maps)
-    n_rows = 4 * problem.n_targets * n_features
-    return affordable(n_rows * n_features, n_rows * problem.pred_len)
-
-
-def _window_features(seq_len: int, period: int) -> tuple[Float64Array, Float64Array]:
+def _window_features(seq_len: int, period: int) -> tuple[Float32Array, Float32Array]:
     """Return what is read of a target's window, and of every column's, (seq_len, n_features) each.
 
     Of a target's the last 24 rows, but for a distance of 0, and the means of 28 parts; of every
     column's the means over a cycle and the whole window.
     """
-    rows = np.eye(seq_len)
-    first = max(seq_len - 25, 0)
+    rows = np.eye(seq_len, dtype=np.float32)
     size = max(1, seq_len // 28)
     n_parts = seq_len // size
     in_parts = rows[:, -n_parts * size :].reshape(seq_len, n_parts, size)
-    own = np.concatenate([rows[:, first:-1], in_parts.mean(axis=2)], axis=1)
+    own = np.column_stack([rows[:, -25:-1], in_parts.mean(axis=2)])
     others = [rows.mean(axis=1)]
     if period <= seq_len:
         of_cycle = rows[:, -period:].mean(axis=1)
         others.insert(0, of_cycle)
-    return own, np.stack(others, axis=1)
+    return own, np.column_stack(others)
 
 
 def _n_features(problem: Problem, maps: PhaseMaps) -> int:
     """Count what the maps read of a target, times the waves."""
     n_read = maps.own.shape[1] + problem.n_observed * maps.others.shape[1] + 1
-    return int(maps.waves.shape[1] * n_read)
+    return maps.waves.shape[1] * n_read
 
 
 class _Residuals(NamedTuple):
@@ -207,23 +232,21 @@ def _residuals(
     maps: PhaseMaps,
     period: _Period,
 ) -> Iterator[_Residuals]:
-    """Compute what a fit leaves of windows, of ascending origins, chunk by chunk."""
-    path = LinearPath(replace(period.fit, phases=maps))
-    origins = period.windows.origins
+    """Compute what a fit leaves of windows, chunk by chunk."""
+    path = LinearPath(period.fit)
+    phases = Phases(maps)
     assert problem.cycle is not None
-    assert path.phases is not None
-    start = 0
-    for windows in gather(problem, origins):
-        chunk = origins[start : start + len(windows.last)]
-        start += len(chunk)
-        cell = problem.cycle.of_row[chunk].astype(np.int64)
+    for windows in gather(problem, period.windows.origins):
+        cell = tensor_of(problem.cycle.of_row[windows.origins]).long()
         # PERF: products of float32 take half the time; sums over chunks are added in float64.
-        distance = tensor_of(windows.past.astype(np.float32))
-        last = tensor_of(windows.last.astype(np.float32))
+        distance = tensor_of(windows.past).float()
+        last = tensor_of(windows.last).float()
         observed = distance[..., : problem.n_observed]
-        features = path.phases.read(observed, tensor_of(cell))
-        left = windows.future - path.map_distances(distance, last).numpy()
-        yield _Residuals(features.mT.numpy(), left, windows.weight)
+        yield _Residuals(
+            phases.read(observed, cell).mT.numpy(),
+            windows.future - path.map_distances(distance, last).numpy(),
+            windows.weight,
+        )
 
 
 def _learn(
@@ -233,13 +256,24 @@ def _learn(
     period: _Period,
 ) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
-    n_features = _n_features(problem, maps)
-    sums = Sums.of_sizes(problem.n_targets, n_features, problem.pred_len)
+    sums = Sums.of_sizes(
+        problem.n_targets,
+        _n_features(problem, maps),
+        problem.pred_len,
+    )
     n_most = int(part * len(period.windows.origins)) + 1
-    some = period.thinned(n_most)
-    for left in _residuals(problem, maps, some):
+    for left in _residuals(
+        problem,
+        maps,
+        period.thinned(n_most),
+    ):
         for j, features in enumerate(left.features):
-            sums.add(j, features, left.y[:, :, j], left.weight[:, :, j])
+            sums.add(
+                j,
+                features,
+                left.y[:, :, j],
+                left.weight[:, :, j],
+            )
     return sums
 
 
@@ -248,26 +282,35 @@ def _choose(
     maps: PhaseMaps,
     judges: list[_Period],
     ridges: list[Decomposition],
-) -> tuple[float, float] | None:
-    """Choose strength and share by all stretches of all times, the last of which is the split."""
-    n_outputs = problem.pred_len * problem.n_targets
-    n_most = min(max(2_000_000 // (n_outputs * len(judges)), 32), 600)
+) -> tuple[float, float]:
+    """Choose strength and share by all stretches of all times, the last of which is the split.
+
+    The share is 0 where nothing is sure to help.
+    """
+    n_numbers = len(judges) * problem.pred_len * problem.n_targets
+    n_most = min(max(2_000_000 // n_numbers, 32), 600)
     losses = []
     for period, ridge in zip(judges, ridges, strict=True):
         is_split = period is judges[-1]
-        n_stretches = MOST_STRETCHES if is_split else 4
         some = period.thinned(n_most)
-        steps = some.windows.steps
-        stretches = cut_stretches(steps, problem.pred_len, n_most=n_stretches)
+        stretches = cut_stretches(
+            some.windows.steps,
+            problem.pred_len,
+            n_most=MOST_STRETCHES if is_split else 4,
+        )
         if stretches is not None:
-            of_windows = _losses(problem, maps, some, ridge)
+            of_windows = _losses(
+                problem,
+                maps,
+                some,
+                ridge,
+            )
             losses.append(stretch_sums(of_windows, stretches))
         elif is_split:
-            return None
-    # The first share is none, whatever the strength.
+            return STRENGTHS[0], 0.0
     place = surest_share(np.concatenate(losses))
     strength, share = divmod(place, len(SHARES))
-    return (STRENGTHS[strength], SHARES[share]) if share else None
+    return STRENGTHS[strength], SHARES[share]
 
 
 def _losses(
@@ -289,5 +332,5 @@ def _losses(
             square = (left.weight * added**2).sum(axis=(1, 2))
             gain = 2 * np.outer(linear, shares) - np.outer(square, shares**2)
             of_chunk.append(alone[:, None] - gain)
-        losses.append(np.concatenate(of_chunk, axis=1))
+        losses.append(np.column_stack(of_chunk))
     return np.concatenate(losses)

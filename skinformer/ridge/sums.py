@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from skinformer.timeline.windows import spread_places, window_rows
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
-_TINY = 1e-300  # a weight of 0 leaves sums of 0
 
 
 class Windows(NamedTuple):
@@ -24,12 +23,14 @@ class Windows(NamedTuple):
     future: distances of the targets that followed, (n, pred_len, n_targets).
     last: the last values, (n, n_columns).
     weight: weights of `future`, of the same shape.
+    origins: the rows of the first steps of `future`, (n,).
     """
 
     past: Float64Array
     future: Float64Array
     last: Float64Array
     weight: Float64Array
+    origins: IntArray
 
 
 class TimedOrigins(NamedTuple):
@@ -38,21 +39,23 @@ class TimedOrigins(NamedTuple):
     origins: IntArray
     steps: IntArray
 
-    def take(self, places: IntArray | BoolArray | slice) -> TimedOrigins:
-        """Return some of them."""
-        return TimedOrigins(self.origins[places], self.steps[places])
-
-    def sorted(self) -> TimedOrigins:
-        """Return them in order of time."""
-        return self.take(np.argsort(self.steps, kind="stable"))
+    def take(self, places: Any) -> TimedOrigins:
+        """Return some of them, by a slice, numbers or a mask."""
+        return TimedOrigins(
+            self.origins[places],
+            self.steps[places],
+        )
 
     def ending_before(self, split: int | None, pred_len: int) -> TimedOrigins:
         """Return those, in order of time, whose truths all lie before a split; all without one."""
         if split is None:
             return self
-        return self.take(
-            slice(int(np.searchsorted(self.steps, split - pred_len, side="right")))
+        end = np.searchsorted(
+            self.steps,
+            split - pred_len,
+            side="right",
         )
+        return self.take(slice(end))
 
     def thinned(self, n_most: int) -> TimedOrigins:
         """Return so many at most, spread over all."""
@@ -85,6 +88,11 @@ class Problem(NamedTuple):
     calendar: CalendarEffect | None = None
 
     @property
+    def n_columns(self) -> int:
+        """Number of all columns."""
+        return self.values.shape[1]
+
+    @property
     def n_known(self) -> int:
         """Number of last columns that are known ahead."""
         return len(self.effect)
@@ -92,19 +100,18 @@ class Problem(NamedTuple):
     @property
     def n_observed(self) -> int:
         """Number of first columns, those that are not known ahead."""
-        return int(self.values.shape[1]) - self.n_known
+        return self.n_columns - self.n_known
 
 
 def gather(
     problem: Problem,
     origins: IntArray,
-    n_most: int | None = None,
+    n_most: int = 2_000_000,
 ) -> Iterator[Windows]:
     """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
     length = problem.seq_len + problem.pred_len
-    n_bytes = 8 * length * problem.values.shape[1]
-    size = max(16_000_000 // n_bytes, 1)
-    size = min(size, n_most or size)
+    n_bytes = 8 * length * problem.n_columns
+    size = min(max(16_000_000 // n_bytes, 1), n_most)
     origins = np.sort(origins)
     for start in range(0, len(origins), size):
         yield _read_windows(problem, origins[start : start + size])
@@ -113,37 +120,46 @@ def gather(
 def _read_windows(problem: Problem, origins: IntArray) -> Windows:
     """Read windows of ascending origins."""
     seq_len = problem.seq_len
-    rows = window_rows(origins - seq_len, seq_len + problem.pred_len)
-    distance = _read_rows(problem, rows)
+    rows = window_rows(
+        origins - seq_len,
+        seq_len + problem.pred_len,
+    )
+    first = rows[0, 0]
+    end = rows[-1, -1] + 1
+    if end - first > rows.size:
+        distance = remaining(problem, rows)
+    else:
+        # PERF: windows side by side share nearly all of their rows; `take` is four times as fast
+        # as an index.
+        every = remaining(problem, np.arange(first, end))
+        distance = every.take(rows - first, axis=0)
     last = distance[:, seq_len - 1].copy()
     distance -= last[:, None]
     past = distance[:, :seq_len]
     future = distance[:, seq_len:, : problem.n_targets]
     if problem.weight is None:
-        return Windows(past, future, last, np.ones_like(future))
-    weight = problem.weight[rows[:, seq_len:]].astype(np.float64)
-    return Windows(past, future, last, weight)
-
-
-def _read_rows(problem: Problem, rows: IntArray) -> Float64Array:
-    """Read the rows of windows, in ascending order, see `remaining`."""
-    first = rows[0, 0]
-    end = rows[-1, -1] + 1
-    if end - first > rows.size:
-        return remaining(problem, rows)
-    # PERF: windows side by side share nearly all of their rows; `take` is four times as fast as
-    # an index.
-    return remaining(problem, np.arange(first, end)).take(rows - first, axis=0)
+        weight = np.ones_like(future)
+    else:
+        weight = problem.weight[rows[:, seq_len:]].astype(float)
+    return Windows(
+        past,
+        future,
+        last,
+        weight,
+        origins,
+    )
 
 
 def remaining(problem: Problem, rows: IntArray) -> Float64Array:
     """Read rows, (…, n_columns), without the effects of calendar and columns known ahead."""
-    out = np.nan_to_num(problem.values[rows].astype(np.float64), copy=False)
-    targets, known = out[..., : problem.n_targets], out[..., problem.n_observed :]
-    if problem.calendar is not None and problem.cycle is not None:
-        if problem.calendar.known.shape[1]:
-            np.clip(known, *problem.calendar.bounds, out=known)
-        targets -= problem.calendar.of_rows(known, problem.cycle.of_row[rows])
+    out = np.nan_to_num(problem.values[rows].astype(float), copy=False)
+    targets = out[..., : problem.n_targets]
+    known = out[..., problem.n_observed :]
+    calendar = problem.calendar
+    if calendar is not None and problem.cycle is not None:
+        if calendar.bounds.size:
+            np.clip(known, *calendar.bounds, out=known)
+        targets -= calendar.of_rows(known, problem.cycle.of_row[rows])
     elif problem.n_known:
         targets -= known @ problem.effect
     return out
@@ -160,17 +176,27 @@ class Equations(NamedTuple):
 
         penalty: one number, or one of each feature.
         """
-        return solution(self.gram + penalty * np.eye(self.gram.shape[-1]), self.cross)
+        return solution(
+            self.gram + penalty * np.eye(self.gram.shape[-1]),
+            self.cross,
+        )
 
     def unexplained(self, maps: Float64Array) -> float:
         """Return the mean squared error that maps leave, less that of maps of zeros."""
-        return float((maps * (product(self.gram, maps) - 2 * self.cross)).sum())
+        slope = product(self.gram, maps) - 2 * self.cross
+        return (maps * slope).sum()
 
     def decomposed(self) -> Decomposition:
         """Decompose the equations, to forecast by many strengths."""
         values, vectors = eigenvectors(self.gram)
-        cross = product(vectors.swapaxes(1, 2), self.cross)
-        return Decomposition(np.maximum(values, 0), vectors, cross)
+        return Decomposition(
+            np.maximum(values, 0),
+            vectors,
+            product(
+                vectors.swapaxes(1, 2),
+                self.cross,
+            ),
+        )
 
 
 class Decomposition(NamedTuple):
@@ -199,7 +225,7 @@ class Decomposition(NamedTuple):
     def solve(self, strength: float) -> Float64Array:
         """Return the map of a strength, (n_groups, n_features, n_outputs)."""
         shrunk = self.vectors / (self.eigenvalues[:, None] + strength)
-        return np.asarray(product(shrunk, self.cross))
+        return product(shrunk, self.cross)
 
 
 class Sums(NamedTuple):
@@ -226,18 +252,19 @@ class Sums(NamedTuple):
         n_outputs: int,
     ) -> Sums:
         """Start from nothing."""
-        gram = np.zeros((n_groups, n_features, n_features))
-        cross = np.zeros((n_groups, n_features, n_outputs))
-        return cls(gram, cross, np.zeros((n_groups, n_outputs)))
+        return cls(
+            gram=np.zeros((n_groups, n_features, n_features)),
+            cross=np.zeros((n_groups, n_features, n_outputs)),
+            weight=np.zeros((n_groups, n_outputs)),
+        )
 
     @classmethod
     def total(cls, parts: Sequence[Sums]) -> Sums:
         """Add sums up."""
-        first, *others = parts
-        total = cls(*(part.copy() for part in first))
-        for other in others:
-            for whole, part in zip(total, other, strict=True):
-                whole += part
+        total = cls(*map(np.copy, parts[0]))
+        for part in parts[1:]:
+            for whole, added in zip(total, part, strict=True):
+                whole += added
         return total
 
     @classmethod
@@ -255,10 +282,9 @@ class Sums(NamedTuple):
     ) -> None:
         """Add some windows, (n, …) each, as many as fit in memory."""
         of_window = weight.mean(axis=1, keepdims=True).astype(features.dtype)
+        weighted = (future * weight).astype(features.dtype)
         self.gram[group] += product(features.T, features * of_window)
-        self.cross[group] += product(
-            features.T, (future * weight).astype(features.dtype)
-        )
+        self.cross[group] += product(features.T, weighted)
         self.weight[group] += weight.sum(axis=0)
 
     def add_columns(self, windows: Windows) -> None:
@@ -267,9 +293,12 @@ class Sums(NamedTuple):
         Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products.
         """
         for j in range(windows.future.shape[2]):
-            past = np.ascontiguousarray(windows.past[:, :, j])
-            group = j % len(self.gram)
-            self.add(group, past, windows.future[:, :, j], windows.weight[:, :, j])
+            self.add(
+                j % len(self.gram),
+                np.ascontiguousarray(windows.past[:, :, j]),
+                windows.future[:, :, j],
+                windows.weight[:, :, j],
+            )
 
     def add_mixed(self, windows: Windows, *, length: int) -> None:
         """Add the last rows of all columns together, see `mixed_features`."""
@@ -282,15 +311,19 @@ class Sums(NamedTuple):
             windows.weight.reshape(n, -1),
         )
 
-    def of_features(self, used: IntArray) -> Sums:
+    def of_features(self, used: slice) -> Sums:
         """Return the sums of some features."""
-        gram = self.gram[:, used[:, None], used]
-        return Sums(gram, self.cross[:, used], self.weight)
+        return Sums(
+            self.gram[:, used, used],
+            self.cross[:, used],
+            self.weight,
+        )
 
     def means(self) -> Equations:
         """Return `gram` and `cross`, each group per unit of its own weight."""
-        weight = np.maximum(self.weight, _TINY)
-        of_group = np.maximum(self.weight.mean(axis=1), _TINY)
+        # Of no weight all sums are 0.
+        weight = np.maximum(self.weight, 1e-300)
+        of_group = weight.mean(axis=1)
         return Equations(
             self.gram / of_group[:, None, None],
             self.cross / weight[:, None],
@@ -303,6 +336,11 @@ class Sums(NamedTuple):
 
 def mixed_features(windows: Windows, *, length: int) -> Float64Array:
     """Lay out distances of all columns row by row, then the last values, then 1: (n, features)."""
-    n = len(windows.last)
-    recent = windows.past[:, windows.past.shape[1] - length :].reshape(n, -1)
-    return np.concatenate([recent, windows.last, np.ones((n, 1))], axis=1)
+    n, seq_len, _ = windows.past.shape
+    return np.column_stack(
+        [
+            windows.past[:, seq_len - length :].reshape(n, -1),
+            windows.last,
+            np.ones(n),
+        ]
+    )

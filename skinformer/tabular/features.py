@@ -13,13 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.timeline.arrays import (
-    AnyArray,
-    BoolArray,
-    Float64Array,
-    Floats,
-    IntArray,
-)
+from skinformer.timeline.arrays import AnyArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
@@ -82,8 +76,8 @@ class Pairs(NamedTuple):
             steps[window],
         )
 
-    def take(self, part: slice | IntArray | BoolArray) -> Pairs:
-        """Choose pairs."""
+    def take(self, part: Any) -> Pairs:
+        """Choose pairs, by a slice, numbers or a mask."""
         return Pairs(*[values[part] for values in self])
 
 
@@ -141,13 +135,8 @@ class FeatureMaker:
         return len(_LAST) + 2 + (_N_SEASONS + 6) * len(self.seasons)
 
     @property
-    def of_effect(self) -> slice:
-        """The last features, which the calendar's effect makes; none without one."""
-        return slice(-self._n_of_effect, None) if self.calendar else slice(0)
-
-    @property
-    def _n_of_effect(self) -> int:
-        """Number of features that the calendar's effect makes."""
+    def n_of_effect(self) -> int:
+        """Number of last features, which the calendar's effect makes."""
         if self.calendar is None:
             return 0
         return 2 if self.seasons else 1
@@ -158,20 +147,17 @@ class FeatureMaker:
         n_beside = len(_BESIDE) + 2
         numbers = np.cumsum([1, n_against_phases, n_beside])
         sizes = numbers[self._details()]
-        n_after = self.columns.n_static + self._n_of_effect
-        stop = n_features - n_after
+        stop = n_features - self.columns.n_static - self.n_of_effect
         of_columns = np.arange(stop - sizes.sum(), stop)
         return np.split(of_columns, np.cumsum(sizes)[:-1]) if len(sizes) else []
 
-    def _details(self) -> list[int]:
+    def _details(self) -> IntArray:
         """Return how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
         n_varying = self.columns.n_known - self.columns.n_static
-        details = [0] * n_varying
         helpful = np.setdiff1d(np.arange(n_varying), self.plain)
+        details = np.zeros(n_varying, dtype=int)
         # Twelve have all features; more of them have fewer, and beyond forty the value alone.
-        detail = 2 if len(helpful) <= 12 else 1
-        for i in helpful[:40]:
-            details[i] = detail
+        details[helpful[:40]] = 2 if len(helpful) <= 12 else 1
         return details
 
     def make(
@@ -188,10 +174,10 @@ class FeatureMaker:
         """
         size = 8192  # pairs at a time
         chunks = []
-        for start in range(0, max(len(pairs.origin), 1), size):
+        for start in range(0, len(pairs.origin), size):
             view = View(values, pairs.take(slice(start, start + size)), self, clock)
             chunks.append(np.column_stack(self._features(view)))
-        return np.concatenate(chunks).astype(np.float64, copy=False)
+        return np.concatenate(chunks)
 
     def _features(self, view: View) -> list[AnyArray]:
         """Make the features of what a view shows, one by one."""
@@ -235,11 +221,10 @@ class View:
         self.values = values
         self.pairs = pairs
         self.clock = clock
-        self.low = maker.low
-        self.high = maker.high
+        self.maker = maker
         self.seasons = maker.seasons
         self.row = pairs.origin + pairs.ahead
-        seasons = np.array(maker.seasons, dtype=np.int64)
+        seasons = np.array(maker.seasons, dtype=int)
         n_seasons_back = pairs.ahead[:, None] // seasons + 1
         #: Of each season, the last row of the step's phase before the origin, (n, n_seasons).
         self.phase = self.row[:, None] - seasons * n_seasons_back
@@ -259,37 +244,32 @@ class View:
         stop: IntArray,
     ) -> Float64Array:
         """Read rows of each pair from its series' first one to `stop`; NaN for others."""
-        start = self.pairs.begin
-        column = np.asarray(column)
-        if rows.ndim == 2:
-            start = start[:, None]
-            stop = stop[:, None]
-            column = column[..., None]
-        inside = (rows >= start) & (rows < stop)
+        rows = rows.T  # of all pairs, one after the other
+        inside = (rows >= self.pairs.begin) & (rows < stop)
         existing = np.clip(rows, 0, len(self.values) - 1)
-        read = self.values[existing, column].astype(np.float64)
-        believable = (read >= self.low[column]) & (read <= self.high[column])
-        return np.where(inside & believable, read, np.nan)
+        read = self.values[existing, column].astype(float)
+        low = self.maker.low[column]
+        high = self.maker.high[column]
+        believable = (read >= low) & (read <= high)
+        return np.where(inside & believable, read, np.nan).T
 
 
 def _mean_known(values: Float64Array) -> Float64Array:
     """Return the mean of what is known of each row; NaN where nothing is."""
     known = ~np.isnan(values)
     # Row by row in one order, so that no other row can change how a sum is rounded.
-    total: Float64Array = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
+    total = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / known.sum(axis=1))
+        return total / known.sum(axis=1)
 
 
 def _median_known(values: Float64Array) -> Float64Array:
     """Return the median of what is known of each row; NaN where nothing is."""
     ordered = np.sort(values, axis=1)  # NaN last
     count = (~np.isnan(values)).sum(axis=1)
-    lower = np.maximum(count - 1, 0) // 2
-    upper = np.minimum(count // 2, values.shape[1] - 1)
-    middle = np.stack([lower, upper], axis=1)
-    median = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
-    return np.where(count > 0, median, np.nan)
+    # Of none, these are the last one and the first, which are NaN.
+    middle = np.column_stack([(count - 1) // 2, count // 2])
+    return np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
 
 
 def _target_features(view: View) -> list[AnyArray]:
@@ -300,7 +280,7 @@ def _target_features(view: View) -> list[AnyArray]:
     length = _N_SEASONS * max(view.seasons, default=1)
     level = _mean_known(view.before(target, _window(origin - 1, length)))
     anchors = [last[0], level]
-    others = [*last[1:]]
+    others = list(last[1:])
     for season, phase in zip(view.seasons, view.phase.T, strict=True):
         same_phase = view.before(target, _same_phase(phase, season))
         anchors.append(_mean_known(same_phase))
@@ -338,8 +318,8 @@ def _calendar_features(view: View) -> list[AnyArray]:
     wall: Any = view.clock.labels(steps)
     minute = wall.hour * 60 + wall.minute
     minute_of_week = wall.day_of_week * 1440 + minute
-    fields = (minute, wall.day_of_week, minute_of_week, wall.day, wall.day_of_year)
-    return [np.asarray(field)[place] for field in fields]
+    fields = [minute, wall.day_of_week, minute_of_week, wall.day, wall.day_of_year]
+    return list(np.array(fields)[:, place])
 
 
 def _effect_features(view: View, calendar: CalendarEffect) -> list[AnyArray]:
@@ -361,17 +341,18 @@ def _usual(
     ahead = np.maximum(ahead, pairs.begin - pairs.origin)
     row = pairs.origin + ahead
     step = pairs.step + ahead
-    n_known = calendar.known.shape[1]
-    first_known = view.values.shape[1] - n_known
-    known = view.values[row, first_known:].astype(np.float64)
-    effect = calendar.at(known, step, view.clock)
+    first_known = view.values.shape[1] - calendar.known.shape[1]
+    effect = calendar.at(view.values[row, first_known:], step, view.clock)
     return effect[np.arange(len(row)), pairs.target]
 
 
 def _past_features(view: View, j: int) -> list[AnyArray]:
     """Make features of a column that is not known ahead."""
     last = view.pairs.origin - 1
-    features = [view.before(j, last), *view.before(j, view.phase).T]
+    features = [
+        view.before(j, last),
+        *view.before(j, view.phase).T,
+    ]
     if view.seasons:
         shortest = _window(last, view.seasons[0])
         features.append(_mean_known(view.before(j, shortest)))
@@ -389,7 +370,10 @@ def _known_features(
     if detail > 0 and view.seasons:
         before = view.before(j, view.phase)
         features += list(now - before.T)
-        same_phase = _same_phase(view.phase[:, -1], view.seasons[-1])
+        same_phase = _same_phase(
+            view.phase[:, -1],
+            view.seasons[-1],
+        )
         usual = _mean_known(view.before(j, same_phase))
         features.append(now - usual)
     if detail > 1:

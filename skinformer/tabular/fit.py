@@ -47,9 +47,7 @@ class Anchored(NamedTuple):
 
     def predict(self, features: Float64Array) -> Float64Array:
         """Forecast pairs, (n,), standardised."""
-        level = _level(features, self.anchor)
-        distance: Float64Array = self.regressor.predict(features)
-        return level + distance
+        return _level(features, self.anchor) + self.regressor.predict(features)
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,13 @@ class TabularFit:
         n_windows = max(1, 8192 // (pred_len * n_targets))
         for start in range(0, len(origins), n_windows):
             chunk = slice(start, start + n_windows)
-            windows = origins[chunk], begin[chunk], steps[chunk]
-            pairs = Pairs.of_windows(*windows, pred_len, n_targets)
+            pairs = Pairs.of_windows(
+                origins[chunk],
+                begin[chunk],
+                steps[chunk],
+                pred_len,
+                n_targets,
+            )
             features = self.maker.make(values, pairs, clock)
             forecasts = [member.predict(features) for member in self.members]
             y_pred[chunk] = np.mean(forecasts, axis=0).reshape(-1, pred_len, n_targets)
@@ -125,7 +128,7 @@ def fit_tabular(
     ValueError.
     """
     # 1. Draw the pairs of an origin and a step ahead, and make their features.
-    maker = _make_maker(timeline, columns, plain or (), calendar)
+    maker = _make_maker(timeline, columns, plain, calendar)
     pairs = _draw_training_pairs(
         timeline,
         maker,
@@ -134,24 +137,34 @@ def fit_tabular(
         random_state,
     )
     training = _make_training(timeline, maker, pairs)
+    errors = _anchor_errors(maker, training)
+    closest = int(np.argmin(errors))
 
     # 2. Make fewer features of the columns known ahead that do not help.
     if plain is None:
-        plain = _find_plain(maker, training)
+        distance = training.distance_from(closest)
+        plain = unhelpful_columns(maker, training.features, distance, training.steps)
         maker = replace(maker, plain=plain)
         if plain:
             training = _make_training(timeline, maker, pairs)
 
     # 3. Fit the regressors, each to the distances from its level.
     if regressor is not None:
-        plans = [_Plan(_closest_anchor(maker, training), regressor)]
+        plans = [_Plan(closest, regressor)]
     else:
-        # Columns that are known ahead take trees longer to learn, and so do many series.
-        simple = columns.n_known == 0 and timeline.n_series == 1
-        models = default_regressors(simple=simple, quick=quick)
-        plans = _plan_trees(maker, training, models, of_mean=of_mean)
-    members = _fit_members(training, plans, random_state)
-    return TabularFit(maker, members, _name(regressor))
+        plans = _plan_trees(
+            maker,
+            training,
+            errors,
+            n_series=timeline.n_series,
+            quick=quick,
+            of_mean=of_mean,
+        )
+    return TabularFit(
+        maker,
+        _fit_members(training, plans, random_state),
+        _name(regressor),
+    )
 
 
 class _Training(NamedTuple):
@@ -176,20 +189,14 @@ class _Plan(NamedTuple):
     """How one regressor is fitted.
 
     anchor: the level that it learns distances from, see `Anchored`.
-    unseen: features that are left out.
+    n_unseen: how many of the last features are left out.
     of_mean: whether its forecasts are raised to means.
     """
 
     anchor: int | None
     model: Any
-    unseen: slice = slice(0)
+    n_unseen: int = 0
     of_mean: bool = False
-
-
-def _find_plain(maker: FeatureMaker, training: _Training) -> tuple[int, ...]:
-    """Find columns known ahead that explain nothing of the distance from the closest anchor."""
-    distance = training.distance_from(_closest_anchor(maker, training))
-    return unhelpful_columns(maker, training.features, distance, training.steps)
 
 
 def _fit_members(
@@ -209,8 +216,12 @@ def _fit_member(
 ) -> Anchored:
     """Fit one regressor to the distances from its level."""
     distance = training.distance_from(plan.anchor)
-    regressor = ready(plan.model, random_state)
-    regressor.fit(training.features, distance, training.weights, unseen=plan.unseen)
+    regressor = ready(plan.model, random_state).fit(
+        training.features,
+        distance,
+        training.weights,
+        n_unseen=plan.n_unseen,
+    )
     if plan.of_mean:
         regressor.raise_to_mean(training.features, distance, training.weights)
     return Anchored(plan.anchor, regressor)
@@ -219,18 +230,18 @@ def _fit_member(
 def _make_maker(
     timeline: Timeline,
     columns: Columns,
-    plain: tuple[int, ...],
+    plain: tuple[int, ...] | None,
     calendar: CalendarEffect | None,
 ) -> FeatureMaker:
     """Choose the features: seasons, and bounds of what counts as known."""
     low, high = find_bounds(timeline.values, columns.n_targets)
     return FeatureMaker(
-        columns=columns,
-        seasons=find_seasons(timeline.clock, np.diff(timeline.first_row)),
-        low=low,
-        high=high,
-        plain=plain,
-        calendar=calendar,
+        columns,
+        find_seasons(timeline.clock, np.diff(timeline.first_row)),
+        low,
+        high,
+        plain or (),
+        calendar,
     )
 
 
@@ -278,21 +289,19 @@ def _usable(
     # Deviations from the mean beyond which a truth is a new regime or a typing error: squared
     # errors would know nothing else.
     farthest = 100.0
-    n_targets = maker.columns.n_targets
     # Truths at the very beginning, where no season is known yet, say little of later ones.
     context = (timeline.first_row[1:] - begin) // 4
     longest_season = max(maker.seasons, default=0)
     first = begin + np.clip(context, 1, longest_season + maker.columns.pred_len)
     rows = np.arange(len(timeline.values))
-    after_context = rows >= first[timeline.series]
-    before_end = rows < end[timeline.series]
-    inside = after_context & before_end
-    usable = np.repeat(inside[:, None], n_targets, axis=1)
+    series = timeline.series
+    inside = (rows >= first[series]) & (rows < end[series])
+    usable = np.abs(timeline.values[:, : maker.columns.n_targets]) < farthest
+    usable &= inside[:, None]
     if missing is not None:
         usable &= ~missing
     if timeline.weight is not None:
         usable &= timeline.weight > 0
-    usable &= np.abs(timeline.values[:, :n_targets]) < farthest
     return np.flatnonzero(usable)
 
 
@@ -315,11 +324,10 @@ def draw_pairs(
     n_pairs = min(n_most, PAIRS_PER_ROW * len(usable))
     truths_per_pair = len(usable) / max(n_pairs, 1)
     spread = (np.arange(n_pairs) + generator.random(n_pairs)) * truths_per_pair
-    chosen = usable[spread.astype(np.int64)]
-    row, target = np.divmod(chosen, sizes.n_targets)
+    row, target = np.divmod(usable[spread.astype(int)], sizes.n_targets)
     start = begin[timeline.series_of(row)]
     farthest_ahead = np.minimum(sizes.pred_len, row - start)
-    ahead = (generator.random(n_pairs) * farthest_ahead).astype(np.int64)
+    ahead = (generator.random(n_pairs) * farthest_ahead).astype(int)
     origin = row - ahead
     return Pairs(
         origin,
@@ -334,9 +342,12 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     """Return the level that forecasts are distances from, 0 where nothing is known."""
     if anchor is None:
         return np.zeros(len(features))
-    last = features[:, 0]
     level = features[:, anchor]
-    level = np.where(np.isnan(level), last, level)
+    level = np.where(
+        np.isnan(level),
+        features[:, 0],
+        level,
+    )
     return np.nan_to_num(level, copy=False)
 
 
@@ -346,48 +357,53 @@ def _make_training(
     pairs: Pairs,
 ) -> _Training:
     """Make the features of pairs, and read their truths."""
-    features = maker.make(timeline.values, pairs, timeline.clock)
     rows = pairs.origin + pairs.ahead
-    y = timeline.values[rows, pairs.target].astype(np.float64)
+    y = timeline.values[rows, pairs.target].astype(float)
     weights = None
     if timeline.weight is not None:
-        weights = timeline.weight[rows, pairs.target].astype(np.float64)
-    return _Training(features, y, weights, pairs.step)
+        weights = timeline.weight[rows, pairs.target].astype(float)
+    return _Training(
+        maker.make(timeline.values, pairs, timeline.clock),
+        y,
+        weights,
+        pairs.step,
+    )
 
 
-def _closest_anchor(maker: FeatureMaker, training: _Training) -> int:
-    """Choose the level that is closest to the truth."""
-    errors = [_mean_error(training, anchor) for anchor in range(maker.n_anchors)]
-    return int(np.argmin(errors))
-
-
-def _mean_error(training: _Training, anchor: int) -> float:
-    """Return the mean absolute error of a level."""
-    return float(np.abs(training.distance_from(anchor)).mean())
+def _anchor_errors(maker: FeatureMaker, training: _Training) -> Float64Array:
+    """Return the mean absolute error of each level to start from."""
+    anchors = range(maker.n_anchors)
+    distances = [training.distance_from(anchor) for anchor in anchors]
+    return np.abs(distances).mean(axis=1)
 
 
 def _plan_trees(
     maker: FeatureMaker,
     training: _Training,
-    models: tuple[Any, Any],
+    errors: Float64Array,
     *,
+    n_series: int,
+    quick: bool,
     of_mean: bool,
 ) -> list[_Plan]:
-    """Choose the level that each of the boosted trees learns distances from, and its features."""
-    medians, means = models
-    closest = _closest_anchor(maker, training)
-    level = _level(training.features, LEVEL)
-    steady = None if _stays(level, training.steps) else LEVEL
+    """Choose the level that each of the boosted trees learns distances from, and its features.
+
+    errors: of each level to start from, see `_anchor_errors`.
+    """
+    # Columns that are known ahead take trees longer to learn, and so do many series.
+    simple = maker.columns.n_known == 0 and n_series == 1
+    medians, means = default_regressors(simple=simple, quick=quick)
+    closest = int(np.argmin(errors))
+    steady = None if _stays(training) else LEVEL
     # Where the last value errs by less than this share of what the mean of four seasons errs, both
     # regressors learn distances from it: .07 to .16 on walks and prices, .27 to .85 elsewhere. A
     # price was forecast with 1.67 times the error of its last value without.
-    much_closer = 0.2 * _mean_error(training, LEVEL)
-    if closest == 0 and _mean_error(training, 0) < much_closer:
+    if closest == 0 and errors[0] < 0.2 * errors[LEVEL]:
         steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (docs/laboratory/drivers.md).
     of_medians = _Plan(steady, medians, of_mean=of_mean)
-    of_means = _Plan(closest, means, unseen=maker.of_effect)
+    of_means = _Plan(closest, means, n_unseen=maker.n_of_effect)
     return [of_medians, of_means]
 
 
@@ -398,14 +414,15 @@ def _name(regressor: Any) -> str:
     return type(getattr(regressor, "_final_estimator", regressor)).__name__
 
 
-def _stays(level: Float64Array, steps: IntArray) -> bool:
+def _stays(training: _Training) -> bool:
     """Return whether earlier truths had the level of late ones, so that it was learnt.
 
     Trees forecast no value that they have not seen. The level of the latest pairs, the last tenth,
     has to lie within what was usual before, or what is learnt is the distance from it.
     """
-    late = steps >= np.quantile(steps, 0.9)
+    level = _level(training.features, LEVEL)
+    late = training.steps >= np.quantile(training.steps, 0.9)
     if late.all():
         return False
     low, high = np.quantile(level[~late], (0.05, 0.95))
-    return bool(low <= level[late].mean() <= high)
+    return low <= level[late].mean() <= high

@@ -71,23 +71,23 @@ class ReadyRegressor:
         y: Float64Array,
         weights: Float64Array | None,
         *,
-        unseen: slice = slice(0),
+        n_unseen: int = 0,
     ) -> Self:
-        """Fit; `unseen` features are left out, here and in forecasts.
+        """Fit; the last `n_unseen` features are left out, here and in forecasts.
 
         Features may be NaN. The weight of each truth is left out where the regressor takes none.
         """
-        used = _varying(features)
-        used[unseen] = False
-        self.used = np.flatnonzero(used)
+        n_seen = features.shape[1] - n_unseen
+        self.used = np.flatnonzero(_varying(features[:, :n_seen]))
         if self.fill:
-            self.mean = np.nanmean(features[:, self.used], axis=0)
-            self.deviation = np.nanstd(features[:, self.used], axis=0)
+            known = features[:, self.used]
+            self.mean = np.nanmean(known, axis=0)
+            self.deviation = np.nanstd(known, axis=0)
         sample_weight = {}
         # PERF: equal weights would cost half of the fit, as trees bin by weighted percentiles.
         weighted = weights is not None and (weights != weights[0]).any()
         if weighted and has_fit_parameter(self.regressor, "sample_weight"):
-            sample_weight["sample_weight"] = weights
+            sample_weight = {"sample_weight": weights}
         with threads_for(0):
             self.regressor.fit(self._filled(features), y, **sample_weight)
         return self
@@ -107,8 +107,7 @@ class ReadyRegressor:
 
     def predict(self, features: Float64Array) -> Float64Array:
         """Forecast from features, NaN where nothing is known."""
-        y_pred = self._call(self.regressor.predict, features)
-        return y_pred.reshape(len(features))
+        return self._call(self.regressor.predict, features).ravel()
 
     def probabilities(self, features: Float64Array) -> Float64Array:
         """Return probabilities of the classes that it was fitted to, where it is a classifier."""
@@ -118,7 +117,7 @@ class ReadyRegressor:
         """Call a method of the regressor on features that it can take."""
         with threads_for(0):
             result = method(self._filled(features))
-        return np.asarray(result, dtype=np.float64)
+        return np.asarray(result, dtype=float)
 
     def _filled(self, features: Float64Array) -> Float64Array:
         """Choose the features that are used, standardised and without NaN where need be."""
@@ -128,12 +127,10 @@ class ReadyRegressor:
         if not self.fill:
             return features
         standardised = (features - self.mean) / self.deviation
-        return np.asarray(np.nan_to_num(standardised, copy=False))
+        return np.nan_to_num(standardised, copy=False)
 
 
 def _varying(features: Float64Array) -> BoolArray:
     """Return which columns have two known values: trees can bin no others."""
-    missing = np.isnan(features)
-    lowest = np.where(missing, np.inf, features).min(axis=0)
-    highest = np.where(missing, -np.inf, features).max(axis=0)
-    return np.asarray(lowest < highest)
+    # Unlike `nanmin`, these warn of no column without a known value.
+    return np.fmin.reduce(features) < np.fmax.reduce(features)

@@ -28,38 +28,45 @@ def unhelpful_columns(
     """
     # With fewer, what helps cannot be told from luck.
     n_least = 1000
-    if not maker.known_positions(features.shape[1]) or len(y) < n_least:
+    groups = maker.known_positions(features.shape[1])
+    if not groups or len(y) < n_least:
         return ()
     some = slice(None, None, math.ceil(len(y) / 15_000))
     # The earliest two thirds are learnt, the others judge.
     late = steps[some] >= np.quantile(steps[some], 2 / 3)
-    helpful = _are_helpful(maker, features[some], y[some], late)
+    helpful = _are_helpful(
+        groups,
+        maker.n_own,
+        features[some],
+        y[some],
+        late,
+    )
     return tuple(np.flatnonzero(~helpful).tolist())
 
 
 def _are_helpful(
-    maker: FeatureMaker,
+    groups: list[IntArray],
+    n_own: int,
     features: Float64Array,
     y: Float64Array,
     late: BoolArray,
 ) -> BoolArray:
     """Return whether late pairs are forecast better by each column, learnt from the others."""
-    groups = maker.known_positions(features.shape[1])
     # 1. What trees leave that see no column known ahead.
     n_before = groups[0][0]
     past = features[:, :n_before]
     residuals = y - _forecast(past, y, ~late, n_trees=40)
 
     # 2. What each column explains of it, beside the time, in its own order and in a random one.
-    time = features[:, maker.n_own : n_before]
-    shuffled = features[np.random.default_rng(0).permutation(len(y))]
+    time = features[:, n_own:n_before]
+    shuffled = np.random.default_rng(0).permutation(features)
     error = partial(_late_error, time, residuals, late)
     fits = [partial(error, features, group) for group in groups]
     fits += [partial(error, shuffled, group) for group in groups]
     own_order, random_order = np.reshape(at_once(fits), (2, -1))
     # A column of noise alone can lower the error by 1 % by luck (laboratory/drivers.md).
     least_gain = 0.015
-    return np.asarray(own_order < (1 - least_gain) * random_order)
+    return own_order < (1 - least_gain) * random_order
 
 
 def _late_error(
@@ -72,7 +79,7 @@ def _late_error(
     """Return the mean squared error of late pairs by trees that see one group of features."""
     seen = np.hstack([time, features[:, group]])
     error = residuals - _forecast(seen, residuals, ~late, n_trees=30)
-    return float((error[late] ** 2).mean())
+    return (error[late] ** 2).mean()
 
 
 def _forecast(
@@ -83,7 +90,8 @@ def _forecast(
     n_trees: int,
 ) -> Float64Array:
     """Forecast all pairs by trees that are fitted to some of them."""
-    known = np.flatnonzero(~np.isnan(features[learnt]).all(axis=0))
+    unknown = np.isnan(features[learnt]).all(axis=0)
+    seen = features[:, ~unknown]
     trees = HistGradientBoostingRegressor(
         max_iter=n_trees,
         max_leaf_nodes=15,
@@ -91,6 +99,5 @@ def _forecast(
         random_state=0,
     )
     with threads_for(0):
-        trees.fit(features[learnt][:, known], y[learnt])
-        y_pred: Float64Array = trees.predict(features[:, known])
-    return y_pred
+        trees.fit(seen[learnt], y[learnt])
+        return trees.predict(seen)

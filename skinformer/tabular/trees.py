@@ -7,6 +7,7 @@ that comes back was made by a fit of the installed version.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,23 +49,24 @@ class Trees(NamedTuple):
 
 def to_arrays(boosted: Boosted) -> Trees | None:
     """Write the trees of a regressor or classifier as arrays; None where they split categories."""
-    trees = [
-        tree.nodes for trees_of_turn in boosted._predictors for tree in trees_of_turn
-    ]
+    trees = [tree.nodes for tree in chain.from_iterable(boosted._predictors)]
     nodes = np.concatenate(trees)
-    sizes = np.array([len(tree) for tree in trees], dtype=np.int64)
+    sizes = np.array([len(tree) for tree in trees], dtype=int)
     leaf = nodes["is_leaf"].astype(bool)
     is_next = nodes["left"] == _number_in_tree(sizes) + 1
-    categorical = boosted.is_categorical_ is not None or nodes["is_categorical"].any()
-    if categorical or not (leaf | is_next).all():
+    if boosted.is_categorical_ is not None or not (leaf | is_next).all():
         return None
     return Trees(
         parameters=boosted.get_params(),
-        n_features=int(boosted.n_features_in_),
+        n_features=boosted.n_features_in_,
         baseline=boosted._baseline_prediction,
         sizes=sizes,
         leaf=leaf,
-        value=np.where(leaf, nodes["value"], nodes["num_threshold"]),
+        value=np.where(
+            leaf,
+            nodes["value"],
+            nodes["num_threshold"],
+        ),
         feature=nodes["feature_idx"].astype(np.uint16),
         missing_left=nodes["missing_go_to_left"].astype(bool),
         right=nodes["right"].astype(np.uint32),
@@ -86,7 +88,10 @@ def from_arrays(trees: Trees) -> HistGradientBoostingRegressor:
         random_state=0,
     )
     # Two rows leave a tree of one leaf: all but the trees is then what this version makes it.
-    stub.fit(np.zeros((2, trees.n_features)), np.ones(2))
+    stub.fit(
+        np.zeros((2, trees.n_features)),
+        np.ones(2),
+    )
     return _with_trees(stub, trees)
 
 
@@ -118,12 +123,14 @@ def _with_trees(stub: Any, trees: Trees) -> Any:
         raise ValueError("a turn lacks a tree")
     tree = stub._predictors[0][0]
     nodes = _to_nodes(trees, tree.nodes.dtype)
-    predictors = []
-    for part in np.split(nodes, np.cumsum(trees.sizes)[:-1]):
-        predictor = type(tree)(
-            part, tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets
+    predictors = [
+        type(tree)(
+            part,
+            tree.binned_left_cat_bitsets,
+            tree.raw_left_cat_bitsets,
         )
-        predictors.append(predictor)
+        for part in np.split(nodes, np.cumsum(trees.sizes)[:-1])
+    ]
     turns = range(0, len(predictors), n_each)
     stub._predictors = [predictors[first : first + n_each] for first in turns]
     stub._baseline_prediction = trees.baseline

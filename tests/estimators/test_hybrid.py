@@ -55,7 +55,7 @@ def fix_the_choice(monkeypatch, weights=np.ones):
     def strengths(stretches, n_strengths):
         return np.full(len(stretches[0]) // n_strengths, 2)
 
-    def chosen(stretches, strengths, n_strengths, **_):
+    def chosen(stretches, strengths, **_):
         return weights(len(strengths)) / weights(len(strengths)).sum()
 
     monkeypatch.setattr(fitting, "choose_strengths", strengths)

@@ -29,8 +29,7 @@ def noisy(deviations, *, n_stretches=4, signal=1.0, seed=0):
 def weigh(stretches, margins=0.0):
     n = len(stretches[0])
     margins = np.broadcast_to(margins, n)
-    chosen = np.zeros(n, dtype=np.int64)
-    return choose_weights(stretches, chosen, 1, margins=margins)
+    return choose_weights(stretches, np.arange(n), margins=margins)
 
 
 def first_weights(stretches, margins=0.0):
@@ -65,9 +64,9 @@ def test_errors_of_forecasts_are_their_mean_squares():
 def test_a_perfect_forecast_has_no_negative_error():
     """Rounding must not make a logarithm of it fail."""
     truth = np.random.default_rng(0).normal(size=N) * 1e6
-    stretch, none = make_stretch([truth, truth], truth), np.zeros(2, dtype=int)
-    assert (mixed_errors([stretch], np.array([0.5, 0.5]), none, 1) > 0).all()
-    assert np.isfinite(choose_weights([stretch], none, 1, margins=np.zeros(2))).all()
+    stretch, both = make_stretch([truth, truth], truth), np.arange(2)
+    assert (mixed_errors([stretch], np.array([0.5, 0.5]), both) > 0).all()
+    assert np.isfinite(choose_weights([stretch], both, margins=np.zeros(2))).all()
 
 
 def test_each_candidate_gets_the_strength_of_the_least_mean_error():
@@ -163,12 +162,11 @@ def test_all_candidates_without_error_share_equally():
 def test_only_the_chosen_strengths_are_read():
     """The forecasts of other strengths are there, and may be anything."""
     stretches = noisy([0.5, 9.0, 9.0, 0.6])  # two candidates with two strengths
-    chosen = choose_strengths(stretches, 2)
-    np.testing.assert_array_equal(chosen, [0, 1])
+    np.testing.assert_array_equal(choose_strengths(stretches, 2), [0, 1])
     used = np.array([0, 3])
     alone = [s[np.ix_(used, used)] for s in stretches]
     np.testing.assert_allclose(
-        choose_weights(stretches, chosen, 2, margins=np.zeros(2)), weigh(alone)
+        choose_weights(stretches, used, margins=np.zeros(2)), weigh(alone)
     )
 
 

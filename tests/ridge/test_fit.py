@@ -110,7 +110,7 @@ def same_choice(monkeypatch):
     def strengths(stretches, n_strengths):
         return np.full(len(stretches[0]) // n_strengths, 2)
 
-    def weights(stretches, chosen, n_strengths, **_):
+    def weights(stretches, chosen, **_):
         return np.full(len(chosen), 1 / len(chosen))
 
     monkeypatch.setattr(fitting, "choose_strengths", strengths)
