@@ -2,17 +2,15 @@
 
 from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.calendar import is_calendar_column
+from skinformer.timeline.roles import Names
 from skinformer.validation.columns import check_target_exists
 from skinformer.validation.truth import numeric_truth
-
-#: Names of columns; numbers for those of an array.
-Names: TypeAlias = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
