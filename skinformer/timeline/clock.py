@@ -187,8 +187,8 @@ class WallClock(Clock):
             walls.max(),
             freq=self.freq,
         )
-        n_before = len(earlier)
-        grid = self._grid(n_before, len(later))
+        grid = self._grid(len(earlier), len(later))
+        n_before = grid.searchsorted(self.origin)
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(
             found < 0,
