@@ -64,12 +64,14 @@ class Stopwatch:
         """
         self.turn(self.part)
         spent = dict(self._spent)
-        if _OTHER in spent:
-            spent[_OTHER] = spent.pop(_OTHER)  # behind the others
-        columns = pd.Index(["seconds", "cpu_seconds"])
-        table = pd.DataFrame(list(spent.values()), columns=columns)
-        table.insert(0, "part", list(spent))
-        return table
+        # Behind the others.
+        spent[_OTHER] = spent.pop(_OTHER)
+        table = pd.DataFrame.from_dict(
+            spent,
+            orient="index",
+            columns=["seconds", "cpu_seconds"],
+        )
+        return table.rename_axis("part").reset_index()
 
 
 _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)

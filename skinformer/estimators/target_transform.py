@@ -91,7 +91,7 @@ def _fit_targets(
     if wanted == "log":
         is_positive = least > 0
         check_positive(least, is_positive, roles.targets, names)
-        targets = targets.with_logs(is_positive)
+        targets = replace(targets, logs=is_positive)
         return observe_records(targets, columns, table.first_row, settings.pred_len)
     chosen = origins_between(rows[0], rows[1] - 1)
     transformers = []

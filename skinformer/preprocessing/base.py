@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import TransformerMixin
 
 from skinformer.reading.pickling import PlainPickles
+from skinformer.timeline.arrays import AnyArray
 
 
 class RowTransformer(TransformerMixin, PlainPickles):
@@ -35,21 +35,20 @@ class RowTransformer(TransformerMixin, PlainPickles):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _wrap(self, values: npt.NDArray[Any], X: Any) -> Any:
+    def _wrap(self, values: AnyArray, X: Any) -> Any:
         """Wrap values as X is: a frame with its index for a frame, else an array."""
         if not isinstance(X, pd.DataFrame | pd.Series):
             return values
-        names = self.get_feature_names_out()
         # PERF: without a copy, as the values are new; of windows it would double the memory.
         return pd.DataFrame(
             values,
             index=X.index,
-            columns=names,
+            columns=self.get_feature_names_out(),
             copy=False,
         )
 
 
-def as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_float(values: AnyArray) -> AnyArray:
     """Make room for means and NaN beside whole numbers."""
     if values.dtype.kind == "f":
         return values

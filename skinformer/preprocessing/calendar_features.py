@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
-from skinformer.timeline import calendar
+from skinformer.timeline.arrays import AnyArray
+from skinformer.timeline.calendar import (
+    FIELDS,
+    calendar_columns,
+    calendar_values,
+    choose_fields,
+    holiday_columns,
+)
 from skinformer.timeline.clock import is_dated
 from skinformer.timeline.holidays import holiday_values
 from skinformer.validation.arguments import check_fitted
@@ -110,10 +116,10 @@ class CalendarFeatures(RowTransformer):
             If the rows have no dates, so that nothing will be appended.
         """
         self._validate_params()
-        check_calendar("fields", self.fields, list(calendar.FIELDS))
+        check_calendar("fields", self.fields, list(FIELDS))
         self.holidays_ = _read_places(self.holidays)
         time = read_rows(self, X, reset=True).time
-        if time is None or not is_dated(time):
+        if not is_dated(time):
             warn_user(
                 "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
                 "pd.date_range(...), and keep it through a Pipeline, "
@@ -125,7 +131,7 @@ class CalendarFeatures(RowTransformer):
         holiday_values(time, self.holidays_)  # which refuses what it cannot tell
         self.fields_ = tuple(self.fields)
         if self.fields == "auto":
-            self.fields_ = calendar.choose_fields(time.unique().sort_values())
+            self.fields_ = choose_fields(time.unique().sort_values())
         return self
 
     def transform(self, X: Any) -> Any:
@@ -154,22 +160,23 @@ class CalendarFeatures(RowTransformer):
         values = rows.values
         if not self.fields_ and not self.holidays_:
             return self._wrap(values, X)
-        if rows.time is None or not is_dated(rows.time):
+        if not is_dated(rows.time):
             raise TypeError(
                 "X has no dates, but the training rows had: the calendar cannot be read off. Keep "
                 "the index, for example by set_output(transform='pandas') in a Pipeline."
             )
-        sizes = np.array([calendar.FIELDS[field].size for field in self.fields_])
-        places = calendar.calendar_values(rows.time, self.fields_)
+        sizes = np.array([FIELDS[field].size for field in self.fields_])
+        places = calendar_values(rows.time, self.fields_)
         angle = 2 * np.pi * places / sizes
-        circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+        circle = np.stack(
+            [np.sin(angle), np.cos(angle)],
+            axis=-1,
+        )
         circle = circle.reshape(len(values), -1)
         holidays = holiday_values(rows.time, self.holidays_)
         return self._wrap(np.hstack([values, circle, holidays]), X)
 
-    def get_feature_names_out(
-        self, input_features: Any = None
-    ) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """
         Name the columns of the output.
 
@@ -185,8 +192,8 @@ class CalendarFeatures(RowTransformer):
             holidays.
         """
         names = feature_names_in(self, input_features)
-        fields = calendar.calendar_columns(self.fields_)
-        holidays = calendar.holiday_columns(self.holidays_)
+        fields = calendar_columns(self.fields_)
+        holidays = holiday_columns(self.holidays_)
         return np.array([*names, *fields, *holidays], dtype=object)
 
 

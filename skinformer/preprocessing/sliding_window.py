@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from skinformer.preprocessing.base import RowTransformer, as_float
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import FoundRows, group_rows
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import AnyArray, IntArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
 from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
@@ -68,7 +67,7 @@ class SlidingWindow(RowTransformer):
            [1., 2.]])
     """
 
-    _parameter_constraints: ClassVar = SLIDING_WINDOW_CONSTRAINTS
+    _parameter_constraints = SLIDING_WINDOW_CONSTRAINTS
 
     def __init__(self, seq_len: int = 24, lag: int = 0) -> None:
         self.seq_len = seq_len
@@ -97,16 +96,24 @@ class SlidingWindow(RowTransformer):
         """
         self._validate_params()
         rows = read_rows(self, X, reset=True)
-        grouped = group_rows(rows.time, rows.series, len(rows.values))
+        grouped = group_rows(
+            rows.time,
+            rows.series,
+            len(rows.values),
+        )
         self.clock_, steps = grouped.count_steps(None)
         self._places = grouped.places(X, self.clock_, steps)
         self.series_ = grouped.names
         codes = grouped.series
         values = as_float(rows.values)[grouped.order]
-        self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
-        rows_of_series = pd.Series(np.arange(len(codes))).groupby(codes)
-        last = rows_of_series.tail(self.seq_len + self.lag).to_numpy()
-        self._tail = (values[last], codes[last], steps[last])
+        groups = pd.DataFrame(values).groupby(codes)
+        self.mean_ = groups.mean().to_numpy()
+        last = groups.tail(self.seq_len + self.lag).index
+        self._tail = (
+            values[last],
+            codes[last],
+            steps[last],
+        )
         return self
 
     def transform(self, X: Any) -> Any:
@@ -132,10 +139,16 @@ class SlidingWindow(RowTransformer):
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = as_float(rows.values)
-        found = self._places.find(X, rows.time, rows.series, len(values))
+        found = self._places.find(
+            X,
+            rows.time,
+            rows.series,
+            len(values),
+        )
         past_values, past_codes, past_steps = self._past(values, found)
         mean = self._means_of(found.series).astype(values.dtype)
-        windows = np.empty((*values.shape, self.seq_len), dtype=past_values.dtype)
+        shape = (*values.shape, self.seq_len)
+        windows = np.empty(shape, dtype=past_values.dtype)
         newest = found.steps - self.lag
         rows_back = _rows_back(
             past_codes,
@@ -147,26 +160,28 @@ class SlidingWindow(RowTransformer):
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
         for back, row in enumerate(rows_back, start=1):
             is_known = row[:, None] >= 0
-            windows[:, :, -back] = np.where(is_known, past_values[row], mean)
-        return self._wrap(windows.reshape(len(values), -1), X)
+            windows[:, :, -back] = np.where(
+                is_known,
+                past_values[row],
+                mean,
+            )
+        windows = windows.reshape(len(values), -1)
+        return self._wrap(windows, X)
 
-    def _past(self, values: npt.NDArray[Any], found: FoundRows) -> Any:
+    def _past(self, values: AnyArray, found: FoundRows) -> Any:
         """Return values, series and steps of all rows that windows may hold, X's own ones last."""
         rows = (values, found.series, found.steps)
         if found.own:
             return rows
         return map(np.concatenate, zip(self._tail, rows, strict=True))
 
-    def _means_of(self, codes: IntArray) -> npt.NDArray[Any]:
+    def _means_of(self, codes: IntArray) -> AnyArray:
         """Return the training means of series; the mean of these for unseen ones."""
         mean_of_all = self.mean_.mean(axis=0)
         means = np.vstack([self.mean_, mean_of_all])
-        unseen = len(self.mean_)
-        return means[np.minimum(codes, unseen)]
+        return means[np.minimum(codes, len(self.mean_))]
 
-    def get_feature_names_out(
-        self, input_features: Any = None
-    ) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """
         Name the columns of the output.
 
@@ -210,5 +225,9 @@ def _rows_back(
     keys = keys[rows]
     for _ in range(length):
         place = keys.get_indexer(sought)
-        yield np.where(place < 0, -1, rows[place])
+        yield np.where(
+            place < 0,
+            -1,
+            rows[place],
+        )
         sought -= 1

@@ -6,10 +6,10 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from skinformer.timeline.arrays import AnyArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
 from skinformer.validation.index import check_complete, check_index_columns, read_times
@@ -132,7 +132,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
             If a time or series is missing, or a time cannot be read.
         """
         check_fitted(self)
-        frame: pd.DataFrame = _as_pandas(X)
+        frame = _as_pandas(X)
         check_columns(self, frame, reset=False)
         times = read_times(frame[self.time], format=self.format, tz=self.tz)
         frame = frame.drop(columns=[self.time]).set_axis(times, axis=0)
@@ -142,9 +142,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         check_complete(frame[self.series], "series")
         return frame.set_index(self.series, append=True).swaplevel()
 
-    def get_feature_names_out(
-        self, input_features: Any = None
-    ) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """
         Name the columns of the output.
 

@@ -8,8 +8,9 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from skinformer.reading.targets import Names, Targets
+from skinformer.reading.targets import Targets
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
+from skinformer.timeline.roles import Names
 from skinformer.timeline.scaling import affine_link
 from skinformer.validation import truth as checks
 

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from skinformer.reading.columns import as_frame
-from skinformer.reading.targets import Names, find_targets, own_names
+from skinformer.reading.targets import find_targets, own_names
 from skinformer.timeline.arrays import AnyArray, Float64Array
+from skinformer.timeline.roles import Names
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks

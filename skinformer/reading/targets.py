@@ -2,19 +2,16 @@
 
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.calendar import is_calendar_column
-from skinformer.timeline.roles import Roles
+from skinformer.timeline.roles import Names, Roles
 from skinformer.validation.columns import check_target_exists
 from skinformer.validation.truth import check_target_count, numeric_truth
-
-#: Names of columns; numbers for those of an array.
-Names: TypeAlias = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
 from skinformer.reading.places import GroupedRows, group_rows, labels_of
 from skinformer.reading.targets import (
-    Names,
     Targets,
     find_known,
     find_targets,
@@ -23,7 +22,7 @@ from skinformer.reading.targets import (
 )
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
 from skinformer.timeline.digest import content_digest
-from skinformer.timeline.roles import Roles
+from skinformer.timeline.roles import Names, Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks

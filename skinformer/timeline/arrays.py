@@ -1,19 +1,24 @@
-"""Types of arrays, by the type of their numbers."""
+"""Types of arrays, by the type of their numbers, and rows of arrays that may be absent."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 #: Whatever numbers the user's column held.
-AnyArray: TypeAlias = npt.NDArray[Any]
+AnyArray = NDArray[Any]
 #: One flag per row, step or series.
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 #: Standardised values.
-Float32Array: TypeAlias = npt.NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 #: Values in the user's units, and whatever sums of them need all digits.
-Float64Array: TypeAlias = npt.NDArray[np.float64]
+Float64Array = NDArray[np.float64]
 #: Values of either type.
-Floats: TypeAlias = npt.NDArray[np.floating]
+Floats = NDArray[np.floating]
 #: Numbers of rows, steps, series and windows.
-IntArray: TypeAlias = npt.NDArray[np.int64]
+IntArray = NDArray[np.int64]
+
+
+def take_rows(values: Any, rows: Any) -> Any:
+    """Return some rows of an array; None of None."""
+    return None if values is None else values[rows]

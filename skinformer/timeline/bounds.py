@@ -1,11 +1,16 @@
 """Bounds beyond which values of covariates count as errors."""
 
+import math
+
 import numpy as np
 
 from skinformer.timeline.arrays import AnyArray, Float64Array
 
 
-def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64Array]:
+def find_bounds(
+    values: AnyArray,
+    n_targets: int,
+) -> tuple[Float64Array, Float64Array]:
     """Find the bounds of plausible values of covariates: a rain gauge once has 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the
@@ -17,15 +22,19 @@ def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64
     >>> find_bounds(values, 1)
     (array([-inf,  -4.]), array([inf,  8.]))
     """
-    low = np.full(values.shape[1], -np.inf)
-    high = np.full(values.shape[1], np.inf)
-    for j in range(n_targets, values.shape[1]):
+    low = np.full(
+        values.shape[1],
+        -np.inf,
+    )
+    high = -low
+    for j in range(n_targets, len(low)):
         column = values[:, j].astype(np.float64)
-        known = np.sort(column[~np.isnan(column)])
-        n_left_out = -(-len(known) // 1000)
-        kept = known[n_left_out : len(known) - n_left_out]
+        is_known = ~np.isnan(column)
+        known = np.sort(column[is_known])
+        n_left_out = math.ceil(len(known) / 1000)
+        kept = known[n_left_out:-n_left_out]
         if len(kept):
-            width = kept[-1] - kept[0]
+            width = np.ptp(kept)
             low[j] = kept[0] - width
             high[j] = kept[-1] + width
     return low, high

@@ -1,11 +1,12 @@
 """The calendar fields of dated rows: which ones a step size calls for, and their values."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from numpy.typing import NDArray
+from pandas import Index, Timedelta
 
 from skinformer.timeline.clock import is_dated, wall_times
 
@@ -28,10 +29,10 @@ class Field(NamedTuple):
 
 #: Every calendar field by name. Note 2.3 has hour, weekday and month; the others serve finer
 #: and coarser steps than an hour.
-FIELDS: dict[str, Field] = {
-    "minute": Field(60, 0, 1 / 24, lambda index: index.minute),
-    "hour": Field(24, 0, 1, lambda index: index.hour),
-    "weekday": Field(7, 0, 7, lambda index: index.day_of_week),
+FIELDS = {
+    "minute": Field(60, 0, 1 / 24, attrgetter("minute")),
+    "hour": Field(24, 0, 1, attrgetter("hour")),
+    "weekday": Field(7, 0, 7, attrgetter("day_of_week")),
     "day": Field(31, 1, 7, lambda index: index.day - 1),
     "week": Field(
         53,
@@ -51,13 +52,14 @@ FIELDS: dict[str, Field] = {
 }
 
 
-def calendar_columns(fields: Sequence[str]) -> list[str]:
+def calendar_columns(fields: Iterable[str]) -> list[str]:
     """Name the columns that hold calendar fields as points on the circle, two for each field.
 
     >>> calendar_columns(["hour"])
     ['calendar__hour_sin', 'calendar__hour_cos']
     """
-    return [f"calendar__{field}_{part}" for field in fields for part in ("sin", "cos")]
+    parts = ("sin", "cos")
+    return [f"calendar__{field}_{part}" for field in fields for part in parts]
 
 
 def holiday_columns(places: Sequence[str]) -> list[str]:
@@ -81,13 +83,14 @@ def is_calendar_column(name: Hashable) -> bool:
     >>> is_calendar_column("union__cal__calendar__hour_sin"), is_calendar_column("calendar__load")
     (True, False)
     """
-    own = "__".join(str(name).split("__")[-2:])
-    place, _, _ = own.removeprefix("calendar__").partition("_")
-    made = calendar_columns(tuple(FIELDS)) + holiday_columns([place])
+    parts = str(name).split("__")
+    own = "__".join(parts[-2:])
+    place = parts[-1].split("_")[0]
+    made = calendar_columns(FIELDS) + holiday_columns([place])
     return own in made
 
 
-def choose_fields(index: pd.Index) -> tuple[str, ...]:
+def choose_fields(index: Index) -> tuple[str, ...]:
     """Choose the calendar fields that the training rows, in time order, call for.
 
     None without dates; else those made for the mean step of the index that take more than one value
@@ -101,15 +104,19 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     has_years = days >= 3 * 364
     chosen = []
     for name, field in FIELDS.items():
-        fits_step = field.finest <= step < field.coarsest
-        if fits_step and (has_years or not field.annual):
-            values = calendar_values(index, [name])
-            if np.ptp(values) > 0:
+        is_fit = field.finest <= step < field.coarsest
+        is_learnable = has_years or not field.annual
+        if is_fit and is_learnable:
+            values = field.values(index)
+            if (values != values[0]).any():
                 chosen.append(name)
     return tuple(chosen)
 
 
-def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | None:
+def year_fields(
+    index: Index,
+    fields: Sequence[str],
+) -> tuple[str, ...] | None:
     """Name the calendar fields that distinguish days of the year, beside those that are read.
 
     None with less than two years, or steps of a week or more.
@@ -120,22 +127,27 @@ def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | Non
     """
     step, days = _span(index)
     # Waves of the year are judged by whether they help on later rows: two years are enough.
-    if step >= FIELDS["weekday"].coarsest or days < 2 * 364:
+    if step >= 7 or days < 2 * 364:
         return None
     return tuple(name for name in ("month", "day") if name not in fields)
 
 
-def _span(index: pd.Index) -> tuple[float, float]:
+def _span(index: Index) -> tuple[float, float]:
     """Return the mean step of an index, and what it spans with the last row's own step, in days."""
     dates = wall_times(index)  # a day that daylight saving shortens is still a day
-    days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
-    step = days / max(len(dates) - 1, 1)
+    days = (dates[-1] - dates[0]) / Timedelta(days=1)
+    n_steps = len(dates) - 1
+    step = days / max(n_steps, 1)
     return step, days + step
 
 
-def calendar_values(index: pd.Index, fields: Sequence[str]) -> npt.NDArray[np.int16]:
+def calendar_values(
+    index: Index,
+    fields: Sequence[str],
+) -> NDArray[np.int16]:
     """Read calendar fields off a dated index, in its local time: (n, n_fields), int16, from 0."""
-    values = np.empty((len(index), len(fields)), dtype=np.int16)
+    shape = (len(index), len(fields))
+    values = np.empty(shape, dtype=np.int16)
     for j, name in enumerate(fields):
         values[:, j] = FIELDS[name].values(index)
     return values

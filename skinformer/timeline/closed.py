@@ -28,11 +28,14 @@ class Closed(NamedTuple):
         clock = timeline.clock
         if timeline.weight is None or not clock.dated:
             return cls(clock, ())
-        known = np.asarray((timeline.weight > 0).any(axis=1))
+        known = np.any(timeline.weight > 0, axis=1)
         wall = clock.wall_steps(timeline.steps)
-        seasons = seasons_from_a_day(clock)
-        found = [_never_observed(wall % season, known, season) for season in seasons]
-        return cls(clock, tuple(phases for phases in found if phases.any()))
+        found = []
+        for season in seasons_from_a_day(clock):
+            phases = _never_observed(wall % season, known, season)
+            if phases.any():
+                found.append(phases)
+        return cls(clock, tuple(found))
 
     def at(self, steps: IntArray) -> BoolArray:
         """Whether steps lie at a phase that was never observed, (n,)."""
@@ -52,4 +55,4 @@ def _never_observed(
     """Return which phases passed five times at least, and were never observed, (season,)."""
     passed = np.bincount(phase, minlength=season)
     n_observed = np.bincount(phase, weights=known, minlength=season)
-    return np.asarray((passed >= 5) & (n_observed == 0))
+    return (passed >= 5) & (n_observed == 0)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
 
     def of(self, values: AnyArray) -> IntArray:
         """Return cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
-        return np.asarray(number_cells(self.places, values))
+        return number_cells(self.places, values)
 
 
 class CalendarEffect(NamedTuple):
@@ -64,13 +64,15 @@ class CalendarEffect(NamedTuple):
         Column by column, so that a row's sum is rounded the same beside any others.
         """
         n_cells = len(self.level)
-        out: Float64Array = self.level[cell % n_cells]
+        out = self.level[cell % n_cells]
         if self.year.size:
+            day = cell // n_cells
             n_times = self.year.shape[1]
-            out += self.year[cell // n_cells, cell % n_times]
+            out += self.year[day, cell % n_times]
         time = cell % len(self.known)
         for j in range(self.known.shape[1]):
-            out += known[..., j, None] * self.known[time, j]
+            effect = self.known[time, j]
+            out += known[..., j, None] * effect
         return out
 
     def at(
@@ -81,17 +83,21 @@ class CalendarEffect(NamedTuple):
     ) -> Float64Array:
         """Add up effects of steps, (n, n_targets); NaN counts as the mean, `bounds` hold."""
         every, place = np.unique(steps, return_inverse=True)
-        values = calendar_values(clock.labels(every), self.fields)
-        cell = number_cells(self.places, values)[place]
-        known = np.clip(np.nan_to_num(known), *self.bounds)
-        return self.of_rows(known, cell)
+        labels = clock.labels(every)
+        values = calendar_values(labels, self.fields)
+        cell = number_cells(self.places, values)
+        known = np.clip(
+            np.nan_to_num(known),
+            *self.bounds,
+        )
+        return self.of_rows(known, cell[place])
 
 
 class RowCells(NamedTuple):
     """Where in their cycle rows lie: ``of_row`` numbers each row's cell and day, (n_rows,)."""
 
     cells: Cells
-    of_row: npt.NDArray[np.signedinteger]
+    of_row: NDArray[np.signedinteger]
 
 
 def calendar_cells(
@@ -111,21 +117,27 @@ def calendar_cells(
     (24, 168, array([29]))
     """
     # No calendar field has more than 60 values.
-    places = np.zeros((len(fields), 60), dtype=np.int64)
+    places = np.zeros(
+        (len(fields), 60),
+        dtype=np.int64,
+    )
     n_times = _place_times(places, fields, values)
     cycles = {"weekday": 7} if n_times > 1 else {"weekday": 7, "week": 53, "month": 12}
     n_cells = n_times
     for name, size in cycles.items():
         if name in fields:
             n_cells = n_times * size
-            places[fields.index(name), :size] = n_times * np.arange(size)
+            j = fields.index(name)
+            places[j, :size] = n_times * np.arange(size)
             break
     n_days = 1
     if years:
         n_days = 12 * 31
+        month = fields.index("month")
+        day = fields.index("day")
         # Added: a month may have its place in the cycle, too.
-        places[fields.index("month"), :12] += 31 * n_cells * np.arange(12)
-        places[fields.index("day"), :31] += n_cells * np.arange(31)
+        places[month, :12] += 31 * n_cells * np.arange(12)
+        places[day, :31] += n_cells * np.arange(31)
     # With more cells, ten minutes of a week each, each is seen too seldom.
     if not 1 < n_cells <= 1008:
         return None
@@ -171,13 +183,11 @@ def row_cells(
     """Find where in their cycle the rows of a timeline lie; None where there is no cycle."""
     if not fields:
         return None
-    steps = timeline.steps
-    first = int(steps.min())
-    every = np.arange(first, int(steps.max()) + 1)
-    values = calendar_values(timeline.clock.labels(every), fields)
+    values = calendar_values(timeline.labels, fields)
     cells = calendar_cells(fields, values, years=years)
     if cells is None:
         return None
-    small: type[np.signedinteger] = np.int16 if cells.n_days == 1 else np.int32
+    small = np.int16 if cells.n_days == 1 else np.int32
     of_step = cells.of(values).astype(small)
-    return RowCells(cells, of_step[steps - first])
+    step = timeline.steps - timeline.first_step.min()
+    return RowCells(cells, of_step[step])

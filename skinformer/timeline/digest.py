@@ -10,9 +10,9 @@ def content_digest(X: Any) -> bytes:
     """Return a digest of the values of rows: equal for equal values, whatever their dtype."""
     values = np.asarray(X)
     digest = hashlib.blake2b(repr(values.shape).encode())
-    for start in range(0, len(values), 1 << 16):
-        chunk = np.ascontiguousarray(
-            values[start : start + (1 << 16)], dtype=np.float64
-        )
-        digest.update(chunk.data)
+    n_rows = 2**16
+    for start in range(0, len(values), n_rows):
+        part = values[start : start + n_rows]
+        part = np.ascontiguousarray(part, dtype=np.float64)
+        digest.update(part.data)
     return digest.digest()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.scaling import Limits, align_with_steps, any_of_window
 from skinformer.timeline.timeline import Timeline
 
@@ -34,13 +34,24 @@ class ForecastBounds(NamedTuple):
         """Compute the bounds of a history's series; infinite where `limits` hold already."""
         y = timeline.values[:, :n_targets]
         if timeline.weight is not None:
-            y = np.where(timeline.weight > 0, y, np.float32(np.nan))
-        low, high = _observed_range(y, timeline.first_row)
-        unbounded = np.isnan(low)
+            y = np.where(
+                timeline.weight > 0,
+                y,
+                np.nan,
+            )
+        has_rows = np.diff(timeline.first_row) > 0
+        begin = timeline.first_row[:-1][has_rows]
+        shape = (timeline.n_series, n_targets)
+        low = np.full(shape, np.nan, dtype=np.float32)
+        high = low.copy()
+        low[has_rows] = np.fmin.reduceat(y, begin)
+        high[has_rows] = np.fmax.reduceat(y, begin)
+        is_unbounded = np.isnan(low)
         if limits is not None:
-            unbounded |= np.isfinite(limits.top[: len(low)])
-        low[unbounded] = -np.inf
-        high[unbounded] = np.inf
+            top = limits.top[: len(low)]
+            is_unbounded |= np.isfinite(top)
+        low[is_unbounded] = -np.inf
+        high[is_unbounded] = np.inf
         return cls(low, high)
 
     def apply(
@@ -55,52 +66,32 @@ class ForecastBounds(NamedTuple):
         observed_range: returns the least and the greatest observed values of windows by their
         numbers, (n_some, n_targets), NaN for none: these rows may be later than the history.
         """
-        fitted = np.flatnonzero(series < len(self.low))
-        low = self.low[series[fitted]]
-        high = self.high[series[fitted]]
+        windows = np.flatnonzero(series < len(self.low))
+        low = self.low[series[windows]]
+        high = self.high[series[windows]]
         # PERF: the ranges of windows are computed of those alone that may be clipped.
-        windows = fitted[_is_outside(y_pred[fitted], *_widen(low, high))]
+        fitted = y_pred[windows]
+        is_changed = _clip(fitted, low, high) != fitted
+        is_outside = any_of_window(is_changed)
+        windows = windows[is_outside]
         if not len(windows):
             return y_pred
         window_low, window_high = observed_range(windows)
-        low = np.fmin(self.low[series[windows]], window_low)
-        high = np.fmax(self.high[series[windows]], window_high)
-        low, high = _widen(low, high)
-        least = align_with_steps(low, y_pred)
-        greatest = align_with_steps(high, y_pred)
+        low = np.fmin(low[is_outside], window_low)
+        high = np.fmax(high[is_outside], window_high)
         clipped = y_pred.copy()
-        clipped[windows] = np.clip(y_pred[windows], least, greatest)
+        clipped[windows] = _clip(y_pred[windows], low, high)
         return clipped
 
 
-def _is_outside(
+def _clip(
     y_pred: Float32Array,
     low: Float32Array,
     high: Float32Array,
-) -> BoolArray:
-    """Whether a window has a forecast beyond its bounds, (n,)."""
-    is_below = y_pred < align_with_steps(low, y_pred)
-    is_above = y_pred > align_with_steps(high, y_pred)
-    return any_of_window(is_below | is_above)
-
-
-def _widen(low: Float32Array, high: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """Return bounds one and a half widths beyond a range; what hardly moved has a width of 1."""
-    width = np.maximum(high - low, np.float32(1))
-    margin = np.float32(1.5) * width
-    return low - margin, high + margin
-
-
-def _observed_range(
-    y: Float32Array, first_row: IntArray
-) -> tuple[Float32Array, Float32Array]:
-    """Return the least and the greatest value of each series; infinities where it has no row."""
-    shape = (len(first_row) - 1, y.shape[1])
-    low = np.full(shape, -np.inf, dtype=np.float32)
-    high = np.full(shape, np.inf, dtype=np.float32)
-    has_rows = np.diff(first_row) > 0
-    begin = first_row[:-1][has_rows]
-    if len(begin):
-        low[has_rows] = np.fmin.reduceat(y, begin)
-        high[has_rows] = np.fmax.reduceat(y, begin)
-    return low, high
+) -> Float32Array:
+    """Clip forecasts one and a half widths beyond a range; what hardly moved has a width of 1."""
+    width = np.maximum(high - low, 1)
+    margin = 1.5 * width
+    least = align_with_steps(low - margin, y_pred)
+    greatest = align_with_steps(high + margin, y_pred)
+    return np.clip(y_pred, least, greatest)

@@ -11,7 +11,10 @@ from skinformer.timeline.clock import wall_times
 _DAY = np.timedelta64(1, "D")
 
 
-def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
+def holiday_values(
+    index: Any,
+    places: tuple[str, ...],
+) -> Float64Array:
     """Return holidays in each row's local time: (n, 3 n_places), named by `holiday_columns`.
 
     Of periods longer than a day how many holidays they hold; other rows are of one day. Beside
@@ -22,16 +25,18 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     first = wall_times(index)
     last = index.to_timestamp(how="end") if hasattr(index, "to_timestamp") else first
     # One year more on each side, for the days before and after.
-    years = range(first.min().year - 1, last.max().year + 2)
+    first_year = first.min().year - 1
+    last_year = last.max().year + 1
+    years = range(first_year, last_year + 1)
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
     # Each of which has a weekend beside it.
-    has_weeks = bool((stop - start >= 6 * _DAY).any())
+    has_weeks = (stop - start >= 6 * _DAY).any()
     values = np.empty((len(index), len(places), 3))
     for j, place in enumerate(places):
         days, weekmask = _days_off(place, years)
         if has_weeks:
-            weekmask = "1111111"
+            weekmask = [True] * 7
         values[:, j] = _values_of_place(start, stop, days, weekmask)
     return values.reshape(len(index), -1)
 
@@ -40,7 +45,7 @@ def _values_of_place(
     start: Any,
     stop: Any,
     days: Any,
-    weekmask: str,
+    weekmask: list[bool],
 ) -> Float64Array:
     """Count holidays from first to last days, and find free days beside them, (n, 3).
 
@@ -48,9 +53,18 @@ def _values_of_place(
     """
     n_before = np.searchsorted(days, start)
     n_until = np.searchsorted(days, stop, side="right")
-    is_free_before = ~np.is_busday(start - _DAY, weekmask, days)
-    is_free_after = ~np.is_busday(stop + _DAY, weekmask, days)
-    values = np.column_stack([n_until - n_before, is_free_before, is_free_after])
+    is_free_before = ~np.is_busday(
+        start - _DAY,
+        weekmask,
+        days,
+    )
+    is_free_after = ~np.is_busday(
+        stop + _DAY,
+        weekmask,
+        days,
+    )
+    n_holidays = n_until - n_before
+    values = np.column_stack([n_holidays, is_free_before, is_free_after])
     return values.astype(np.float64)
 
 
@@ -68,8 +82,11 @@ def _check_days(index: pd.Index) -> None:
         )
 
 
-def _days_off(place: str, years: range) -> tuple[Any, str]:
-    """Return the holidays of some years, sorted, and the working days of the week, as a mask."""
+def _days_off(
+    place: str,
+    years: range,
+) -> tuple[Any, list[bool]]:
+    """Return the holidays of some years, sorted, and which days of the week are workdays."""
     try:
         import holidays
     except ImportError as error:
@@ -85,5 +102,5 @@ def _days_off(place: str, years: range) -> tuple[Any, str]:
             f"holidays holds {place!r}, which the package holidays does not know: choose an ISO "
             "code such as 'NZ' or 'DE-BY'."
         ) from error
-    mask = "".join("01"[day not in found.weekend] for day in range(7))
-    return np.array(sorted(found), dtype="datetime64[D]"), mask
+    weekmask = [day not in found.weekend for day in range(7)]
+    return np.array(sorted(found), dtype="datetime64[D]"), weekmask

@@ -1,17 +1,15 @@
 """MaskFuture (note, section 1): hide from the decoder what is not known ahead."""
 
-from typing import Any, TypeVar
-
-Values = TypeVar("Values")
+from typing import Any
 
 
 def mask_future(
-    values: Values,
+    values: Any,
     *,
     n_future: int,
     hidden: slice | list[int],
     fill: float,
-) -> Values:
+) -> Any:
     """Hide columns in the last rows of each window, or one table, in a copy (the note, section 1).
 
     Values are standardised: a raw zero may lie many deviations from the mean, so masking comes
@@ -23,8 +21,8 @@ def mask_future(
            [0., 1.],
            [0., 1.]])
     """
-    source: Any = values
-    masked = source.clone() if hasattr(source, "clone") else source.copy()
-    start = max(0, masked.shape[-2] - n_future)
-    masked[..., start:, hidden] = fill
+    # A tensor's copy is called so.
+    masked = values.clone() if hasattr(values, "clone") else values.copy()
+    n_known = masked.shape[-2] - n_future
+    masked[..., max(n_known, 0) :, hidden] = fill
     return masked

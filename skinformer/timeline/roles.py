@@ -2,9 +2,12 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import pandas as pd
+from pandas import Index, MultiIndex
+
+#: Names of columns; numbers for those of an array.
+Names = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
@@ -26,33 +29,37 @@ class Roles:
     """
 
     mode: Literal["frame", "both", "features"]
-    targets: tuple[Hashable, ...]
-    past: tuple[Hashable, ...]
-    known: tuple[Hashable, ...]
+    targets: Names
+    past: Names
+    known: Names
     one_dimensional: bool
-    columns: tuple[Hashable, ...]
-    static: tuple[Hashable, ...] = ()
-    unchanged: tuple[Hashable, ...] = ()
+    columns: Names
+    static: Names = ()
+    unchanged: Names = ()
     links: tuple[tuple[float, float], ...] = ()
     by_name: bool = True
-    levels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] = ((None,), (None,))
-    labels: tuple[Hashable, ...] = ()
+    levels: tuple[Names, Names] = ((None,), (None,))
+    labels: Names = ()
 
     @property
-    def target_labels(self) -> pd.Index:
+    def target_labels(self) -> Index:
         """The targets as columns of a forecast, in the levels they came in."""
-        return _label_columns(self.labels or self.targets, self.levels[0])
+        return _label_columns(
+            self.labels or self.targets,
+            self.levels[0],
+        )
 
     @property
-    def column_labels(self) -> pd.Index:
+    def column_labels(self) -> Index:
         """X's columns as those of a frame, in the levels they came in."""
         return _label_columns(self.columns, self.levels[1])
 
 
-def _label_columns(
-    names: tuple[Hashable, ...], levels: tuple[Hashable, ...]
-) -> pd.Index:
-    several = len(levels) > 1
-    return pd.Index(
-        list(names), tupleize_cols=several, name=levels if several else levels[0]
+def _label_columns(names: Any, levels: Names) -> Index:
+    if len(levels) > 1:
+        return MultiIndex.from_tuples(names, names=levels)
+    return Index(
+        list(names),
+        tupleize_cols=False,
+        name=levels[0],
     )

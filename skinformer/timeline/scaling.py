@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from skinformer.timeline.arrays import (
@@ -15,10 +14,11 @@ from skinformer.timeline.arrays import (
     BoolArray,
     Float32Array,
     Float64Array,
+    Floats,
     IntArray,
 )
 from skinformer.timeline.target_scale import TargetScale
-from skinformer.timeline.windows import origins_between
+from skinformer.timeline.windows import origins_between, repeat_numbers
 
 
 class Limits(NamedTuple):
@@ -46,17 +46,21 @@ class Limits(NamedTuple):
         top = self.top[series]
         rise = self.rise[series]
         limit = align_with_steps(top + rise, y_pred)
-        windows = np.flatnonzero(any_of_window(y_pred > limit))
+        is_high = any_of_window(y_pred > limit)
+        windows = np.flatnonzero(is_high)
         if not len(windows):
             return y_pred
-        record = np.maximum(top[windows], greatest(windows))
+        window_top = greatest(windows)
+        record = np.maximum(top[windows], window_top)
         knee = align_with_steps(record + rise[windows], y_pred)
-        width = align_with_steps(self.width[series[windows]], y_pred)
+        width = self.width[series[windows]]
+        width = align_with_steps(width, y_pred)
         high = y_pred[windows]
         is_over = high > knee
-        excess = np.where(is_over, high - knee, np.float32(1))
+        excess = np.where(is_over, high - knee, 1)
         # Rational, so that every machine, and every exported graph, computes the same.
-        compressed = knee + width / (1 + width / excess)
+        ratio = width / excess
+        compressed = knee + width / (1 + ratio)
         y_pred = y_pred.copy()
         y_pred[windows] = np.where(is_over, compressed, high)
         return y_pred
@@ -64,13 +68,14 @@ class Limits(NamedTuple):
 
 def align_with_steps(table: Float32Array, y_pred: Float32Array) -> Float32Array:
     """Add axes of length 1 to numbers of windows, (n, n_targets), where forecasts have more."""
-    return np.expand_dims(table, (1, *range(3, y_pred.ndim)))
+    axes = (1, *range(3, y_pred.ndim))
+    return np.expand_dims(table, axes)
 
 
 def any_of_window(flags: BoolArray) -> BoolArray:
     """Whether a flag of each window is set, (n,)."""
     axes = tuple(range(1, flags.ndim))
-    return np.asarray(flags.any(axis=axes))
+    return np.any(flags, axis=axes)
 
 
 @dataclass(frozen=True)
@@ -93,11 +98,13 @@ class Scaler:
         Values are centred in float64 before they are rounded, so that 1e8 ± 1 keeps its digits. It
         is a ValueError if one lies so far off that the network would answer NaN.
         """
-        out = np.full((len(series), len(columns)), np.nan, dtype=np.float32)
+        shape = (len(series), len(columns))
+        out = np.full(shape, np.nan, dtype=np.float32)
         for j, column in enumerate(columns):
             if column is None:
                 continue
-            values = self.forward(column, series, j).astype(np.float64)
+            values = self.forward(column, series, j)
+            values = values.astype(np.float64)
             values -= self.mean[series, j]
             with np.errstate(over="ignore"):
                 values /= self.scale[series, j]
@@ -131,19 +138,18 @@ class Scaler:
     ) -> None:
         """Raise if a value lies so far from the mean that its square overflows in float32."""
         farthest = 1e18
-        far = np.flatnonzero(np.abs(values) > farthest)
-        if len(far):
-            series = owner[far[0]]
+        is_far = np.abs(values) > farthest
+        if is_far.any():
+            row = is_far.argmax()
+            series = owner[row]
             raise ValueError(
-                f"X holds {column[far[0]]:g}, which lies more than {farthest:g} deviations "
+                f"X holds {column[row]:g}, which lies more than {farthest:g} deviations "
                 f"({self.scale[series, j]:g}) from the mean of the training rows "
                 f"({self.mean[series, j]:g}): no forecast can be built on it. Correct it, or make "
                 "it NaN if it is a target's."
             )
 
-    def inverse(
-        self, values: npt.NDArray[np.floating], series: IntArray
-    ) -> Float64Array:
+    def inverse(self, values: Floats, series: IntArray) -> Float64Array:
         """Put standardised forecasts, (n, n_targets), into their units, within their bounds.
 
         What single precision made of a zero is zero again.
@@ -151,12 +157,15 @@ class Scaler:
         n_targets = values.shape[1]
         scale = self.scale[series, :n_targets]
         mean = self.mean[series, :n_targets]
-        out: Float64Array = values.astype(np.float64)
+        out = values.astype(np.float64)
         out *= scale
         out += mean
         rounding = 1e-7 * (np.abs(mean) + scale)
-        out[np.abs(out) < rounding] = 0.0
-        return out if self.targets is None else self.targets.inverse(out, series)
+        is_rounding = np.abs(out) < rounding
+        out[is_rounding] = 0.0
+        if self.targets is None:
+            return out
+        return self.targets.inverse(out, series)
 
     @property
     def limits(self) -> Limits | None:
@@ -165,28 +174,40 @@ class Scaler:
         if targets is None or targets.top is None or targets.rise is None:
             return None
         k = targets.n_targets
-        scale = np.where(targets.logs, self.scale[:, :k], 1.0)
-        mean = np.where(targets.logs, self.mean[:, :k], 0.0)
+        scale = np.where(
+            targets.logs,
+            self.scale[:, :k],
+            1.0,
+        )
+        mean = self.mean[:, :k]
         # A mean lies above its median.
-        rise = np.maximum(targets.rise - targets.smear, 0.0)
-        most = np.log(1.1)  # a tenth more than what is free
+        rise = np.maximum(
+            targets.rise - targets.smear,
+            0.0,
+        )
+        top = (targets.top - mean) / scale
+        rise = rise / scale
+        # A tenth more than what is free.
+        width = np.log(1.1) / scale
         return Limits(
-            top=((targets.top - mean) / scale).astype(np.float32),
-            rise=(rise / scale).astype(np.float32),
-            width=(most / scale).astype(np.float32),
+            top.astype(np.float32),
+            rise.astype(np.float32),
+            width.astype(np.float32),
         )
 
-    def restored(
-        self, values: npt.NDArray[np.floating], series: IntArray
-    ) -> Float64Array:
+    def restored(self, values: Floats, series: IntArray) -> Float64Array:
         """Put standardised targets, or their quantiles, back into their units as they were.
 
         It is `inverse` but for what makes means of exponentials, which quantiles do not need.
         """
         if self.targets is None:
             return self.inverse(values, series)
-        plain = replace(self.targets, smear=np.zeros_like(self.targets.smear))
-        return replace(self, targets=plain).inverse(values, series)
+        plain = replace(
+            self.targets,
+            smear=0 * self.targets.smear,
+        )
+        scaler = replace(self, targets=plain)
+        return scaler.inverse(values, series)
 
     def affine_parameters(
         self, series: IntArray, k: int
@@ -199,7 +220,11 @@ class Scaler:
         scale = self.scale[series, :k]
         # In units in which neither sums nor squares of the greatest numbers run over.
         size = np.maximum(np.abs(mean), scale)
-        unit = np.where(size > 1e200, 2.0**1000, 1.0)
+        unit = np.where(
+            size > 1e200,
+            2.0**1000,
+            1.0,
+        )
         mean = mean / unit
         scale = scale / unit
         if self.targets is not None:
@@ -208,50 +233,48 @@ class Scaler:
             scale[is_transformed] = 1.0
         return mean, scale
 
-    def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
+    def updated(
+        self,
+        columns: list[AnyArray],
+        first_row: IntArray,
+    ) -> Scaler:
         """Update bounds by later rows: a series that has been below zero has none any more."""
         if self.targets is None:
             return self
-        return replace(self, targets=self.targets.updated(columns, first_row))
+        return replace(
+            self,
+            targets=self.targets.updated(columns, first_row),
+        )
 
     def of_series(self, chosen: IntArray) -> Scaler:
         """Keep the numbers of some series."""
         targets = None if self.targets is None else self.targets.of_series(chosen)
-        return Scaler(self.mean[chosen], self.scale[chosen], targets)
+        return Scaler(
+            self.mean[chosen],
+            self.scale[chosen],
+            targets,
+        )
 
     def with_unseen(self) -> Scaler:
         """Append the scale of a series that training did not hold: the mean over all series.
 
         It is over those alone that are transformed as it is.
         """
-        targets = None if self.targets is None else self.targets.with_unseen()
-        like = self._like_unseen(targets)
+        targets = None
+        like = np.ones(self.mean.shape, dtype=bool)
+        if self.targets is not None:
+            targets = self.targets.with_unseen()
+            is_like = targets.logs[:-1] == targets.logs[-1]
+            like[:, : targets.n_targets] = is_like
         mean = self.mean.mean(axis=0, where=like)
         apart = self.mean - mean
-        size = np.maximum(self.scale, np.abs(apart))
-        unit = _units(
-            size.max(
-                axis=0,
-                where=like,
-                initial=0,
-            )
-        )
-        with np.errstate(over="ignore"):  # of those that do not count
-            squares = (self.scale / unit) ** 2 + (apart / unit) ** 2
-        spread = unit * np.sqrt(squares.mean(axis=0, where=like))
+        distance = np.hypot(self.scale, apart)
+        scale = _root_mean_square(distance, like)
         return Scaler(
-            mean=np.vstack([self.mean, mean]),
-            scale=np.vstack([self.scale, spread]),
-            targets=targets,
+            np.vstack([self.mean, mean]),
+            np.vstack([self.scale, scale]),
+            targets,
         )
-
-    def _like_unseen(self, targets: TargetScale | None) -> BoolArray | Literal[True]:
-        """Return which numbers have the units of the last series'."""
-        if targets is None or not targets.logs.any():
-            return True
-        like = np.ones(self.mean.shape, dtype=bool)
-        like[:, : targets.n_targets] = targets.logs[:-1] == targets.logs[-1]
-        return like
 
 
 def fit_scaler(
@@ -274,12 +297,16 @@ def fit_scaler(
     """
     n_series = len(start)
     rows = origins_between(start, stop - 1)
-    owner = np.repeat(np.arange(n_series), stop - start)
+    owner = repeat_numbers(stop - start)
     shape = (n_series, len(columns))
-    scaler = Scaler(np.zeros(shape), np.ones(shape), targets)
+    scaler = Scaler(
+        np.zeros(shape),
+        np.ones(shape),
+        targets,
+    )
     n_targets = 0 if targets is None else targets.n_targets
     for j, column in enumerate(columns):
-        values = scaler.forward(column[rows], owner, j).astype(np.float64)
+        values = scaler.forward(column[rows], owner, j)
         moments = _moments(values, owner, n_series)
         logs = scaler.takes_logs(j)
         if j in static:
@@ -303,104 +330,135 @@ class _Moments(NamedTuple):
         if not self.seen.any():
             return self
         means = self.mean[self.seen]
-        apart = means - means.mean()
-        unit = _units(np.abs(apart).max())
-        spread = unit * np.sqrt(((apart / unit) ** 2).mean())
-        mean = np.full_like(self.mean, means.mean())
-        return _Moments(mean, np.full_like(mean, spread), self.seen)
+        mean = means.mean()
+        distance = np.abs(means - mean)
+        spread = _root_mean_square(distance, np.True_)
+        return _Moments(
+            np.full_like(self.mean, mean),
+            np.full_like(self.mean, spread),
+            self.seen,
+        )
 
     def lend(self, logs: BoolArray) -> None:
         """Set for series that start after the training rows what the others in their units have."""
         for kind in (~logs, logs):
             some = self.seen & kind
+            others = ~self.seen & kind
             if some.any():
-                self.mean[~self.seen & kind] = self.mean[some].mean()
-                self.deviation[~self.seen & kind] = self.deviation[some].mean()
+                self.mean[others] = self.mean[some].mean()
+                self.deviation[others] = self.deviation[some].mean()
 
     def scale(self, logs: BoolArray, *, is_damped: bool) -> Float64Array:
-        """Return the scale of each series: its deviation, else its size, else 1."""
+        """Return the scale of each series: its deviation, else its size, else 1.
+
+        is_damped: shrink the scale of series that never moved, so that forecasts move them little,
+        in any unit; those without a size have that of the median series that varies.
+        """
         size = np.abs(self.mean)
-        varies = self.deviation > 1e-12 * np.maximum(size, 1e-300)
+        rounding = 1e-12 * np.maximum(size, 1e-300)
+        varies = self.deviation > rounding
         # What is constant in logarithms has no size: its unit would change the number.
         has_size = (size > 0) & ~logs
         scale = np.where(has_size, size, 1.0)
         scale[varies] = self.deviation[varies]
-        if is_damped:
-            _damp(scale, varies, has_size, logs)
+        if not is_damped:
+            return scale
+        # The whole deviation would let a promotion that moves others by one double a series that
+        # is constant.
+        share = 0.1
+        for kind in (~logs, logs):
+            is_still = ~varies & kind
+            is_moving = varies & kind
+            if is_moving.any():
+                without_size = is_still & ~has_size
+                scale[without_size] = np.median(scale[is_moving])
+                scale[is_still] *= share
         return scale
 
 
-def _damp(
-    scale: Float64Array,
-    varies: BoolArray,
-    has_size: BoolArray,
-    logs: BoolArray,
-) -> None:
-    """Shrink the scale of series that never moved, so that forecasts move them little, in any unit.
-
-    has_size: which have a size of their own; others have that of the median series that varies.
-    """
-    # The whole deviation would let a promotion that moves others by one double a series that is
-    # constant.
-    share = 0.1
-    for kind in (~logs, logs):
-        is_still = ~varies & kind
-        if (varies & kind).any():
-            scale[is_still & ~has_size] = np.median(scale[varies & kind])
-            scale[is_still] *= share
-
-
 def _moments(
-    values: Float64Array,
+    values: AnyArray,
     owner: IntArray,
     n_series: int,
 ) -> _Moments:
     """Compute the moments of each series, without overflow."""
+    values = values.astype(np.float64)
     size = np.zeros(n_series)
-    np.fmax.at(size, owner, np.abs(values))
+    np.fmax.at(
+        size,
+        owner,
+        np.abs(values),
+    )
     unit = _units(size)
-    groups = pd.Series(values / unit[owner]).groupby(owner)
-    mean = groups.mean().reindex(range(n_series)).to_numpy()
-    deviation = groups.std(ddof=0).reindex(range(n_series)).to_numpy()
-    seen = ~np.isnan(mean)
+    in_units = values / unit[owner]
+    groups = pd.Series(in_units).groupby(owner)
+    moments = pd.DataFrame(
+        {"mean": groups.mean(), "deviation": groups.std(ddof=0)},
+        index=range(n_series),
+    )
+    seen = moments["mean"].notna().to_numpy()
+    moments = moments.fillna(0.0).mul(unit, axis=0)
     return _Moments(
-        mean=unit * np.where(seen, mean, 0.0),
-        deviation=unit * np.where(seen, deviation, 0.0),
-        seen=seen,
+        moments["mean"].to_numpy(copy=True),
+        moments["deviation"].to_numpy(copy=True),
+        seen,
     )
 
 
-def _units(sizes: npt.ArrayLike) -> Float64Array:
+def _root_mean_square(values: Float64Array, like: Any) -> Any:
+    """Return the root mean square of values, not negative, that are marked, in the first axis."""
+    largest = values.max(
+        axis=0,
+        where=like,
+        initial=0,
+    )
+    unit = _units(largest)
+    with np.errstate(over="ignore"):  # of those that do not count
+        squares = (values / unit) ** 2
+    mean_square = squares.mean(axis=0, where=like)
+    return unit * np.sqrt(mean_square)
+
+
+def _units(sizes: Any) -> Any:
     """Return the power of two below each size, 1 for 0: in such units no square runs over."""
-    _, exponent = np.frexp(sizes)  # dividing by a power of two rounds nothing
-    return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent - 1))
+    # Dividing by a power of two rounds nothing.
+    _, exponent = np.frexp(sizes)
+    below = np.where(
+        sizes == 0,
+        0,
+        exponent - 1,
+    )
+    return np.ldexp(1.0, below)
 
 
 def affine_link(
-    source: Float64Array, truth: Float64Array
+    source: AnyArray,
+    truth: Float64Array,
 ) -> tuple[float, float] | None:
     """Find slope and intercept that map a scaled column to its raw truth, (n,) each.
 
     None where the relation is not affine, to 1e-4 of the truth's range; rows with a NaN are left
     out.
     """
-    source = np.asarray(source, dtype=np.float64)
-    truth = np.asarray(truth, dtype=np.float64)
-    known = ~(np.isnan(source) | np.isnan(truth))
-    source = source[known]
-    truth = truth[known]
+    missing = np.isnan(source) | np.isnan(truth)
+    source = source[~missing].astype(np.float64)
+    truth = truth[~missing]
     if not len(truth):
         return 1.0, 0.0
     # Before any mean, whose rounding would pass for a relation.
-    is_constant = np.ptp(truth) == 0
-    if is_constant and np.ptp(source) > 0:
-        return None  # a column that varies would forecast a constant ever after
-    if is_constant:  # one constant for another: nothing is known of the slope
-        return 1.0, float(truth[0] - source[0])
-    return _fit_line(source, truth)
+    if np.ptp(truth) > 0:
+        return _fit_line(source, truth)
+    # A column that varies would forecast a constant ever after.
+    if np.ptp(source) > 0:
+        return None
+    # One constant for another: nothing is known of the slope.
+    return 1.0, float(truth[0] - source[0])
 
 
-def _fit_line(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:
+def _fit_line(
+    source: Float64Array,
+    truth: Float64Array,
+) -> tuple[float, float] | None:
     """Fit slope and intercept by least squares; None where they miss a value."""
     source_unit = _units(np.ptp(source))
     truth_unit = _units(np.ptp(truth))
@@ -408,7 +466,10 @@ def _fit_line(source: Float64Array, truth: Float64Array) -> tuple[float, float] 
     y = (truth - truth.mean()) / truth_unit
     variance = (x**2).sum()
     slope = (x * y).sum() / variance if variance else 0.0
-    if np.abs(y - slope * x).max() > 1e-4 * np.ptp(y):
+    residuals = y - slope * x
+    tolerance = 1e-4 * np.ptp(y)
+    if np.abs(residuals).max() > tolerance:
         return None
     slope *= truth_unit / source_unit
-    return float(slope), float(truth.mean() - slope * source.mean())
+    intercept = truth.mean() - slope * source.mean()
+    return float(slope), float(intercept)

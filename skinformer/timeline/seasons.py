@@ -36,19 +36,27 @@ def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
 
 def season_of_year(clock: Clock) -> int:
     """Return the length of a year, in rows, of a clock with dates; 0 if no whole number."""
-    return next(iter(_seasons(clock, _CYCLES[-1:])), 0)
+    return max(
+        _seasons(clock, _CYCLES[-1:]),
+        default=0,
+    )
 
 
-def _seasons(clock: Clock, cycles: tuple[float, ...]) -> tuple[int, ...]:
-    """Return the lengths of cycles, in rows, as far as they are whole numbers."""
+def _seasons(
+    clock: Clock,
+    cycles: tuple[float, ...],
+) -> tuple[int, ...]:
+    """Return the lengths of cycles, ascending, in rows, as far as they are whole numbers."""
     n_steps = 48  # whole years of months and quarters
-    start, end = clock.elapsed(np.array([0, n_steps])).tolist()
+    ends = np.array([0, n_steps])
+    microseconds = np.ptp(clock.elapsed(ends))
     microseconds_of_day = 86_400e6
-    step = (end - start) / n_steps / microseconds_of_day
-    seasons = set()
+    step = microseconds / n_steps / microseconds_of_day
+    seasons = []
     for cycle in cycles:
         length = cycle / step
         season = round(length)
-        if season >= 2 and abs(length - season) < 0.02 * length:
-            seasons.add(season)
-    return tuple(sorted(seasons))
+        is_whole = abs(length - season) < 0.02 * length
+        if season >= 2 and is_whole:
+            seasons.append(season)
+    return tuple(seasons)

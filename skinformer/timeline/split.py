@@ -58,28 +58,36 @@ def split_rows(
     start = table.first_row[:-1]
     end = table.first_row[1:]
     counted = np.flatnonzero(_counted(table))
-    known = start.copy()  # of each series, the row after its last truth
-    np.maximum.at(known, table.series[counted], counted + 1)
+    # Of each series, the row after its last truth: of several rows the last one is kept.
+    known = start.copy()
+    known[table.series[counted]] = counted + 1
     length = known - start
     window = seq_len + pred_len
     # Both sides need a window: one that ends before the split, one whose targets lie in it.
     parted = length >= window + pred_len
     if not parted.any():
         return None
-    n_split = max(n_forecasts * pred_len, _share(length, fraction))
-    return np.where(parted, np.maximum(known - n_split, start + window), end)
+    n_rows = max(
+        n_forecasts * pred_len,
+        _share(length, fraction),
+    )
+    split = np.maximum(
+        known - n_rows,
+        start + window,
+    )
+    return np.where(parted, split, end)
 
 
 def _share(length: IntArray, fraction: float) -> int:
     """Find how many last rows of each series are that share of all rows."""
-    total = math.ceil(fraction * int(length.sum()))
+    total = math.ceil(fraction * length.sum())
     ordered = np.sort(length)
     n_series = len(ordered)
     # Up to the length of the next shorter series, each row more takes one of all the longer ones.
     n_longer = n_series - 1 - np.arange(n_series)
     taken = np.cumsum(ordered) + ordered * n_longer
-    place = min(int(np.searchsorted(taken, total)), n_series - 1)
-    rest = total - int(ordered[:place].sum())
+    place = np.searchsorted(taken[:-1], total)
+    rest = total - ordered[:place].sum()
     return math.ceil(rest / (n_series - place))
 
 
@@ -87,7 +95,7 @@ def _counted(table: Table) -> BoolArray:
     """Return which rows have a truth that counts in the loss."""
     if table.weight is None:
         return np.ones(len(table.steps), dtype=bool)
-    return np.asarray((table.weight > 0).any(axis=1))
+    return np.any(table.weight > 0, axis=1)
 
 
 def series_with_truth(
@@ -126,15 +134,21 @@ def series_with_truth(
     start = table.first_row[:-1]
     end = table.first_row[1:]
     stop = end if split is None else split
-    count = np.concatenate([[0], np.cumsum(_counted(table))])
+    count = np.append(
+        0,
+        np.cumsum(_counted(table)),
+    )
 
     def hold(low: IntArray, high: IntArray) -> BoolArray:
         """Return which rows from `low` to `high` hold a window with a truth."""
-        truths = count[high] > count[np.minimum(low, high)]
-        return np.asarray((high - low >= pred_len) & truths)
+        low = np.minimum(low, high)
+        has_truth = count[high] > count[low]
+        return (high - low >= pred_len) & has_truth
 
     first_target = start + seq_len
-    return hold(first_target, stop), hold(np.maximum(first_target, stop), end)
+    is_trained = hold(first_target, stop)
+    first_target = np.maximum(first_target, stop)
+    return is_trained, hold(first_target, end)
 
 
 class PanelTimeSeriesSplit(TimeSeriesSplit):

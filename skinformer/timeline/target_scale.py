@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import (
+    AnyArray,
+    BoolArray,
+    Float64Array,
+    IntArray,
+    take_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -23,23 +30,25 @@ class FittedTransformer:
 
     def forward(self, values: Float64Array) -> Float64Array:
         """Transform values, NaN stays NaN; raise if the transformer has no finite answer to one."""
-        there = ~np.isnan(values)
-        given = values[there]
-        out = np.full(len(values), np.nan)
+        is_known = ~np.isnan(values)
+        known = values[is_known]
         try:
-            out[there] = apply(self.transformer.transform, given)
+            transformed = apply(self.transformer.transform, known)
         except ValueError as error:
-            raise ValueError(self._refusal(given)) from error
-        far = ~np.isfinite(out[there])
-        if far.any():
-            raise ValueError(self._refusal(given[far]))
+            raise ValueError(self._refusal(known)) from error
+        is_lost = ~np.isfinite(transformed)
+        if is_lost.any():
+            raise ValueError(self._refusal(known[is_lost]))
+        out = np.full(len(values), np.nan)
+        out[is_known] = transformed
         return out
 
     @property
     def is_decreasing(self) -> bool:
         """Whether transformed values fall where values rise."""
-        low, high = self.inverse(np.array([self.low, self.high]))
-        return bool(high < low)
+        ends = np.array([self.low, self.high])
+        low, high = self.inverse(ends)
+        return high < low
 
     def _refusal(self, values: Float64Array) -> str:
         """Return the message of an error."""
@@ -54,7 +63,11 @@ class FittedTransformer:
         out = apply(self.transformer.inverse_transform, values)
         lost = ~np.isfinite(out) & ~np.isnan(values)
         if lost.any():
-            nearest = np.clip(values[lost], self.low, self.high)
+            nearest = np.clip(
+                values[lost],
+                self.low,
+                self.high,
+            )
             out[lost] = apply(self.transformer.inverse_transform, nearest)
         return out
 
@@ -68,8 +81,11 @@ def apply(function: Any, values: Float64Array) -> Float64Array:
     if not len(values):
         return values.copy()
     with np.errstate(all="ignore"):
-        out = np.asarray(function(values[:, None]), dtype=np.float64)
-    return out.reshape(len(values)).copy()
+        out = np.array(
+            function(values[:, None]),
+            dtype=np.float64,
+        )
+    return out.reshape(len(values))
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class TargetScale:
     @property
     def n_targets(self) -> int:
         """Number of targets."""
-        return int(self.floor.shape[1])
+        return self.floor.shape[1]
 
     @property
     def is_transformed(self) -> BoolArray:
@@ -105,14 +121,9 @@ class TargetScale:
 
     @property
     def is_decreasing(self) -> BoolArray:
-        """Where a transformer falls as the target rises, shape (n_targets,)."""
-        if not self.transformers:
-            return np.zeros(self.n_targets, dtype=bool)
-        return np.array([each.is_decreasing for each in self.transformers])
-
-    def with_logs(self, logs: BoolArray) -> TargetScale:
-        """Return the scale that takes logarithms there, (n_series, n_targets)."""
-        return replace(self, logs=logs)
+        """Whether each transformer falls as the target rises; empty without transformers."""
+        decreasing = [each.is_decreasing for each in self.transformers]
+        return np.array(decreasing, dtype=bool)
 
     def forward(
         self,
@@ -123,24 +134,32 @@ class TargetScale:
         """Transform column j, (n,); what is no target, or not transformed, is given as it is."""
         if j >= self.n_targets or not self.is_transformed[:, j].any():
             return values
-        raw: Float64Array = values.astype(np.float64)
+        raw = values.astype(np.float64)
         if self.transformers:
             return self.transformers[j].forward(raw)
-        logs = np.log(np.maximum(raw, self.low[series, j]))
-        return np.where(self.logs[series, j], logs, raw)
+        low = self.low[series, j]
+        logs = np.log(np.maximum(raw, low))
+        takes_logs = self.logs[series, j]
+        return np.where(takes_logs, logs, raw)
 
     def inverse(self, values: Float64Array, series: IntArray) -> Float64Array:
         """Put transformed forecasts, (n, n_targets), into units and bounds."""
-        # Double precision has no number beyond.
-        farthest = float(np.log(np.finfo(np.float64).max))
         n_targets = values.shape[1]
         for j, transformer in enumerate(self.transformers[:n_targets]):
             values[:, j] = transformer.inverse(values[:, j])
         if self.logs.any() and not self.transformers:
+            # Double precision has no number beyond.
+            farthest = np.log(np.finfo(np.float64).max)
             raised = values + self.smear[series, :n_targets]
-            restored = np.exp(np.clip(raised, -farthest, farthest))
-            values = np.where(self.logs[series, :n_targets], restored, values)
-        return np.maximum(values, self.floor[series, :n_targets])
+            raised = np.clip(raised, -farthest, farthest)
+            takes_logs = self.logs[series, :n_targets]
+            values = np.where(
+                takes_logs,
+                np.exp(raised),
+                values,
+            )
+        floor = self.floor[series, :n_targets]
+        return np.maximum(values, floor)
 
     def of_series(self, chosen: IntArray) -> TargetScale:
         """Keep the numbers of some series."""
@@ -150,8 +169,8 @@ class TargetScale:
             low=self.low[chosen],
             logs=self.logs[chosen],
             smear=self.smear[chosen],
-            top=None if self.top is None else self.top[chosen],
-            rise=None if self.rise is None else self.rise[chosen],
+            top=take_rows(self.top, chosen),
+            rise=take_rows(self.rise, chosen),
         )
 
     def with_unseen(self) -> TargetScale:
@@ -180,24 +199,32 @@ class TargetScale:
             rise=_with_largest(self.rise, self.logs, logs),
         )
 
-    def updated(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
+    def updated(
+        self,
+        columns: list[AnyArray],
+        first_row: IntArray,
+    ) -> TargetScale:
         """Update bounds by later rows: a series that has been below zero has none any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.
         """
         some = np.flatnonzero(np.diff(first_row))
-        if not len(some):
-            return self
         begin = first_row[some]
+        y = columns[: self.n_targets]
+        least = _reduce(np.fmin, y, begin)
+        largest = _reduce(np.fmax, y, begin)
+        is_unbounded = _is_negative(least, largest) & ~self.logs[some]
         floor = self.floor.copy()
-        top = None if self.top is None else self.top.copy()
-        for j, column in enumerate(columns[: self.n_targets]):
-            is_negative = _is_negative(_least(column, begin), _largest(column, begin))
-            unbounded = some[is_negative & ~self.logs[some, j]]
-            floor[unbounded, j] = -np.inf
-            if top is not None:
-                largest = _largest_log(column, begin, self.low[some, j])
-                top[some, j] = np.fmax(top[some, j], largest)
+        floor[some] = np.where(
+            is_unbounded,
+            -np.inf,
+            floor[some],
+        )
+        if self.top is None:
+            return replace(self, floor=floor)
+        log = np.log(np.fmax(largest, self.low[some]))
+        top = self.top.copy()
+        top[some] = np.fmax(top[some], log)
         return replace(self, floor=floor, top=top)
 
 
@@ -217,15 +244,24 @@ def observe_targets(
     """
     begin = first_row[:-1]
     y = columns[:n_targets]
-    least = np.column_stack([_least(column, begin) for column in y])
-    largest = np.column_stack([_largest(column, begin) for column in y])
+    least = _reduce(np.fmin, y, begin)
+    largest = _reduce(np.fmax, y, begin)
     least_of_all = np.nan_to_num(np.fmin.reduce(least, axis=0))
-    least = np.where(np.isnan(least), least_of_all, least)
-    floor = np.where(_is_negative(least, largest), -np.inf, 0.0)
+    least = np.where(
+        np.isnan(least),
+        least_of_all,
+        least,
+    )
+    is_negative = _is_negative(least, largest)
     # A zero that comes later is far below all others, not infinitely far.
     low = 0.01 * np.where(least > 0, least, 1.0)
-    logs = np.zeros(least.shape, dtype=bool)
-    return TargetScale(floor, low, logs, np.zeros(least.shape)), least
+    scale = TargetScale(
+        floor=np.where(is_negative, -np.inf, 0.0),
+        low=low,
+        logs=np.zeros(low.shape, dtype=bool),
+        smear=np.zeros(low.shape),
+    )
+    return scale, least
 
 
 def observe_records(
@@ -241,50 +277,49 @@ def observe_records(
 
     >>> rows = np.array([0, 9]), 2
     >>> scale, _ = observe_targets([2.0 ** np.arange(9)], rows[0], 1)
-    >>> grown = observe_records(scale.with_logs(scale.floor == 0), [2.0 ** np.arange(9)], *rows)
+    >>> scale = replace(scale, logs=scale.floor == 0)
+    >>> grown = observe_records(scale, [2.0 ** np.arange(9)], *rows)
     >>> np.exp2(grown.top / np.log(2)).item(), np.exp(grown.rise).round(3).item()
     (256.0, 4.0)
     """
     top = np.full(scale.logs.shape, np.inf)
     rise = top.copy()
     for i, j in np.argwhere(scale.logs):
-        values = columns[j][first_row[i] : first_row[i + 1]]
-        record = _record_of_logs(values, scale.low[i, j])
-        if len(record):
+        rows = slice(first_row[i], first_row[i + 1])
+        values = columns[j][rows]
+        known = values[~np.isnan(values)]
+        if len(known):
+            record = _record_of_logs(
+                known,
+                scale.low[i, j],
+            )
             top[i, j] = record[-1]
-            later_half = record[len(record) // 2 :]
-            rise[i, j] = _largest_rise(later_half, n_steps)
-    for rises in rise.T:
-        known = np.isfinite(rises)
-        if known.any():
-            rises[known] = np.maximum(rises[known], np.median(rises[known]))
+            rise[i, j] = _largest_rise(record, n_steps)
+    finite = pd.DataFrame(rise).replace(np.inf, np.nan)
+    rise = np.fmax(rise, finite.median().to_numpy())
     # A quarter more needs no reason.
-    return replace(scale, top=top, rise=np.maximum(rise, np.log(1.25)))
-
-
-def _largest_log(
-    column: AnyArray,
-    start: IntArray,
-    low: Float64Array,
-) -> Float64Array:
-    """Return the largest logarithm of each series."""
-    largest = np.fmax.reduceat(column, start).astype(np.float64)
-    return np.log(np.fmax(largest, low))
+    rise = np.maximum(rise, np.log(1.25))
+    return replace(scale, top=top, rise=rise)
 
 
 def _record_of_logs(values: AnyArray, low: float) -> Float64Array:
     """Return the largest logarithm so far at each observed value."""
-    logs = np.log(np.maximum(values.astype(np.float64), low))
-    return np.asarray(np.fmax.accumulate(logs[~np.isnan(logs)]))
+    values = values.astype(np.float64)
+    logs = np.log(np.maximum(values, low))
+    return np.maximum.accumulate(logs)
 
 
 def _largest_rise(record: Float64Array, n_steps: int) -> float:
-    """Return by how much a record rose in so many steps at most, in proportion if it is shorter."""
-    n = min(n_steps, len(record) - 1)
+    """Return by how much the later half of a record rose in so many steps at most.
+
+    It is in proportion where there are fewer.
+    """
+    later_half = record[len(record) // 2 :]
+    n = min(n_steps, len(later_half) - 1)
     if n <= 0:
         return 0.0
-    rise = (record[n:] - record[:-n]).max()
-    return float(rise * n_steps / n)
+    rises = later_half[n:] - later_half[:-n]
+    return rises.max() * n_steps / n
 
 
 def _with_largest(
@@ -300,20 +335,20 @@ def _with_largest(
         where=logs,
         initial=-np.inf,
     )
-    return np.vstack([table, np.where(new, largest, np.inf)])
+    row = np.where(new, largest, np.inf)
+    return np.vstack([table, row])
 
 
 def _is_negative(least: Float64Array, largest: Float64Array) -> BoolArray:
     """Whether series were below zero by more than rounding."""
-    return least < -1e-9 * largest
+    return least < -1e-9 * np.fmax(largest, 0.0)
 
 
-def _least(column: AnyArray, start: IntArray) -> Float64Array:
-    """Find the least value of each series, NaN where all are missing."""
-    return np.fmin.reduceat(column, start).astype(np.float64)
-
-
-def _largest(column: AnyArray, start: IntArray) -> Float64Array:
-    """Find the largest size of a value of each series, 0 where all are missing."""
-    largest = np.fmax.reduceat(np.abs(column), start)
-    return np.nan_to_num(largest.astype(np.float64))
+def _reduce(
+    function: np.ufunc,
+    columns: list[AnyArray],
+    start: IntArray,
+) -> Float64Array:
+    """Reduce each column to one number of each series, NaN where all of its values are missing."""
+    numbers = [function.reduceat(column, start) for column in columns]
+    return np.column_stack(numbers).astype(np.float64)

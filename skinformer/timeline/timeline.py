@@ -6,13 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from pandas import Index, Series
 
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import (
+    BoolArray,
+    Float32Array,
+    Float64Array,
+    Floats,
+    IntArray,
+    take_rows,
+)
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.windows import origins_between
+from skinformer.timeline.windows import origins_between, repeat_numbers
 
 
 @dataclass(frozen=True)
@@ -33,51 +39,52 @@ class Table:
     steps: IntArray
     clock: Clock
     weight: Float64Array | None = None
-    names: pd.Index | None = None
+    names: Index | None = None
     outliers: BoolArray | None = None
 
     @property
     def first_row(self) -> IntArray:
         """First row of each series, and the end; the rows must be sorted by series."""
-        return runs(self.series, int(self.series.max(initial=-1)) + 1)
+        last_series = self.series.max(initial=-1)
+        return runs(self.series, last_series + 1)
 
     @property
     def missing(self) -> BoolArray | None:
         """Where targets are missing, shape (n, n_targets); None where none is."""
-        missing = [np.isnan(column) for column in self.columns[: self.n_targets]]
-        if not np.any(missing):
-            return None
-        return np.column_stack(missing)
+        y = self.columns[: self.n_targets]
+        missing = np.column_stack([np.isnan(column) for column in y])
+        return missing if missing.any() else None
 
     def constant_columns(self) -> list[int]:
         """Find the covariates that never change within a series."""
-        first = self.first_row[self.series]  # row of each row's series
-        covariates = range(self.n_targets, len(self.columns))
-        return [
-            j for j in covariates if (self.columns[j] == self.columns[j][first]).all()
-        ]
+        first_of_series = self.first_row[self.series]
+        constant = []
+        for j in range(self.n_targets, len(self.columns)):
+            column = self.columns[j]
+            if (column == column[first_of_series]).all():
+                constant.append(j)
+        return constant
 
     def static_columns(self) -> list[int]:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
-        # A column that is the same everywhere may be a measurement in a quiet time.
-        return [
-            j
-            for j in self.constant_columns()
-            if len(np.unique(self.columns[j][start])) > 1
-        ]
+        static = []
+        for j in self.constant_columns():
+            of_series = self.columns[j][start]
+            # A column that is the same everywhere may be a measurement in a quiet time.
+            if (of_series != of_series[0]).any():
+                static.append(j)
+        return static
 
     def take(self, rows: Any) -> Table:
         """Choose or reorder rows, by a slice, numbers or a mask."""
         return replace(
             self,
-            columns=[
-                column if column is None else column[rows] for column in self.columns
-            ],
+            columns=[take_rows(column, rows) for column in self.columns],
             series=self.series[rows],
             steps=self.steps[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            outliers=None if self.outliers is None else self.outliers[rows],
+            weight=take_rows(self.weight, rows),
+            outliers=take_rows(self.outliers, rows),
         )
 
     def without_outliers(self) -> Table:
@@ -87,11 +94,9 @@ class Table:
         columns = list(self.columns)
         for j, outliers in enumerate(self.outliers.T):
             if outliers.any():
-                columns[j] = np.where(outliers, np.nan, columns[j].astype(np.float64))
-        weight = np.ones(self.outliers.shape)
-        if self.weight is not None:
-            weight = self.weight.copy()
-        weight[self.outliers] = 0.0
+                columns[j] = np.where(outliers, np.nan, columns[j])
+        weight = 1.0 if self.weight is None else self.weight
+        weight = np.where(self.outliers, 0.0, weight)
         return replace(
             self,
             columns=columns,
@@ -129,36 +134,39 @@ class Timeline:
     @property
     def series(self) -> IntArray:
         """The series of each row, shape (n_rows,)."""
-        return np.repeat(
-            np.arange(self.n_series),
-            np.diff(self.first_row),
-        )
+        lengths = np.diff(self.first_row)
+        return repeat_numbers(lengths)
 
     @property
     def steps(self) -> IntArray:
         """The step of each row, shape (n_rows,)."""
-        offset = np.repeat(
-            self.first_step - self.first_row[:-1],
-            np.diff(self.first_row),
-        )
-        return np.arange(len(offset)) + offset
+        last_step = self.end_step - 1
+        return origins_between(self.first_step, last_step)
 
     def steps_of(self, rows: IntArray) -> IntArray:
         """Return the steps of some rows, without making those of all."""
         series = self.series_of(rows)
-        return np.asarray(rows - self.first_row[series] + self.first_step[series])
+        place = rows - self.first_row[series]
+        return self.first_step[series] + place
 
     def series_of(self, rows: IntArray) -> IntArray:
         """Return the series of some rows, without making those of all."""
-        return np.searchsorted(self.first_row[1:], rows, side="right")
+        return np.searchsorted(
+            self.first_row[1:],
+            rows,
+            side="right",
+        )
 
     def find(self, series: IntArray, steps: IntArray) -> IntArray:
         """Find the row of each step of a series; -1 where none is held, as of new series."""
         known = series < self.n_series
         owner = np.where(known, series, 0)
         place = steps - self.first_step[owner]
-        held = known & (place >= 0) & (place < np.diff(self.first_row)[owner])
-        return np.where(held, self.first_row[owner] + place, -1)
+        length = np.diff(self.first_row)[owner]
+        inside = (place >= 0) & (place < length)
+        held = known & inside
+        row = self.first_row[owner] + place
+        return np.where(held, row, -1)
 
     def truths(
         self,
@@ -167,10 +175,13 @@ class Timeline:
         n_targets: int,
     ) -> Float64Array:
         """Return targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
-        values = scaler.restored(self.values[rows, :n_targets], self.series_of(rows))
+        series = self.series_of(rows)
+        standardised = self.values[rows, :n_targets]
+        y = scaler.restored(standardised, series)
         if self.weight is not None:
-            values[self.weight[rows] == 0] = np.nan
-        return values
+            is_missing = self.weight[rows] == 0
+            y[is_missing] = np.nan
+        return y
 
     @property
     def end_step(self) -> IntArray:
@@ -178,17 +189,20 @@ class Timeline:
         return self.first_step + np.diff(self.first_row)
 
     @property
-    def labels(self) -> pd.Index:
+    def labels(self) -> Index:
         """Labels of all steps from the earliest to the last one."""
-        return self.clock.labels(np.arange(self.first_step.min(), self.end_step.max()))
+        first = self.first_step.min()
+        steps = np.arange(first, self.end_step.max())
+        return self.clock.labels(steps)
 
     @property
     def first_truth(self) -> IntArray:
         """First row of each series with a truth, before which its mean stands; its end for none."""
-        blank = None
-        if self.weight is not None:
-            n_targets = self.weight.shape[1]
-            blank = (self.weight == 0) & (self.values[:, :n_targets] == 0)
+        if self.weight is None:
+            return self.first_row[:-1]
+        n_targets = self.weight.shape[1]
+        y = self.values[:, :n_targets]
+        blank = (self.weight == 0) & (y == 0)
         return first_known(blank, self.first_row)
 
     def head(self, end: IntArray) -> Timeline:
@@ -198,49 +212,64 @@ class Timeline:
     def recent(self, n_rows: int) -> Timeline:
         """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
         stop = self.first_row[1:]
-        first = np.maximum(self.first_row[:-1], stop - n_rows)
+        first = np.maximum(
+            self.first_row[:-1],
+            stop - n_rows,
+        )
         since = self.end_step if self.forecast_from is None else self.forecast_from
         first_step = self.end_step - (stop - first)
         return self._part(first, stop, first_step=first_step, forecast_from=since)
 
     def of_series(self, chosen: IntArray) -> Timeline:
         """Keep a copy of some series, numbered anew."""
-        first = self.first_row[chosen]
-        stop = self.first_row[chosen + 1]
-        since = None if self.forecast_from is None else self.forecast_from[chosen]
-        first_step = self.first_step[chosen]
-        return self._part(first, stop, first_step=first_step, forecast_from=since)
+        return self._part(
+            self.first_row[chosen],
+            self.first_row[chosen + 1],
+            first_step=self.first_step[chosen],
+            forecast_from=take_rows(self.forecast_from, chosen),
+        )
 
     def _part(self, first: IntArray, stop: IntArray, **changes: Any) -> Timeline:
         """Keep a copy of the rows from first to before stop of each series."""
         rows = origins_between(first, stop - 1)
-        weight = None if self.weight is None else self.weight[rows]
-        first_row = np.concatenate([[0], np.cumsum(stop - first)])
-        changes |= {"weight": weight, "first_row": first_row}
-        return replace(self, values=self.values[rows], **changes)
+        first_row = np.append(
+            0,
+            np.cumsum(stop - first),
+        )
+        return replace(
+            self,
+            values=self.values[rows],
+            weight=take_rows(self.weight, rows),
+            first_row=first_row,
+            **changes,
+        )
 
     def appended(self, other: Timeline) -> Timeline:
         """Continue each series with the rows of another timeline, which follow directly."""
-        order = np.argsort(np.concatenate([self.series, other.series]), kind="stable")
-        values = np.concatenate([self.values, other.values])[order]
-        weight = None
-        given = [each.weight for each in (self, other) if each.weight is not None]
-        if given:
-            n_targets = given[0].shape[1]
+        series = np.concatenate([self.series, other.series])
+        order = np.argsort(series, kind="stable")
+        values = np.concatenate([self.values, other.values])
+        weight = self.weight
+        if weight is None:
+            weight = other.weight
+        if weight is not None:
+            n_targets = weight.shape[1]
             weights = [self._weights(n_targets), other._weights(n_targets)]
             weight = np.concatenate(weights)[order]
-        first_row = self.first_row + other.first_row
         return replace(
             self,
-            values=values,
+            values=values[order],
             weight=weight,
-            first_row=first_row,
+            first_row=self.first_row + other.first_row,
         )
 
     def _weights(self, n_targets: int) -> Float32Array:
         """Return the weight of each truth, (n_rows, n_targets)."""
         if self.weight is None:
-            return np.ones((len(self.values), n_targets), dtype=np.float32)
+            return np.ones(
+                (len(self.values), n_targets),
+                dtype=np.float32,
+            )
         return self.weight
 
 
@@ -256,23 +285,28 @@ def build_timeline(
     missing covariates stay NaN.
     """
     values = scaler.transform(table.columns, table.series)
-    first_row = runs(table.series, scaler.mean.shape[0])
+    first_row = runs(table.series, len(scaler.mean))
     filled = values if fill_covariates else values[:, : table.n_targets]
     fill_forward(filled, first_row)
     weight = None if table.weight is None else table.weight.astype(np.float32)
-    starts = np.minimum(first_row[:-1], len(table.steps) - 1)
+    last_row = len(table.steps) - 1
+    starts = np.minimum(first_row[:-1], last_row)
+    first_step = table.steps[starts]
     return Timeline(
         values,
         weight,
         first_row,
-        table.steps[starts],
+        first_step,
         table.clock,
     )
 
 
 def runs(series: IntArray, n_series: int) -> IntArray:
     """Find where series begin in sorted rows: i holds rows ``out[i]`` … ``out[i + 1] - 1``."""
-    return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
+    return np.searchsorted(
+        series,
+        np.arange(n_series + 1),
+    )
 
 
 def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
@@ -285,14 +319,24 @@ def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
     """
     if missing is None:
         return first_row[:-1]
-    known = np.flatnonzero(~missing.all(axis=1))
-    known = np.append(known, first_row[-1])
-    first = known[np.searchsorted(known, first_row[:-1])]
-    return np.asarray(np.minimum(first, first_row[1:]))
+    is_known = ~missing.all(axis=1)
+    known = np.append(
+        np.flatnonzero(is_known),
+        first_row[-1],
+    )
+    place = np.searchsorted(known, first_row[:-1])
+    return np.minimum(
+        known[place],
+        first_row[1:],
+    )
 
 
-def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:
+def fill_forward(values: Floats, first_row: IntArray) -> None:
     """Fill missing values in place by the last one before in their series, else by the mean, 0."""
-    owner = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))
-    for j in np.flatnonzero(np.isnan(values).any(axis=0)):
-        values[:, j] = pd.Series(values[:, j]).groupby(owner).ffill().fillna(0)
+    lengths = np.diff(first_row)
+    series = repeat_numbers(lengths)
+    has_gaps = np.isnan(values).any(axis=0)
+    for j in np.flatnonzero(has_gaps):
+        column = Series(values[:, j])
+        filled = column.groupby(series).ffill()
+        values[:, j] = filled.fillna(0)

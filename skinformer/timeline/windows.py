@@ -16,15 +16,26 @@ def window_rows(first: IntArray, length: int) -> IntArray:
     return first[:, None] + np.arange(length)
 
 
+def repeat_numbers(counts: IntArray) -> IntArray:
+    """Repeat the number of each place, such as that of a series, so many times.
+
+    >>> repeat_numbers(np.array([2, 0, 1]))
+    array([0, 0, 2])
+    """
+    numbers = np.arange(len(counts))
+    return np.repeat(numbers, counts)
+
+
 def origins_between(low: IntArray, high: IntArray) -> IntArray:
     """List the origins of several series, from low to high, both included, without a loop.
 
     >>> origins_between(np.array([2, 10]), np.array([4, 9]))
     array([2, 3, 4])
     """
-    counts = np.maximum(high - low + 1, 0)
+    counts = Origins(low, high).counts
     before = np.cumsum(counts) - counts
-    return np.repeat(low - before, counts) + np.arange(counts.sum())
+    offset = np.repeat(low - before, counts)
+    return offset + np.arange(len(offset))
 
 
 def spread_places(count: int, n_most: int) -> IntArray:
@@ -35,7 +46,9 @@ def spread_places(count: int, n_most: int) -> IntArray:
     if count <= n_most:
         return np.arange(count)
     inside = np.random.default_rng(0).random(n_most)
-    return ((np.arange(n_most) + inside) * (count / n_most)).astype(np.int64)
+    run = np.arange(n_most) + inside
+    places = run * (count / n_most)
+    return places.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,10 @@ class Origins:
     @property
     def counts(self) -> IntArray:
         """Number of origins of each series."""
-        return np.maximum(self.high - self.low + 1, 0)
+        return np.maximum(
+            self.high - self.low + 1,
+            0,
+        )
 
     @property
     def count(self) -> int:
@@ -66,10 +82,11 @@ class Origins:
         """Return the origins at some places, 0 … count - 1, series after series."""
         ends = np.cumsum(self.counts)
         series = np.searchsorted(ends, places, side="right")
-        place_in_series = places - (ends - self.counts)[series]
-        return np.asarray(self.low[series] + place_in_series)
+        starts = ends - self.counts
+        place_in_series = places - starts[series]
+        return self.low[series] + place_in_series
 
-    def thinned(self, n_most: int | None) -> IntArray:
+    def thinned(self, n_most: int) -> IntArray:
         """Return all origins in order, or at most so many that are spread over them."""
-        count = self.count
-        return self.take(spread_places(count, count if n_most is None else n_most))
+        places = spread_places(self.count, n_most)
+        return self.take(places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,24 +37,37 @@ class ZeroPhases(NamedTuple):
         """Find phases of a day or a week with so many zeros that it is no chance."""
         clock = timeline.clock
         n_series = timeline.n_series
-        zero = np.zeros((n_series + 1, n_targets), dtype=np.float32)
+        zero = np.zeros(
+            (n_series + 1, n_targets),
+            dtype=np.float32,
+        )
         is_custom = scaler.targets is not None and scaler.targets.transformers
         # A user's transformer may not be defined at zero.
         if is_custom or not clock.dated:
             return cls(clock, zero, ())
         series = np.arange(n_series)
-        zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
-        is_zero = timeline.values[:, :n_targets] == zero[timeline.series]
-        if not len(is_zero) or is_zero.mean() < 0.05:  # rare zeros are none of nights
-            return cls(clock, zero, ())
-        seasons = seasons_from_a_day(clock)[:2]
-        found = [_always_zero(timeline, is_zero, season) for season in seasons]
-        return cls(clock, zero, tuple(phases for phases in found if phases.any()))
+        zero[:-1] = scaler.transform(
+            [np.zeros(n_series)] * n_targets,
+            series,
+        )
+        y = timeline.values[:, :n_targets]
+        is_zero = y == zero[timeline.series]
+        found = []
+        # Rare zeros are none of nights.
+        if is_zero.sum() >= 0.05 * is_zero.size:
+            for season in seasons_from_a_day(clock)[:2]:
+                phases = _always_zero(timeline, is_zero, season)
+                if phases.any():
+                    found.append(phases)
+        return cls(clock, zero, tuple(found))
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
         """Whether targets lie at such a phase, at steps of series, (n, n_targets)."""
         wall = self.clock.wall_steps(steps)
-        is_zero = np.zeros((len(steps), self.zero.shape[1]), dtype=bool)
+        is_zero = np.zeros(
+            (len(steps), self.zero.shape[1]),
+            dtype=bool,
+        )
         for phases in self.phases:
             is_zero |= phases[series, :, wall % phases.shape[2]]
         return is_zero
@@ -70,14 +84,26 @@ def _always_zero(
         known = timeline.weight > 0
     wall = timeline.clock.wall_steps(timeline.steps)
     cell = timeline.series * season + wall % season
-    n_targets = is_zero.shape[1]
-    always = np.zeros((timeline.n_series + 1, n_targets, season), dtype=bool)
+    shape = (timeline.n_series, season)
+    always = np.zeros(
+        (timeline.n_series + 1, is_zero.shape[1], season),
+        dtype=bool,
+    )
     is_zero = is_zero & known
-    for j in range(n_targets):
-        zeros = _count(cell, is_zero[:, j], timeline.n_series, season)
-        seen = _count(cell, known[:, j], timeline.n_series, season)
+    for j in range(always.shape[1]):
+        zeros = _count(
+            cell,
+            is_zero[:, j],
+            shape,
+        )
+        seen = _count(
+            cell,
+            known[:, j],
+            shape,
+        )
         n_seen = seen.sum(axis=1, keepdims=True)
-        share = zeros.sum(axis=1, keepdims=True) / np.maximum(n_seen, 1)
+        n_zeros = zeros.sum(axis=1, keepdims=True)
+        share = n_zeros / n_seen.clip(1)
         chance = share**seen
         always[:-1, j] = (zeros == seen) & (chance < 1e-3)
     return always
@@ -86,9 +112,12 @@ def _always_zero(
 def _count(
     cell: IntArray,
     flags: BoolArray,
-    n_series: int,
-    season: int,
+    shape: tuple[int, int],
 ) -> AnyArray:
-    """Count flags in the cells of series and phases, (n_series, season)."""
-    counts = np.bincount(cell, flags, n_series * season)
-    return counts.reshape(n_series, season)
+    """Count flags in the cells of series and phases, of this shape."""
+    counts = np.bincount(
+        cell,
+        weights=flags,
+        minlength=math.prod(shape),
+    )
+    return counts.reshape(shape)
