@@ -69,7 +69,7 @@ def weigh_challengers(
     periods = cut_stretches(windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES)
     if periods is None:
         return []
-    is_complete = bool(periods.max() + 1 == MOST_STRETCHES)
+    is_complete = periods.max() + 1 == MOST_STRETCHES
     margin = _margin(ridges, rows, settings, is_complete=is_complete)
     if margin is None:
         fits = []

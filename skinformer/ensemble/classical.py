@@ -138,7 +138,7 @@ class Classical(PerSeriesMember):
         if sizes.seq_len < 2 * period <= 4 * sizes.seq_len:
             ridge_rows = 2 * period
         period = period if 2 * period <= ridge_rows else 1
-        longest = int(np.diff(first_row).max())
+        longest = np.diff(first_row).max()
         seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
         n_rows = max(_MOST_ROWS, ridge_rows)
         given = Sizes(

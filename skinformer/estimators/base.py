@@ -189,10 +189,6 @@ class BaseInformer(
         """Return the values that are forecast, (n, n_targets)."""
         raise NotImplementedError
 
-    def _outputs(self, X: Any) -> Float64Array:
-        """Return what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
-        return self._forecaster.forecast(self._requested_rows(X))
-
     def score(
         self,
         X: Any,
@@ -255,8 +251,8 @@ class BaseInformer(
             self, reader.encode_rows(X), reader.encode_y(y), fitted_rows(self)
         )
         table, bounds = clean_later_rows(self, reader.one_hot(table))
-        table = table.without_outliers()
-        table = table.take(np.lexsort((table.steps, table.series)))
+        order = np.lexsort((table.steps, table.series))
+        table = table.without_outliers().take(order)
         first_row = runs(table.series, history.n_series)
         last_step = history.end_step + np.diff(first_row) - 1
         expected = origins_between(history.end_step, last_step)
@@ -286,9 +282,10 @@ class BaseInformer(
             X's columns in their order, all missing, with the timestamps to come.
         """
         check_fitted(self)
+        n_steps = self.sizes_.pred_len
         if horizon is not None:
             check_horizon(horizon)
-        n_steps = int(self.sizes_.pred_len if horizon is None else horizon)
+            n_steps = int(horizon)
         history = self.timeline_
         steps = origins_between(history.end_step, history.end_step + n_steps - 1)
         series = np.repeat(np.arange(history.n_series), n_steps)

@@ -249,7 +249,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         return tags
 
     def _make_reader(self, X: Any, y: Any) -> LabelReader:
@@ -317,7 +316,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             In the order of `classes_`; rows have the sum 1. Several targets have one array each.
         """
         check_fitted(self)
-        values = self._outputs(X)
+        values = self._forecaster.forecast(self._requested_rows(X))
         parts = [values[:, group] for group in self.head_.groups]
         return parts[0] if len(parts) == 1 else parts
 

@@ -21,8 +21,13 @@ from skinformer.persistence.container import write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.precision import has_cuda_device
-from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
+from skinformer.validation.files import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+    refuse_to_save_unread,
+)
 from skinformer.validation.parameters import warn_of_cpu
 
 
@@ -70,8 +75,8 @@ class PersistentMixin(FittedState):
         True
         """
         check_fitted(self)
-        checks.check_saved_history(history)
-        checks.check_own_class(self)
+        check_saved_history(history)
+        check_own_class(self)
         params = self.get_params(deep=False)
         # Callbacks of scikit-learn, and the tasks of a fit.
         of_fit = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
@@ -89,9 +94,9 @@ class PersistentMixin(FittedState):
         try:
             stored = write(content)  # a file that `load` refuses would be a model lost
         except NotPlainError as error:
-            checks.refuse_to_save(error.place, error.value)
+            refuse_to_save(error.place, error.value)
         except ModelFileError as error:
-            checks.refuse_to_save_unread(error)
+            refuse_to_save_unread(error)
         write_content(path, stored)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -60,10 +60,10 @@ def _linear_kind(kind: type) -> Kind:
     """List a regressor that a few numbers say all of."""
 
     def apart(regressor: Any) -> dict[str, Any]:
-        learnt = {}
-        for name in ("coef_", "intercept_", "n_features_in_"):
-            if hasattr(regressor, name):
-                learnt[name] = getattr(regressor, name)
+        names = {"coef_", "intercept_", "n_features_in_"}
+        learnt = {
+            name: value for name, value in vars(regressor).items() if name in names
+        }
         return {"parameters": regressor.get_params(), "learnt": learnt}
 
     def together(given: Any) -> Any:
@@ -79,8 +79,12 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
 
     def apart(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
-            unfitted = {"parameters": boosted.get_params(), "trees": None}
-            return {**unfitted, **dict.fromkeys(beside)}
+            parameters = boosted.get_params()
+            return {
+                "parameters": parameters,
+                "trees": None,
+                **dict.fromkeys(beside),
+            }
         trees = to_arrays(boosted)
         if trees is None:
             raise NotPlainError("", boosted)
@@ -172,12 +176,22 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
     # Where numbers may be unknown or infinite, or as large as they like.
     unbounded = {
         "Timeline.values",
-        *("TargetScale.floor", "TargetScale.low"),
-        *("TargetScale.top", "TargetScale.rise"),
-        *("OutlierBounds.ranges", "OutlierBounds.jump_limits", "OutlierBounds.recent"),
-        *("FeatureMaker.low", "FeatureMaker.high"),
-        *("Trees.value", "Logistic.scale", "Residuals.errors"),
-        *("best_loss_", "loss_curve_", "validation_scores_", "n_iter_"),
+        "TargetScale.floor",
+        "TargetScale.low",
+        "TargetScale.top",
+        "TargetScale.rise",
+        "OutlierBounds.ranges",
+        "OutlierBounds.jump_limits",
+        "OutlierBounds.recent",
+        "FeatureMaker.low",
+        "FeatureMaker.high",
+        "Trees.value",
+        "Logistic.scale",
+        "Residuals.errors",
+        "best_loss_",
+        "loss_curve_",
+        "validation_scores_",
+        "n_iter_",
     }
     check = FieldCheck(unbounded, n_numbers=n_numbers, wrappers={LinearPath: "fit"})
     check.check(content["params"], dict[str, Any], "params")
