@@ -68,15 +68,14 @@ class WindowSource:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
         past = _rows(origins, -self.seq_len, 0)
         future = _rows(origins, 0, self.pred_len)
-        ahead = mask_future(
-            _take(self.values, future),
-            n_future=self.pred_len,
-            hidden=slice(self.n_hidden),
-            fill=0.0,
-        )
         return (
             _take(self.values, past),
-            ahead,
+            mask_future(
+                _take(self.values, future),
+                n_future=self.pred_len,
+                hidden=slice(self.n_hidden),
+                fill=0.0,
+            ),
             self._categories(past),
             self._categories(future),
         )

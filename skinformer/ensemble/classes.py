@@ -126,10 +126,12 @@ def weigh_classes(
             share = validation.network_share(base_logits, logits)
         logits = _mix(base_logits, logits, share)
         # 3. Fit the former to all rows.
-        if settings.early_stopping is not True:
+        if settings.refits:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
-        weights = {base.name: 1 - share, NETWORK: share}
-        ensemble = rows.make_ensemble([base, network], weights)
+        ensemble = rows.make_ensemble(
+            [base, network],
+            {base.name: 1 - share, NETWORK: share},
+        )
     return replace(ensemble, temperature=validation.temperature(logits))
 
 

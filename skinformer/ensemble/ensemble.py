@@ -47,8 +47,10 @@ class Ensemble:
         """Put members together; weights, by name, are as the field's last axis has them."""
         zeros = np.zeros((n_series + 1, 1, n_targets))
         each = [zeros + weights.get(member.name, 0.0) for member in members]
-        table = np.stack(np.broadcast_arrays(*each), axis=-1)
-        return cls({member.name: member for member in members}, table)
+        return cls(
+            {member.name: member for member in members},
+            np.stack(np.broadcast_arrays(*each), axis=-1),
+        )
 
     def weights_of(self, name: str) -> Float64Array:
         """Return a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
@@ -100,13 +102,14 @@ class Ensemble:
     def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return mean weights of members by series and target, or by the one there are many of."""
         # Classes have several columns of a target, with the same weights.
-        n_columns = self.weights.shape[2]
-        columns = np.arange(len(targets)) * n_columns // len(targets)
+        columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
         means = self.weights[:-1].mean(axis=1)
         by_target = means[:, columns].swapaxes(0, 1)
-        table = by_target.reshape(-1, len(self.members))
-        index = _label_rows(series, targets)
-        return pd.DataFrame(table, index=index, columns=[*self.members])
+        return pd.DataFrame(
+            by_target.reshape(-1, len(self.members)),
+            index=_label_rows(series, targets),
+            columns=[*self.members],
+        )
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return weights of all members that have any, or of the candidates they consist of."""
@@ -120,9 +123,11 @@ class Ensemble:
     def by_step(self, n_steps: int) -> pd.DataFrame:
         """Return mean weights of members at each step ahead, from 1."""
         means = self.weights[:-1].mean(axis=(0, 2))
-        table = np.broadcast_to(means, (n_steps, means.shape[1]))
-        steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
-        return pd.DataFrame(table, index=steps, columns=[*self.members])
+        return pd.DataFrame(
+            np.broadcast_to(means, (n_steps, means.shape[1])),
+            index=pd.Index(np.arange(1, n_steps + 1), name="ahead"),
+            columns=[*self.members],
+        )
 
     def without(self, *names: str) -> Ensemble:
         """Take members out: what they count is left to all others, equal where these have none."""
@@ -158,30 +163,36 @@ class Ensemble:
 
         timeline, scaler: the rows of these before it, by which some members are fitted anew.
         """
-        members = {
-            name: member.fitted_again(timeline, sizes, scaler)
-            for name, member in (self.members | self.held_out).items()
-        }
-        weights = self.weights[np.append(chosen, -1)]
-        return replace(self, members=members, weights=weights)
+        return replace(
+            self,
+            members={
+                name: member.fitted_again(timeline, sizes, scaler)
+                for name, member in (self.members | self.held_out).items()
+            },
+            weights=self.weights[np.append(chosen, -1)],
+        )
 
     def with_shared_fit(self, whole: Ensemble) -> Ensemble:
         """Return it with what members of the whole share, see `Member.with_shared_fit`."""
-        members = {
-            name: member.with_shared_fit(whole.members[name])
-            for name, member in self.members.items()
-        }
-        return replace(self, members=members)
+        return replace(
+            self,
+            members={
+                name: member.with_shared_fit(whole.members[name])
+                for name, member in self.members.items()
+            },
+        )
 
     def on_device(self, device: str) -> Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""
-        members = {
-            name: member.on_device(device) for name, member in self.members.items()
-        }
-        held_out = {
-            name: member.on_device(device) for name, member in self.held_out.items()
-        }
-        return replace(self, members=members, held_out=held_out)
+        return replace(
+            self,
+            members={
+                name: member.on_device(device) for name, member in self.members.items()
+            },
+            held_out={
+                name: member.on_device(device) for name, member in self.held_out.items()
+            },
+        )
 
 
 def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
@@ -190,8 +201,11 @@ def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
         return targets
     if len(targets) == 1:
         return series
-    codes = np.tile(np.arange(len(series)), len(targets))
-    return join_series(series, codes, targets.repeat(len(series)))
+    return join_series(
+        series,
+        np.tile(np.arange(len(series)), len(targets)),
+        targets.repeat(len(series)),
+    )
 
 
 @dataclass(eq=False)
@@ -262,10 +276,14 @@ class EnsembleForecaster:
         weights = ensemble.weights[series]
         is_short = windows.origins - windows.begin < self.sizes.seq_len
         if is_short.any():
-            short_weights = ensemble.for_short_windows().weights
-            weights[is_short] = short_weights[series[is_short]]
-        of_members = np.moveaxis(weights, -1, 0)
-        return dict(zip(ensemble.members, of_members, strict=True))
+            weights[is_short] = ensemble.for_short_windows().weights[series[is_short]]
+        return dict(
+            zip(
+                ensemble.members,
+                np.moveaxis(weights, -1, 0),
+                strict=True,
+            )
+        )
 
     def parts(
         self, rows: Rows, origins: IntArray
@@ -284,8 +302,10 @@ class EnsembleForecaster:
         parts = {}
         for name, weight in weights.items():
             if weight.any():
-                points = self.head.to_points(predictions[name][1])
-                parts[name] = np.broadcast_to(weight, shape), points
+                parts[name] = (
+                    np.broadcast_to(weight, shape),
+                    self.head.to_points(predictions[name][1]),
+                )
         return parts
 
     def _predict_members(

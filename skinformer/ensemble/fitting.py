@@ -35,6 +35,8 @@ def find_split(
 
     names: of the series; those that are too short to learn from are warned of.
     """
+    if settings.needs_no_split:
+        return None
     sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
     split = None
     if settings.early_stopping is not False:
@@ -46,7 +48,7 @@ def find_split(
         )
     is_trained, is_validated = series_with_truth(table, split, **sizes)
     if split is None or not (is_trained.any() and is_validated.any()):
-        checks.check_both_sides(settings.early_stopping is not True)
+        checks.check_both_sides(settings.refits)
         split = None
         is_trained, _ = series_with_truth(table, None, **sizes)
     checks.warn_of_idle_series(names, is_trained, **sizes)
@@ -71,8 +73,10 @@ def cut_windows(
     end = timeline.first_row[1:]
     stop = end if split is None else split
     training = Origins(earliest, stop - sizes.pred_len)
-    first_validated = np.maximum(earliest, stop)
-    validation = Origins(first_validated, end - sizes.pred_len)
+    validation = Origins(
+        np.maximum(earliest, stop),
+        end - sizes.pred_len,
+    )
     return training, validation
 
 
@@ -114,19 +118,18 @@ def window_batches(
     """
     timeline = rows.timeline
     sizes = rows.sizes
-    source = window_source(
-        timeline.values,
-        timeline.steps,
-        timeline.series,
-        timeline.clock,
-        sizes=sizes,
-        device=settings.device,
-    )
     weight = None
     if timeline.weight is not None:
         weight = torch.from_numpy(timeline.weight).to(settings.device)
     training = WindowBatches(
-        source=source,
+        source=window_source(
+            timeline.values,
+            timeline.steps,
+            timeline.series,
+            timeline.clock,
+            sizes=sizes,
+            device=settings.device,
+        ),
         origins=origins,
         weight=weight,
         n_targets=sizes.n_targets,
@@ -182,9 +185,12 @@ class FitRows:
         self, members: Sequence[Member], weights: Mapping[str, Any]
     ) -> Ensemble:
         """Put members together, see `Ensemble.of`."""
-        n_series = self.timeline.n_series
-        n_targets = self.sizes.n_targets
-        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
+        return Ensemble.of(
+            members,
+            weights,
+            n_series=self.timeline.n_series,
+            n_targets=self.sizes.n_targets,
+        )
 
     def as_segments(self) -> Rows:
         """Return all rows as those that windows are forecast on."""

@@ -92,8 +92,11 @@ class HistoryForecaster:
         batch_size = int(getattr(self.forecaster, "batch_size", 256))
         for start in range(0, len(new), batch_size):
             batch = new[start : start + batch_size]
-            asked = [every[key] for key in batch]
-            y_pred = self._predict_in_parts(asked, horizon, levels)
+            y_pred = self._predict_in_parts(
+                [every[key] for key in batch],
+                horizon,
+                levels,
+            )
             # Kept if the next one fails.
             kept.update(zip(batch, y_pred, strict=True))
             if len(new) > batch_size:
@@ -116,8 +119,11 @@ class HistoryForecaster:
         continued = histories
         parts = []
         for start in range(0, horizon, longest):
-            n_steps = min(longest, horizon - start)
-            y_pred = self._predict_steps(continued, n_steps, levels)
+            y_pred = self._predict_steps(
+                continued,
+                min(longest, horizon - start),
+                levels,
+            )
             y_pred = self._without_lost(y_pred, histories)
             parts.append(y_pred)
             if levels is not None:
@@ -141,8 +147,11 @@ class HistoryForecaster:
         if levels is not None:
             shape.append(len(levels))
             given["levels"] = levels
-        values = [history.values.copy() for history in histories]
-        answer = self._predict(values, n_steps, **given)
+        answer = self._predict(
+            [history.values.copy() for history in histories],
+            n_steps,
+            **given,
+        )
         return check_answer(answer, self.name, tuple(shape))
 
     def _without_lost(

@@ -118,8 +118,11 @@ class PerSeriesMember(Member):
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = _log_targets(scaler)
         is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
-        of_mean_here = of_mean and not is_raised
-        series = _single_series(timeline, values, of_mean=of_mean_here)
+        series = _single_series(
+            timeline,
+            values,
+            of_mean=of_mean and not is_raised,
+        )
         fit = cls.fit_series(series, sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
@@ -144,8 +147,10 @@ class PerSeriesMember(Member):
         base: Float32Array | None = None,  # noqa: ARG002
     ) -> Float32Array:
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
-        shape = len(windows), self.fit.pred_len, self.n_targets
-        y_pred = np.zeros(shape, dtype=np.float32)
+        y_pred = np.zeros(
+            (len(windows), self.fit.pred_len, self.n_targets),
+            dtype=np.float32,
+        )
         n_at_once = 4096
         for start in range(0, len(windows), n_at_once):
             chunk = np.arange(start, min(start + n_at_once, len(windows)))
@@ -287,7 +292,7 @@ def _single_series(
             places = np.flatnonzero(observed[first:end, j])
             if len(places):
                 end = first + places[-1] + 1
-                first = first + places[0]
+                first += places[0]
             spans.append(j * n_rows + np.arange(first, end))
     rows = np.concatenate(spans)
     lengths = [len(span) for span in spans]

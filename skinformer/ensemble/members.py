@@ -80,8 +80,11 @@ class EnsembleFit:
         if isinstance(module, Corrected):
             self.ridges = Ridges(module.path)
             base = RIDGES
-        groups = tuple(self.head.groups)
-        self.network = Network(network_of(module), base, groups)
+        self.network = Network(
+            network_of(module),
+            base,
+            tuple(self.head.groups),
+        )
         #: Members of a long table beside ridges and network.
         self.challengers: list[Challenger] = []
         #: What fits members to all rows, begun when their weights were known.
@@ -133,13 +136,17 @@ class EnsembleFit:
     def _begin_refits(self) -> None:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
         settings = self.settings
-        is_built_in = isinstance(settings.regressor, str)
-        if not (self._refits_members and settings.train_network and is_built_in):
+        if not (
+            settings.refits
+            and settings.train_network
+            and isinstance(settings.regressor, str)
+        ):
             return
         for member, weight in self.challengers:
             if weight.any() and isinstance(member, Tabular):
-                refit = partial(member.refit, self.rows, settings)
-                self._refits[member.name] = run_in_background(refit)
+                self._refits[member.name] = run_in_background(
+                    partial(member.refit, self.rows, settings)
+                )
 
     def finish(self, scaler: Scaler) -> Ensemble:
         """Weigh all members by the validation split, and fit them to it, too.
@@ -172,10 +179,6 @@ class EnsembleFit:
         """Whether ridges are weighed beside others by periods of one long table."""
         by_series = self.settings.classical or self.rows.timeline.n_series > 1
         return self._is_weighed and self.ridges is not None and not by_series
-
-    @property
-    def _refits_members(self) -> bool:
-        return self.settings.early_stopping is not True
 
     @property
     def _kinds(self) -> list[type[Member]]:
@@ -319,9 +322,8 @@ class EnsembleFit:
         """Weigh all members by the errors of each series."""
         rows = self.rows
         origins = weighing.series_origins(rows.validation_origins)
-        fits = self._fits + self._user_fits
         members, windows = self._fit_before_split(
-            fits,
+            self._fits + self._user_fits,
             rows,
             Windows(self._buffer, origins),
         )
@@ -333,17 +335,22 @@ class EnsembleFit:
                 self.head,
                 forecasts[RIDGES],
             )
-        n_windows = max(self.batches.training.origins.count, 1)
-        of_windows = weighing.prior_of_windows(n_windows, rows.sizes.seq_len)
-        reads_windows = np.array([name in (RIDGES, NETWORK) for name in forecasts])
-        only_known = {member.name for member in members if not member.forecasts_new}
-        weights = self._series_weights(
-            forecasts,
-            windows,
-            prior=of_windows * reads_windows,
-            only_known=only_known,
+        of_windows = weighing.prior_of_windows(
+            max(self.batches.training.origins.count, 1),
+            rows.sizes.seq_len,
         )
-        return self._ensemble_of(members, weights)
+        reads_windows = np.array([name in (RIDGES, NETWORK) for name in forecasts])
+        return self._ensemble_of(
+            members,
+            self._series_weights(
+                forecasts,
+                windows,
+                prior=of_windows * reads_windows,
+                only_known={
+                    member.name for member in members if not member.forecasts_new
+                },
+            ),
+        )
 
     def _weigh_by_period(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
@@ -351,13 +358,17 @@ class EnsembleFit:
         validation = self.batches.validation
         if self.settings.train_network and validation is not None:
             assert isinstance(self.module, Corrected)
-            steps = self.rows.timeline.steps_of(validation.draw())
             share = weighing.network_share(
-                self.module, validation, steps=steps, head=self.head
+                self.module,
+                validation,
+                steps=self.rows.timeline.steps_of(validation.draw()),
+                head=self.head,
             )
-        weights = joint_weights(self.challengers, network_share=share)
         members = [challenger.member for challenger in self.challengers]
-        return self._ensemble_of(members, weights)
+        return self._ensemble_of(
+            members,
+            joint_weights(self.challengers, network_share=share),
+        )
 
     def _ensemble_of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
         """Put members before ridges and network."""
@@ -390,7 +401,7 @@ class EnsembleFit:
         name = member.name
         if name == RIDGES:
             return self._final_ridges().get(name, member)
-        if name == NETWORK or not self._refits_members:
+        if name == NETWORK or not self.settings.refits:
             return member
         if name in self._refits:
             return self._refits[name]()

@@ -62,8 +62,14 @@ def predict_windows(
         # The last chunk is filled up with its last window.
         chunk = np.arange(start, start + n_at_once)
         chunk = np.minimum(chunk, len(origins) - 1)
-        part = None if base is None else base[chunk]
-        forecasts.append(_predict_chunk(module, source, origins[chunk], part))
+        forecasts.append(
+            _predict_chunk(
+                module,
+                source,
+                origins[chunk],
+                None if base is None else base[chunk],
+            )
+        )
     return np.concatenate(forecasts)[: len(origins)]
 
 

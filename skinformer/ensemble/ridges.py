@@ -88,8 +88,12 @@ def start_module(
     earlier: a module whose weights a warm start goes on from; a ValueError if it is another one.
     seed: of weights, dropout and key sampling.
     """
-    path = None if linear is None else LinearPath(linear.before)
-    module = build_module(settings, sizes, path=path, seed=seed)
+    module = build_module(
+        settings,
+        sizes,
+        path=None if linear is None else LinearPath(linear.before),
+        seed=seed,
+    )
     if earlier is not None:
         weights = _network_weights(earlier)
         check_same_weights(weights, _network_weights(module))

@@ -71,7 +71,7 @@ class Tabular(Member):
             regressor=None if isinstance(regressor, str) else regressor,
             random_state=rows.seed,
             plain=plain,
-            quick=before_split and settings.early_stopping is not True,
+            quick=before_split and settings.refits,
             calendar=calendar if before_split else final_calendar,
             of_mean=settings.head.of_mean,
         )

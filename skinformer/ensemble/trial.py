@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from skinformer.ensemble import weighing
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.weighing import network_losses
 from skinformer.model.corrected import Corrected
-from skinformer.selection import MOST_STRETCHES, cut_stretches
+from skinformer.selection import MOST_STRETCHES, cut_stretches, likely_gain
 from skinformer.timeline.arrays import IntArray
 from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
@@ -86,13 +86,13 @@ class NetworkTrial:
 
     def _gains_little(self, validation: WindowBatches) -> bool:
         """Return whether the network likely takes less than half a percent off ridges' loss."""
-        gain = weighing.network_gain(
+        losses = network_losses(
             self.module,
             validation,
-            steps=self._steps(validation),
-            head=self.settings.head,
+            self._steps(validation),
+            self.settings.head,
         )
-        return gain < 0.005
+        return likely_gain(losses) < 0.005
 
     def _steps(self, validation: WindowBatches) -> IntArray:
         return self.rows.timeline.steps_of(validation.draw())

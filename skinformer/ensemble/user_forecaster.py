@@ -72,14 +72,12 @@ class UserForecaster(Member):
     ) -> Self:
         """Fit a forecaster to rows before the validation split, or to all."""
         timeline = rows.before_split() if before_split else rows.timeline
-        n_rows = int(np.diff(rows.timeline.first_row).max())
-        levels = settings.head.learnt_levels if source.takes("levels") else None
         unfitted = cls(
             source,
             rows.sizes,
             rows.scaler,
-            n_rows,
-            levels,
+            int(np.diff(rows.timeline.first_row).max()),
+            settings.head.learnt_levels if source.takes("levels") else None,
         )
         return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
 
@@ -116,8 +114,10 @@ class UserForecaster(Member):
         """
         sizes = self.sizes
         outputs = () if self.levels is None else (len(self.levels),)
-        shape = len(windows), sizes.pred_len, sizes.n_targets, *outputs
-        out = np.zeros(shape, dtype=np.float32)
+        out = np.zeros(
+            (len(windows), sizes.pred_len, sizes.n_targets, *outputs),
+            dtype=np.float32,
+        )
         with timed(self.name):
             for j in range(sizes.n_targets):
                 self._forecast_target(windows, j, out[:, :, j])
@@ -137,8 +137,11 @@ class UserForecaster(Member):
         some = np.flatnonzero([len(history) for history in histories])
         if not len(some):
             return
-        asked = self._with_columns(windows, series, histories, some)
-        y_pred = self.source.forecast(asked, self.sizes.pred_len, self.levels)
+        y_pred = self.source.forecast(
+            self._with_columns(windows, series, histories, some),
+            self.sizes.pred_len,
+            self.levels,
+        )
         flat = y_pred.reshape(len(some), -1)
         flat = units.take(some).transform(flat)
         out[some] = flat.reshape(y_pred.shape)
@@ -181,8 +184,12 @@ class UserForecaster(Member):
         for i, (first, origin) in enumerate(zip(begin, windows.origins, strict=True)):
             values = windows.values[None, first:origin, j].astype(np.float64)
             history = units.take([i]).inverse_transform(values)[0]
-            known = windows.known[first:origin, j]
-            found.append(_between_observed(history, known))
+            found.append(
+                _between_observed(
+                    history,
+                    windows.known[first:origin, j],
+                )
+            )
         return found
 
     @property
@@ -233,14 +240,20 @@ def _all_series(
     scaler: Scaler,
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
-    no_effect = np.zeros((0, sizes.n_targets))
-    values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
+    values = targets_in_units(
+        timeline,
+        np.zeros((0, sizes.n_targets)),
+        scaler,
+        own_logs=True,
+    )
     known = observed_targets(timeline, sizes.n_targets)
+    borders = timeline.first_row[1:-1]
     found = []
     for j in range(sizes.n_targets):
-        for i in range(timeline.n_series):
-            rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
-            found.append(_between_observed(values[rows, j], known[rows, j]))
+        of_series = np.split(values[:, j], borders)
+        known_of_series = np.split(known[:, j], borders)
+        for each, each_known in zip(of_series, known_of_series, strict=True):
+            found.append(_between_observed(each, each_known))
     return found
 
 

@@ -18,7 +18,6 @@ from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
     cut_stretches,
-    likely_gain,
     log_errors,
     mean_errors,
     mean_share,
@@ -152,8 +151,12 @@ def _rates(
     errors = np.abs(residuals).mean(axis=3) * weight
     np.add.at(size, series, errors.sum(axis=1))
     n_known = max(known.sum(), 1)
-    has_errors = known & (size > 0)
-    return np.divide(1 / n_known, size, out=np.zeros_like(size), where=has_errors)
+    return np.divide(
+        1 / n_known,
+        size,
+        out=np.zeros_like(size),
+        where=known & (size > 0),
+    )
 
 
 def prior_of_windows(n_windows: int, seq_len: int) -> float:
@@ -222,31 +225,20 @@ def network_share(
 
     See `surest_share`; 0 if the rows are too few for two periods that hold a forecast each.
     """
-    losses = _network_losses(module, held_out, steps, head)
+    losses = network_losses(module, held_out, steps, head)
     return SHARES[surest_share(losses)]
 
 
-def network_gain(
-    module: Corrected,
-    held_out: WindowBatches,
-    *,
-    steps: IntArray,
-    head: Head,
-) -> float:
-    """Return what part of the ridges' loss the correction likely takes off on later rows.
-
-    See `likely_gain`; 0 where `network_share` is for too few rows.
-    """
-    return likely_gain(_network_losses(module, held_out, steps, head))
-
-
-def _network_losses(
+def network_losses(
     module: Corrected,
     held_out: WindowBatches,
     steps: IntArray,
     head: Head,
 ) -> Float64Array:
-    """Compute the loss of each share of the correction in each period, (n_periods, n_shares)."""
+    """Compute the loss of each share of the correction in each period, (n_periods, n_shares).
+
+    There are no periods where the rows are too few for two that hold a forecast each.
+    """
     periods = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
     if periods is None:
         return np.empty((0, len(SHARES)))
@@ -254,11 +246,9 @@ def _network_losses(
     n_products = held_out.batch_size * module.largest_product
     with threads_for(n_products), torch.inference_mode():
         for batch in held_out:
-            of_ridges = module.path(*batch.inputs[:4])
-            corrected = head.point(module(*batch.inputs))
             of_batch = _losses_of_shares(
-                of_ridges,
-                corrected,
+                module.path(*batch.inputs[:4]),
+                head.point(module(*batch.inputs)),
                 batch.target,
                 1.0 if batch.weight is None else batch.weight,
                 head,

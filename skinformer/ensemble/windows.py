@@ -109,8 +109,11 @@ class Windows:
     def begin(self) -> IntArray:
         """The first row of each window's series with a known target; of nothing known, its own."""
         begin = self.buffer.rows.begin[self._segment]
-        first = self.origins - self.buffer.sizes.seq_len
-        return np.where(begin < self.origins, begin, first)
+        return np.where(
+            begin < self.origins,
+            begin,
+            self.origins - self.buffer.sizes.seq_len,
+        )
 
     @property
     def series(self) -> IntArray:
@@ -141,8 +144,7 @@ class Windows:
         """Return the targets of the rows of windows, (n, seq_len, n_targets), and these rows."""
         sizes = self.buffer.sizes
         rows = window_rows(self.origins[some] - sizes.seq_len, sizes.seq_len)
-        targets = self.values[:, : sizes.n_targets]
-        return targets[rows], rows
+        return self.values[:, : sizes.n_targets][rows], rows
 
     def predict(
         self, module: Callable[..., Tensor], base: Float32Array | None = None

@@ -182,8 +182,10 @@ class BaseInformer(
             are missing and were held.
         """
         check_fitted(self)
-        values = self._points(self._requested_rows(X))
-        return self.reader_.decode(values, one_dimensional=self.roles_.one_dimensional)
+        return self.reader_.decode(
+            self._points(self._requested_rows(X)),
+            one_dimensional=self.roles_.one_dimensional,
+        )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         """Return the values that are forecast, (n, n_targets)."""
@@ -215,13 +217,20 @@ class BaseInformer(
         check_fitted(self)
         check_same_index(X, sample_weight, "sample_weight")
         reader = self.reader_
-        rows = X if y is not None else reader.encode_rows(X, unseen=-1.0)
-        truth = read_y_true(self, rows, reader.encode_y(y, unseen=-1.0), self.roles_)
+        truth = read_y_true(
+            self,
+            X if y is not None else reader.encode_rows(X, unseen=-1.0),
+            reader.encode_y(y, unseen=-1.0),
+            self.roles_,
+        )
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         check_any_truth(present)
-        weight = score_weight(sample_weight, len(truth))[present]
-        return self.head_.score(truth[present], forecast[present], weight)
+        return self.head_.score(
+            truth[present],
+            forecast[present],
+            score_weight(sample_weight, len(truth))[present],
+        )
 
     def update(self, X: Any, y: Any = None) -> Self:
         """
@@ -255,14 +264,16 @@ class BaseInformer(
         table = table.without_outliers().take(order)
         first_row = runs(table.series, history.n_series)
         last_step = history.end_step + np.diff(first_row) - 1
-        expected = origins_between(history.end_step, last_step)
-        check_follows(table, expected, history.clock, self.series_)
-        timeline = self._forecaster.appended(table)
-        scaler = self.scaler_.updated(table.columns, first_row)
+        check_follows(
+            table,
+            origins_between(history.end_step, last_step),
+            history.clock,
+            self.series_,
+        )
         # All at once: what raises before leaves the estimator as it was.
         self.__dict__.update(
-            scaler_=scaler,
-            timeline_=timeline,
+            scaler_=self.scaler_.updated(table.columns, first_row),
+            timeline_=self._forecaster.appended(table),
             _outlier_bounds_=bounds,
         )
         return self
@@ -288,9 +299,15 @@ class BaseInformer(
             n_steps = int(horizon)
         history = self.timeline_
         steps = origins_between(history.end_step, history.end_step + n_steps - 1)
-        series = np.repeat(np.arange(history.n_series), n_steps)
-        labels = join_series(self.series_, series, history.clock.labels(steps))
-        return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
+        return pd.DataFrame(
+            np.nan,
+            index=join_series(
+                self.series_,
+                np.repeat(np.arange(history.n_series), n_steps),
+                history.clock.labels(steps),
+            ),
+            columns=self.roles_.column_labels,
+        )
 
     @property
     def module_(self) -> Informer | Corrected:

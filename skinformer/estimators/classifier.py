@@ -255,8 +255,11 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return read_labels(X, y, self.target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
-        smoothing = float(self.label_smoothing)
-        return ClassHead(self.reader_.sizes, smoothing, float(self.z_loss))
+        return ClassHead(
+            self.reader_.sizes,
+            float(self.label_smoothing),
+            float(self.z_loss),
+        )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self.head_.likeliest(self._forecaster.forecast(requested))
@@ -364,8 +367,11 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             If a column known ahead lacks a value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
-        likeliest = self.head_.likeliest(values)
-        return self.reader_.decode_frame(likeliest, index, self.roles_.target_labels)
+        return self.reader_.decode_frame(
+            self.head_.likeliest(values),
+            index,
+            self.roles_.target_labels,
+        )
 
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """

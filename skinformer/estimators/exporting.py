@@ -215,11 +215,10 @@ def exported_module(model: FittedState) -> ExportedForecast:
 
 def _check(model: FittedState) -> None:
     members = model.ensemble_.members
-    others = [name for name, member in members.items() if member.export() is None]
     check_exportable(
         model,
         model.head_,
-        others,
+        [name for name, member in members.items() if member.export() is None],
         model.scaler_.targets,
         model.sizes_.mean_step,
     )

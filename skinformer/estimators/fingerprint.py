@@ -19,8 +19,12 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
         inner = kind.of(params.pop(name)).get_params()
         for key, value in inner.items():
             params[f"{name}__{key}"] = value
-    recomputes = "memory_saving__gradient_checkpointing"
-    for name in ("checkpoint", "device", "verbose", recomputes):
+    for name in (
+        "checkpoint",
+        "device",
+        "verbose",
+        "memory_saving__gradient_checkpointing",
+    ):
         del params[name]  # which changes nothing about the weights
     found = {name: repr(value) for name, value in params.items()}
     found["precision"] = estimator.precision_

@@ -88,7 +88,7 @@ class Fit:
             table = self.read_rows(X, y, sample_weight)
             table = clean_training_rows(self.model, table, self.settings)
             self.choose_by_rows(table)
-            split = self.find_validation_rows(table)
+            split = find_split(table, self.settings, self.model.series_)
             self.standardise(table, split)
         missing = table.missing
         del table  # from here on the timeline holds the rows, in half the memory
@@ -143,12 +143,6 @@ class Fit:
         if self.model.max_iter is None:
             self.settings = limit_epochs(self.settings, table.first_row)
 
-    def find_validation_rows(self, table: Table) -> IntArray | None:
-        """Find the row where each series' validation split begins; None for no validation."""
-        if self.settings.needs_no_split:
-            return None
-        return find_split(table, self.settings, self.model.series_)
-
     def standardise(self, table: Table, split: IntArray | None) -> None:
         """Standardise the rows, by those before the validation split."""
         model = self.model
@@ -161,8 +155,11 @@ class Fit:
         )
         scaler = rescale_by_volatility(scaler, table, split)
         scaler = model.reader_.adapt_scaler(scaler)
-        fill = "missing" not in self.settings.embeddings
-        timeline = build_timeline(table, scaler, fill_covariates=fill)
+        timeline = build_timeline(
+            table,
+            scaler,
+            fill_covariates="missing" not in self.settings.embeddings,
+        )
         warn_of_closed(Closed.of(timeline))
         model.scaler_ = scaler
         model.timeline_ = timeline
@@ -190,8 +187,7 @@ class Fit:
             members = self._start_members(split, missing)
             model.ensemble_ = members.start
             model.calibration_ = Calibration.of(model.timeline_, split, self.settings)
-            share = members.fit_challengers()
-            return members, members.batches.with_share(share)
+            return members, members.batches.with_share(members.fit_challengers())
 
     def _start_members(
         self, split: IntArray | None, missing: BoolArray | None
@@ -215,10 +211,15 @@ class Fit:
         linear = None
         out_of_fold = None
         if settings.linear_path:
-            refit = settings.early_stopping == "auto"
-            linear = linear_fit(rows, training, refit=refit)
-            calendars = (linear.before.calendar, linear.final.calendar)
-            rows = replace(rows, calendars=calendars)
+            linear = linear_fit(
+                rows,
+                training,
+                refit=settings.early_stopping == "auto",
+            )
+            rows = replace(
+                rows,
+                calendars=(linear.before.calendar, linear.final.calendar),
+            )
             # Where rows are too few, the network corrects ridges that have seen them.
             if linear.folds:
                 out_of_fold = OutOfFoldPath(linear, rows.times_of, settings.device)

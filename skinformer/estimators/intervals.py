@@ -81,9 +81,12 @@ class IntervalsMixin(RequestMixin):
             wanted = np.empty(0)
         requested = self._requested_ahead(X, horizon)
         values = self._with_quantiles(requested, wanted)
-        names = _names_with_levels(self.roles_.target_labels, wanted)
         values = values.reshape(len(values), -1)
-        return pd.DataFrame(values, index=requested.labels, columns=names)
+        return pd.DataFrame(
+            values,
+            index=requested.labels,
+            columns=_names_with_levels(self.roles_.target_labels, wanted),
+        )
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Float64Array:
         """
@@ -254,11 +257,10 @@ class IntervalsMixin(RequestMixin):
         for number in np.unique(block):
             rows = block == number
             levels = draw_levels(intervals.residuals, requested.place.series, n, random)
-            of_rows = levels[requested.segment[rows]]
             paths[rows] = intervals.paths(
                 self.head_,
                 outputs[rows],
-                of_rows,
+                levels[requested.segment[rows]],
                 scaler,
                 series[rows],
             )
@@ -279,8 +281,10 @@ class IntervalsMixin(RequestMixin):
     def _sized(
         self, requested: RequestedSteps
     ) -> tuple[IntervalForecaster, Float64Array]:
-        found = check_ranges(self.intervals_)
-        forecaster = IntervalForecaster.of(self._forecaster, found)
+        forecaster = IntervalForecaster.of(
+            self._forecaster,
+            check_ranges(self.intervals_),
+        )
         return forecaster, forecaster.standardised(requested)
 
 

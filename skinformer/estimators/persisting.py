@@ -80,8 +80,11 @@ class PersistentMixin(FittedState):
         params = self.get_params(deep=False)
         # Callbacks of scikit-learn, and the tasks of a fit.
         of_fit = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
-        own = vars(self).keys() - params.keys()
-        names = [name for name in own if not name.startswith(of_fit)]
+        names = [
+            name
+            for name in vars(self).keys() - params.keys()
+            if not name.startswith(of_fit)
+        ]
         state = {name: getattr(self, name) for name in sorted(names)}
         state |= _found_at_save(self, of_context=history == "context")
         packages = (skinformer, np, pd, sklearn, torch)
@@ -148,7 +151,8 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
             forecaster = IntervalForecaster.of(forecaster, model.intervals_)
     if of_context:
         # After an update a block may begin before the first row that may be asked for.
-        n_rows = forecaster.look_back + model.sizes_.pred_len
-        found["timeline_"] = model.timeline_.recent(n_rows)
+        found["timeline_"] = model.timeline_.recent(
+            forecaster.look_back + model.sizes_.pred_len
+        )
         found["calibration_"] = replace(model.calibration_, split=None)
     return found

@@ -61,10 +61,12 @@ def _linear_kind(kind: type) -> Kind:
 
     def apart(regressor: Any) -> dict[str, Any]:
         names = {"coef_", "intercept_", "n_features_in_"}
-        learnt = {
-            name: value for name, value in vars(regressor).items() if name in names
+        return {
+            "parameters": regressor.get_params(),
+            "learnt": {
+                name: value for name, value in vars(regressor).items() if name in names
+            },
         }
-        return {"parameters": regressor.get_params(), "learnt": learnt}
 
     def together(given: Any) -> Any:
         regressor = kind(**given["parameters"])
@@ -79,9 +81,8 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
 
     def apart(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
-            parameters = boosted.get_params()
             return {
-                "parameters": parameters,
+                "parameters": boosted.get_params(),
                 "trees": None,
                 **dict.fromkeys(beside),
             }
@@ -172,7 +173,6 @@ def read(stored: Content, forecasters: Iterable[Any] = ()) -> dict[str, Any]:
 
 def check_content(content: Any, arrays: list[AnyArray]) -> None:
     """Raise ModelFileError unless parameters and fitted attributes are those of a fitted model."""
-    n_numbers = sum(array.size for array in arrays)
     # Where numbers may be unknown or infinite, or as large as they like.
     unbounded = {
         "Timeline.values",
@@ -193,7 +193,11 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "validation_scores_",
         "n_iter_",
     }
-    check = FieldCheck(unbounded, n_numbers=n_numbers, wrappers={LinearPath: "fit"})
+    check = FieldCheck(
+        unbounded,
+        n_numbers=sum(array.size for array in arrays),
+        wrappers={LinearPath: "fit"},
+    )
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
     may_lack = {"feature_names_in_", "fit_times_", "_intervals_"}

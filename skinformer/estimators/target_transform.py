@@ -155,15 +155,16 @@ def with_smearing_factor(
     scale = scaler.targets
     if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
         return scaler
-    series = timeline.series_of(held_out.draw())
     n_known, of_residuals, of_exponentials = _residual_sums(
-        scaler, module, held_out, series
+        scaler,
+        module,
+        held_out,
+        timeline.series_of(held_out.draw()),
     )
     is_found = scale.logs & (n_known > 0)
     divisor = np.where(is_found, n_known, 1.0)
-    mean_residual = of_residuals / divisor
     mean_exponential = np.where(is_found, of_exponentials / divisor, 1.0)
-    smear = np.log(mean_exponential) - mean_residual
+    smear = np.log(mean_exponential) - of_residuals / divisor
     # Each row of the split tells how noisy a series is: of six on it counts for half.
     share = shrinkage(n_known / held_out.source.pred_len, 6.0)
     smear = np.where(is_found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
@@ -194,8 +195,9 @@ def _residual_sums(
             of_series = series[n_done : n_done + n_windows]
             n_done += n_windows
             residuals = np.clip(standardised * deviation[of_series], -3.0, 3.0)
-            ones = np.ones_like(residuals)
-            parts = np.stack([ones, residuals, np.exp(residuals)], axis=1)
+            parts = np.stack(
+                [np.ones_like(residuals), residuals, np.exp(residuals)], axis=1
+            )
             parts *= _known_truths(batch)[:, None]
             np.add.at(sums, of_series, parts.sum(axis=2))
     return sums.swapaxes(0, 1)
