@@ -17,8 +17,8 @@ from PIL import Image
 
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
-from skinformer.ensemble.batches import needs_steps, window_source
-from skinformer.ensemble.predicting import WindowPredictor
+from skinformer.ensemble.batches import window_source
+from skinformer.ensemble.predicting import predict_windows
 from skinformer.ensemble.trial import NetworkTrial
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
@@ -105,9 +105,8 @@ def measure(name, horizon, seed, folder):
     final, network = model.module_.path, model.module_.network
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_
-    steps = rows.steps if needs_steps(sizes) else None
     source = window_source(
-        rows.values, steps, None, rows.clock, sizes=sizes, device="cpu"
+        rows.values, rows.steps, rows.series, rows.clock, sizes=sizes, device="cpu"
     )
     borders = {"in": (336, split), "split": (split, first), "later": (first, end)}
     out = {"columns": table.columns.to_numpy(str)}
@@ -115,7 +114,7 @@ def measure(name, horizon, seed, folder):
         origins = np.unique(np.linspace(low, high - horizon, WINDOWS[part]).astype(int))
         here = final if part == "later" else path
         ahead = window_rows(origins, horizon)
-        base = WindowPredictor(here, source)(origins)
+        base = predict_windows(here, source, origins)
         out[f"{part}_residual"] = rows.values[ahead, : sizes.n_targets] - base
         weight = np.ones(1) if rows.weight is None else rows.weight[ahead]
         out[f"{part}_weight"] = np.broadcast_to(weight, out[f"{part}_residual"].shape)
@@ -135,7 +134,8 @@ def correction(network, weights, source, origins, base):
     """Correct forecasts of windows, which the network reads, with some weights."""
     for parameter, value in zip(network.parameters(), weights, strict=True):
         parameter.data.copy_(value)
-    return (WindowPredictor(network, source)(origins, base) - base).astype(np.float16)
+    corrected = predict_windows(network, source, origins, base)
+    return (corrected - base).astype(np.float16)
 
 
 # --- draw -------------------------------------------------------------------------------------

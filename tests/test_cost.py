@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from skinformer import InformerRegressor
-from skinformer.ensemble.fitting import cut_windows, window_batches
+from skinformer.ensemble.fitting import FitRows, cut_windows, window_batches
 from skinformer.estimators.settings import read_settings
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.probsparse import ProbSparseAttention
@@ -79,8 +79,9 @@ def fitted(wave):
 def training_batches(fitted):
     timeline, sizes = fitted.timeline_, fitted.sizes_
     settings = read_settings(fitted, fitted.head_, requested="cpu")
-    windows = cut_windows(timeline, sizes, None)
-    return window_batches(timeline, sizes, settings, windows, seed=0).training
+    training, validation = cut_windows(timeline, sizes, None)
+    rows = FitRows(timeline, sizes, fitted.scaler_, None, validation, None, seed=0)
+    return window_batches(rows, training, settings).training
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 from skinformer import InformerRegressor
 from skinformer.algebra import product, solution
-from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
+from skinformer.ensemble.predicting import predict_windows, prediction_threads
 from skinformer.ensemble.tabular import Tabular
 from skinformer.evaluation import backtest
 from skinformer.tabular.regressors import ready
@@ -240,7 +240,7 @@ def test_windows_of_a_wide_network_are_forecast_by_all():
     source = mock.Mock(seq_len=2, pred_len=1, values=torch.zeros(40, 1))
     source.inputs.return_value = (torch.zeros(32, 2, 1),)
     with prediction_threads(Wide.largest_product, 2):
-        WindowPredictor(Wide(), source)(np.arange(3))
+        predict_windows(Wide(), source, np.arange(3))
     assert seen == [4]
 
 

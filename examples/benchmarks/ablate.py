@@ -146,7 +146,13 @@ RULES = (
         _all_columns,
         "trees",
     ),
-    Rule("weights by step", "selection", "nearby_steps", _all_steps_alike, "trees"),
+    Rule(
+        "weights by step",
+        "ensemble.weighing",
+        "nearby_steps",
+        _all_steps_alike,
+        "trees",
+    ),
     Rule(
         "joint errors of members",
         "ensemble.weighing",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ class WindowSource:
     """Standardised rows from which windows are gathered.
 
     values: (n_rows, n_columns), without NaN; columns ordered targets, past-only, known ahead.
-    steps: (n_rows,), each row's place in `calendar` and `elapsed`, where there is one of them.
+    steps: (n_rows,), each row's place in `calendar` and `elapsed`; empty where both are missing.
     calendar: (n_steps, n_fields), calendar fields of consecutive steps, where there are any.
     series: (n_rows,), each row's series, where series are embedded.
     elapsed: (n_steps,), time of consecutive steps, where positions are continuous.
@@ -40,7 +40,7 @@ class WindowSource:
     """
 
     values: Tensor
-    steps: Tensor | None
+    steps: Tensor
     calendar: Tensor | None
     series: Tensor | None
     elapsed: Tensor | None
@@ -56,9 +56,11 @@ class WindowSource:
         what is not known ahead masked; the categories of both; their times from the origin in mean
         steps. None where the module takes none.
         """
-        inputs = self.path_inputs(origins)
-        past_times = self._times(origins, -self.seq_len, 0)
-        return *inputs, past_times, self._times(origins, 0, self.pred_len)
+        return (
+            *self.path_inputs(origins),
+            self._times(origins, -self.seq_len, 0),
+            self._times(origins, 0, self.pred_len),
+        )
 
     def path_inputs(
         self, origins: Tensor
@@ -66,17 +68,14 @@ class WindowSource:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
         past = _rows(origins, -self.seq_len, 0)
         future = _rows(origins, 0, self.pred_len)
-        hidden = slice(0, self.n_hidden)
-        ahead = _take(self.values, future)
-        ahead = mask_future(
-            ahead,
-            n_future=self.pred_len,
-            hidden=hidden,
-            fill=0.0,
-        )
         return (
             _take(self.values, past),
-            ahead,
+            mask_future(
+                _take(self.values, future),
+                n_future=self.pred_len,
+                hidden=slice(self.n_hidden),
+                fill=0.0,
+            ),
             self._categories(past),
             self._categories(future),
         )
@@ -88,8 +87,9 @@ class WindowSource:
     def _categories(self, rows: Tensor) -> Tensor | None:
         """Gather calendar fields and the series, (batch, length, n_fields), if there are any."""
         fields = []
-        if self.steps is not None and self.calendar is not None:
-            fields.append(_take(self.calendar, _take(self.steps, rows)).long())
+        if self.calendar is not None:
+            steps = _take(self.steps, rows)
+            fields.append(_take(self.calendar, steps).long())
         if self.series is not None:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
@@ -101,7 +101,7 @@ class WindowSource:
         end: int,
     ) -> Tensor | None:
         """Gather the time from origins to rows beside them, (batch, length), in mean steps."""
-        if self.elapsed is None or self.mean_step is None or self.steps is None:
+        if self.elapsed is None or self.mean_step is None:
             return None
         began = self.elapsed[self.steps[origins]]
         reached = self.elapsed[self.steps[_rows(origins, first, end)]]
@@ -129,8 +129,8 @@ def _take(values: Tensor, rows: Tensor) -> Tensor:
 
 def window_source(
     values: Float32Array,
-    steps: IntArray | None,
-    series: IntArray | None,
+    steps: IntArray,
+    series: IntArray,
     clock: Clock,
     *,
     sizes: ModelSizes,
@@ -144,14 +144,15 @@ def window_source(
     are not embedded.
     """
     categories = None
-    if sizes.n_series and series is not None:
+    if sizes.n_series:
         categories = torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
-    places = None
+    places = np.empty(0, dtype=np.int64)
     calendar = None
     elapsed = None
-    if steps is not None and needs_steps(sizes):
+    # Else 8 bytes a row are saved.
+    if sizes.calendar_fields or sizes.mean_step is not None:
         every = _consecutive(steps)
-        places = torch.from_numpy(steps - every[0]).to(device)
+        places = steps - every[0]
         if sizes.calendar_fields:
             fields = calendar_values(clock.labels(every), sizes.calendar_fields)
             calendar = torch.from_numpy(fields).to(device)
@@ -159,7 +160,7 @@ def window_source(
             elapsed = torch.from_numpy(clock.elapsed(every)).to(device)
     return WindowSource(
         values=torch.from_numpy(values).to(device),
-        steps=places,
+        steps=torch.from_numpy(places).to(device),
         calendar=calendar,
         series=categories,
         elapsed=elapsed,
@@ -172,16 +173,15 @@ def window_source(
 
 def _consecutive(steps: IntArray) -> IntArray:
     """Return all steps from the first to the last one."""
-    first = int(steps.min()) if len(steps) else 0
-    return np.arange(first, int(steps.max(initial=first)) + 1)
+    first = steps.min() if len(steps) else 0
+    return np.arange(first, steps.max(initial=first) + 1)
 
 
-def needs_steps(sizes: ModelSizes) -> bool:
-    """Return whether windows carry anything that depends on time: else 8 bytes a row are saved."""
-    return bool(sizes.calendar_fields) or sizes.mean_step is not None
-
-
-@dataclass(eq=False, repr=False)
+@dataclass(
+    eq=False,
+    repr=False,
+    kw_only=True,
+)
 class WindowBatches:
     """Batches of windows for the trainer.
 
@@ -196,7 +196,6 @@ class WindowBatches:
 
     source: WindowSource
     origins: Origins
-    _: KW_ONLY
     weight: Tensor | None
     n_targets: int
     batch_size: int
@@ -213,14 +212,9 @@ class WindowBatches:
             self.generator = torch.Generator().manual_seed(self.seed)
 
     def with_max_windows(self, n_windows: int) -> WindowBatches:
-        """Return a copy, sharing the shuffling, that draws at most so many windows in a pass.
-
-        It is itself where it draws no more than these.
-        """
-        if n_windows >= self.n_drawn:
-            return self
+        """Return a copy, sharing the shuffling, that draws at most so many windows in a pass."""
         batches = copy.copy(self)
-        batches.n_drawn = n_windows
+        batches.n_drawn = min(n_windows, self.n_drawn)
         return batches
 
     def __len__(self) -> int:
@@ -249,14 +243,20 @@ class WindowBatches:
         """
         if self.generator is None:
             return self.origins.thinned(self.n_drawn)
-        places = torch.arange(self.n_drawn)
-        if self.n_drawn < self.origins.count:
-            generator = self.generator
-            inside = torch.rand(self.n_drawn, generator=generator, dtype=torch.float64)
-            run_length = self.origins.count / self.n_drawn
+        n_drawn = self.n_drawn
+        generator = self.generator
+        places = torch.arange(n_drawn)
+        n_windows = self.origins.count
+        if n_drawn < n_windows:
+            inside = torch.rand(
+                n_drawn,
+                generator=generator,
+                dtype=torch.float64,
+            )
+            run_length = n_windows / n_drawn
             places = ((places + inside) * run_length).long()
-        places = places[torch.randperm(self.n_drawn, generator=self.generator)]
-        return self.origins.take(places.numpy())
+        order = torch.randperm(n_drawn, generator=generator)
+        return self.origins.take(places[order].numpy())
 
     def get_state(self) -> Tensor | None:
         """Return the state of the shuffling."""

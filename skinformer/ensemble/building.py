@@ -119,7 +119,7 @@ def _mean_step(timeline: Timeline) -> float:
     first = timeline.first_step.min()
     last = timeline.end_step.max() - 1
     began, ended = timeline.clock.elapsed(np.array([first, last]))
-    return float(ended - began) / max(1, int(last - first))
+    return float((ended - began) / max(1, last - first))
 
 
 def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
@@ -129,16 +129,17 @@ def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
 
     Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/laboratory/).
     """
+    trainer = settings.trainer
     window_len = settings.seq_len + settings.pred_len
     lengths = np.diff(first_row)
-    n_windows = int(np.maximum(lengths - window_len + 1, 1).sum())
+    n_windows = np.maximum(lengths - window_len + 1, 1).sum()
     n_drawn = min(n_windows, settings.max_windows or n_windows)
     # Three passes over all windows; of few windows as many as make 25,000.
     n_seen = max(3 * n_windows, 25_000)
     n_epochs = round(n_seen / n_drawn)
-    if not _is_standalone(settings) or n_epochs >= settings.trainer.max_iter:
+    if not _is_standalone(settings) or n_epochs >= trainer.max_iter:
         return settings
-    return replace(settings, trainer=replace(settings.trainer, max_iter=n_epochs))
+    return replace(settings, trainer=replace(trainer, max_iter=n_epochs))
 
 
 def _is_standalone(settings: FitSettings) -> bool:

@@ -69,19 +69,22 @@ def weigh_challengers(
     periods = cut_stretches(windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES)
     if periods is None:
         return []
-    is_complete = bool(periods.max() + 1 == MOST_STRETCHES)
-    margin = _margin(ridges, rows, settings, is_complete=is_complete)
+    margin = _margin(
+        ridges,
+        rows,
+        settings,
+        is_complete=periods.max() + 1 == MOST_STRETCHES,
+    )
     if margin is None:
         fits = []
     if not fits and not user_fits:
         return []
-    y_pred = predict_points(ridges, windows, settings.head)
     blend = _Blend(
         rows,
         settings,
         windows,
         periods,
-        y_pred,
+        predict_points(ridges, windows, settings.head),
     )
     for fit in fits:
         with timed("trees"):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from skinformer.classes.blend import TEMPERATURES, log_losses, mixture_weights
 from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
+from skinformer.ensemble.challengers import predict_points
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import NETWORK, Member
@@ -18,7 +18,7 @@ from skinformer.ensemble.weighing import truths_of
 from skinformer.ensemble.windows import Windows
 from skinformer.selection import best_share, cut_stretches, stretch_sums
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.windows import window_rows
 
 
@@ -61,8 +61,14 @@ class Classes(Member):
 
 def _probabilities(fit: ClassFit, windows: Windows) -> Float64Array:
     """Return the probabilities of each forecaster, (n_forecasters, n, pred_len, n_columns)."""
-    place = windows.begin, windows.series, windows.origins, windows.steps
-    return fit.forecast(windows.values, *place, windows.buffer.clock)
+    return fit.forecast(
+        windows.values,
+        windows.begin,
+        windows.series,
+        windows.origins,
+        windows.steps,
+        windows.buffer.clock,
+    )
 
 
 @timed("classes")
@@ -73,14 +79,16 @@ def fit_class_base(
     before_split: bool,
 ) -> ClassFit:
     """Fit all that forecasts classes without the network."""
-    classifier: Any = settings.regressor
+    classifier = settings.regressor
+    if isinstance(classifier, str):
+        classifier = default_classifier()
     return fit_classes(
         rows.timeline,
         columns_of(rows.sizes),
         settings.head.groups,
         missing=rows.missing,
         stop=rows.split if before_split else None,
-        classifier=default_classifier() if isinstance(classifier, str) else classifier,
+        classifier=classifier,
         random_state=rows.seed,
     )
 
@@ -91,22 +99,20 @@ def weigh_classes(
     windows: Windows | None,
     rows: FitRows,
     settings: FitSettings,
-    logits: Float32Array | None,
 ) -> Ensemble:
     """Weigh the network and all other forecasters of classes by the validation split.
 
     fit: before the split; None for the network alone.
     windows: of the split; None without one.
-    logits: of the network, for these windows.
 
     There are mixture weights by step ahead, the network's weight by periods of the split, and a
     temperature. Without a split the mixture has its prior weights, and the network none unless it
     is alone.
     """
-    if windows is None or logits is None:
+    if windows is None:
         return _without_validation(network, rows, settings)
-    validation = _Validation.of(windows, rows, settings)
-    y_logits = logits.astype(np.float64)
+    validation = _Validation(windows, rows, settings)
+    logits = predict_points(network, windows, settings.head).astype(np.float64)
     if fit is None:
         ensemble = rows.make_ensemble([network], {NETWORK: 1.0})
     else:
@@ -117,14 +123,16 @@ def weigh_classes(
         base_logits = base.logs(proba)
         share = 0.0
         if settings.train_network:
-            share = validation.network_share(base_logits, y_logits)
-        y_logits = _mix(base_logits, y_logits, share)
+            share = validation.network_share(base_logits, logits)
+        logits = _mix(base_logits, logits, share)
         # 3. Fit the former to all rows.
-        if settings.early_stopping is not True:
+        if settings.refits:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
-        weights = {base.name: 1 - share, NETWORK: share}
-        ensemble = rows.make_ensemble([base, network], weights)
-    return replace(ensemble, temperature=validation.temperature(y_logits))
+        ensemble = rows.make_ensemble(
+            [base, network],
+            {base.name: 1 - share, NETWORK: share},
+        )
+    return replace(ensemble, temperature=validation.temperature(logits))
 
 
 def _mix(
@@ -148,39 +156,24 @@ def _without_validation(
     return rows.make_ensemble([base, network], {base.name: 1.0})
 
 
-@dataclass(frozen=True)
 class _Validation:
-    """Rows of the validation split that candidates are compared on.
+    """Windows of the validation split that candidates are compared on."""
 
-    y, weight: (n, pred_len, n_columns).
-    n_truths: how many different truths there are: windows overlap.
-    periods: that of each window; None for a split of less than two.
-    groups: the columns of the classes of each target.
-    """
-
-    y: Float64Array
-    weight: Float64Array
-    n_truths: float
-    periods: IntArray | None
-    groups: list[slice]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         windows: Windows,
         rows: FitRows,
         settings: FitSettings,
-    ) -> _Validation:
-        """Read them at some windows."""
+    ) -> None:
+        pred_len = settings.pred_len
         y, weight = truths_of(rows, windows.origins)
-        n_rows = np.unique(window_rows(windows.origins, settings.pred_len)).size
-        return cls(
-            y=y.astype(np.float64),
-            weight=weight.astype(np.float64),
-            n_truths=float(n_rows * (weight > 0).mean()),
-            periods=cut_stretches(windows.steps, settings.pred_len),
-            groups=settings.head.groups,
-        )
+        self.y = y.astype(np.float64)
+        self.weight = weight.astype(np.float64)
+        # Different ones: windows overlap.
+        n_rows = np.unique(window_rows(windows.origins, pred_len)).size
+        self.n_truths = n_rows * (weight > 0).mean()
+        self.periods = cut_stretches(windows.steps, pred_len)
+        self.groups = settings.head.groups
 
     def mixture_weights(self, fit: ClassFit, proba: Float64Array) -> Float64Array:
         """Weigh forecasters by the probability of what came, (pred_len, n_forecasters).
@@ -206,8 +199,8 @@ class _Validation:
             log_losses(logits, self.y, self.weight, self.groups)
             for logits in candidates
         ]
-        of_periods = stretch_sums(np.stack(losses, axis=1), self.periods)
-        return best_share(of_periods)
+        of_windows = np.stack(losses, axis=1)
+        return best_share(stretch_sums(of_windows, self.periods))
 
     def network_share(self, base_logits: Float64Array, logits: Float64Array) -> float:
         """Choose the share of the network's logits beside those of all others."""

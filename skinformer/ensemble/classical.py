@@ -59,10 +59,9 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
         settings = replace(settings, classical=False)
     if not settings.classical or _fits_windows(settings, n_rows, is_panel=is_panel):
         return settings
-    with_ridges = n_rows >= window_len and not is_panel
     return replace(
         settings,
-        linear_path=with_ridges,
+        linear_path=n_rows >= window_len and not is_panel,
         own_ridges=False,
         train_network=False,
     )
@@ -122,12 +121,11 @@ class Classical(PerSeriesMember):
         """Fit classical forecasters; of some rows the seasons are those of all of them."""
         clock = series.clock
         first_row = series.first_row
-        wall_steps = clock.wall_steps(series.steps)
         rows = SeriesRows(
             series.values,
             series.known,
             series.steps,
-            wall_steps,
+            clock.wall_steps(series.steps),
             first_row,
         )
         if whole is not None:
@@ -138,23 +136,31 @@ class Classical(PerSeriesMember):
         if sizes.seq_len < 2 * period <= 4 * sizes.seq_len:
             ridge_rows = 2 * period
         period = period if 2 * period <= ridge_rows else 1
-        longest = int(np.diff(first_row).max())
-        seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
-        n_rows = max(_MOST_ROWS, ridge_rows)
-        given = Sizes(
-            n_rows,
-            sizes.pred_len,
-            seasons,
-            ridge_rows,
-            period,
+        longest = np.diff(first_row).max()
+        return fit_classical(
+            rows,
+            Sizes(
+                max(_MOST_ROWS, ridge_rows),
+                sizes.pred_len,
+                seasons_of(clock, min(longest, _MOST_ROWS), period),
+                ridge_rows,
+                period,
+            ),
+            of_mean=series.of_mean,
         )
-        return fit_classical(rows, given, of_mean=series.of_mean)
 
     def with_shared_fit(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""
-        weights = np.broadcast_to(whole.fit.panel_weights, self.fit.weights.shape)
-        fit = replace(self.fit, candidates=whole.fit.candidates, weights=weights)
-        return replace(self, fit=fit)
+        return replace(
+            self,
+            fit=replace(
+                self.fit,
+                candidates=whole.fit.candidates,
+                weights=np.broadcast_to(
+                    whole.fit.panel_weights, self.fit.weights.shape
+                ),
+            ),
+        )
 
     @property
     def fewest_rows(self) -> int:

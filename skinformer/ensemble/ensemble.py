@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-import torch
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
@@ -18,7 +17,6 @@ from skinformer.timeline.clock import Clock, join_series
 from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.scaling import Limits, Scaler
 from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.windows import window_rows
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,10 @@ class Ensemble:
         """Put members together; weights, by name, are as the field's last axis has them."""
         zeros = np.zeros((n_series + 1, 1, n_targets))
         each = [zeros + weights.get(member.name, 0.0) for member in members]
-        table = np.stack(np.broadcast_arrays(*each), axis=-1)
-        return cls({member.name: member for member in members}, table)
+        return cls(
+            {member.name: member for member in members},
+            np.stack(np.broadcast_arrays(*each), axis=-1),
+        )
 
     def weights_of(self, name: str) -> Float64Array:
         """Return a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
@@ -102,13 +102,14 @@ class Ensemble:
     def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return mean weights of members by series and target, or by the one there are many of."""
         # Classes have several columns of a target, with the same weights.
-        n_columns = self.weights.shape[2]
-        columns = np.arange(len(targets)) * n_columns // len(targets)
+        columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
         means = self.weights[:-1].mean(axis=1)
         by_target = means[:, columns].swapaxes(0, 1)
-        table = by_target.reshape(-1, len(self.members))
-        index = _label_rows(series, targets)
-        return pd.DataFrame(table, index=index, columns=[*self.members])
+        return pd.DataFrame(
+            by_target.reshape(-1, len(self.members)),
+            index=_label_rows(series, targets),
+            columns=[*self.members],
+        )
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return weights of all members that have any, or of the candidates they consist of."""
@@ -122,9 +123,11 @@ class Ensemble:
     def by_step(self, n_steps: int) -> pd.DataFrame:
         """Return mean weights of members at each step ahead, from 1."""
         means = self.weights[:-1].mean(axis=(0, 2))
-        table = np.broadcast_to(means, (n_steps, means.shape[1]))
-        steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
-        return pd.DataFrame(table, index=steps, columns=[*self.members])
+        return pd.DataFrame(
+            np.broadcast_to(means, (n_steps, means.shape[1])),
+            index=pd.Index(np.arange(1, n_steps + 1), name="ahead"),
+            columns=[*self.members],
+        )
 
     def without(self, *names: str) -> Ensemble:
         """Take members out: what they count is left to all others, equal where these have none."""
@@ -160,28 +163,36 @@ class Ensemble:
 
         timeline, scaler: the rows of these before it, by which some members are fitted anew.
         """
-        members = {}
-        for name, member in (self.members | self.held_out).items():
-            members[name] = member.fitted_again(timeline, sizes, scaler)
-        weights = self.weights[np.append(chosen, -1)]
-        return replace(self, members=members, weights=weights)
+        return replace(
+            self,
+            members={
+                name: member.fitted_again(timeline, sizes, scaler)
+                for name, member in (self.members | self.held_out).items()
+            },
+            weights=self.weights[np.append(chosen, -1)],
+        )
 
     def with_shared_fit(self, whole: Ensemble) -> Ensemble:
         """Return it with what members of the whole share, see `Member.with_shared_fit`."""
-        members = {}
-        for name, member in self.members.items():
-            members[name] = member.with_shared_fit(whole.members[name])
-        return replace(self, members=members)
+        return replace(
+            self,
+            members={
+                name: member.with_shared_fit(whole.members[name])
+                for name, member in self.members.items()
+            },
+        )
 
-    def on_device(self, device: torch.device | str) -> Ensemble:
+    def on_device(self, device: str) -> Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""
-        members = {}
-        for name, member in self.members.items():
-            members[name] = member.on_device(device)
-        held_out = {}
-        for name, member in self.held_out.items():
-            held_out[name] = member.on_device(device)
-        return replace(self, members=members, held_out=held_out)
+        return replace(
+            self,
+            members={
+                name: member.on_device(device) for name, member in self.members.items()
+            },
+            held_out={
+                name: member.on_device(device) for name, member in self.held_out.items()
+            },
+        )
 
 
 def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
@@ -190,8 +201,11 @@ def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
         return targets
     if len(targets) == 1:
         return series
-    codes = np.tile(np.arange(len(series)), len(targets))
-    return join_series(series, codes, targets.repeat(len(series)))
+    return join_series(
+        series,
+        np.tile(np.arange(len(series)), len(targets)),
+        targets.repeat(len(series)),
+    )
 
 
 @dataclass(eq=False)
@@ -209,7 +223,7 @@ class EnsembleForecaster:
     sizes: ModelSizes
     series: IntArray
     clock: Clock
-    device: torch.device | str
+    device: str
     head: Head
     limits: Limits | None = None
     bounds: ForecastBounds | None = None
@@ -241,18 +255,19 @@ class EnsembleForecaster:
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Put windows on buffered rows, kept for the next windows of the same rows."""
-        if self._buffer is not None and self._buffer.rows.values is rows.values:
-            self._buffer.refresh()
+        buffer = self._buffer
+        if buffer is not None and buffer.rows.values is rows.values:
+            buffer.refresh()
         else:
-            device = self.device
-            self._buffer = RowBuffer(
+            buffer = RowBuffer(
                 rows,
                 self.series,
                 self.clock,
                 self.sizes,
-                device,
+                self.device,
             )
-        return Windows(self._buffer, origins)
+            self._buffer = buffer
+        return Windows(buffer, origins)
 
     def weights(self, windows: Windows) -> dict[str, Float64Array]:
         """Return how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
@@ -261,10 +276,14 @@ class EnsembleForecaster:
         weights = ensemble.weights[series]
         is_short = windows.origins - windows.begin < self.sizes.seq_len
         if is_short.any():
-            short_weights = ensemble.for_short_windows().weights
-            weights[is_short] = short_weights[series[is_short]]
-        of_members = np.moveaxis(weights, -1, 0)
-        return dict(zip(ensemble.members, of_members, strict=True))
+            weights[is_short] = ensemble.for_short_windows().weights[series[is_short]]
+        return dict(
+            zip(
+                ensemble.members,
+                np.moveaxis(weights, -1, 0),
+                strict=True,
+            )
+        )
 
     def parts(
         self, rows: Rows, origins: IntArray
@@ -275,16 +294,18 @@ class EnsembleForecaster:
         """
         windows = self.windows(rows, origins)
         weights = self.weights(windows)
-        everywhere = {}
-        for name, weight in weights.items():
-            everywhere[name] = np.full_like(weight, weight.any())
+        everywhere = {
+            name: np.full_like(weight, weight.any()) for name, weight in weights.items()
+        }
         predictions = self._predict_members(windows, everywhere)
         shape = len(windows), self.sizes.pred_len, self.sizes.n_targets
         parts = {}
         for name, weight in weights.items():
             if weight.any():
-                points = self.head.to_points(predictions[name][1])
-                parts[name] = np.broadcast_to(weight, shape), points
+                parts[name] = (
+                    np.broadcast_to(weight, shape),
+                    self.head.to_points(predictions[name][1]),
+                )
         return parts
 
     def _predict_members(
@@ -292,19 +313,20 @@ class EnsembleForecaster:
     ) -> dict[str, tuple[IntArray, Float32Array]]:
         """Predict by each member the windows in which it, or one that corrects it, counts."""
         predictions: dict[str, tuple[IntArray, Float32Array]] = {}
+        clipped = {}
         for name, weight in self._weights_with_bases(weights).items():
             some = np.flatnonzero(weight.any(axis=(1, 2)))
             if not len(some):
                 continue
+            chosen = windows.take(some)
             member = self.ensemble.members[name]
             base_pred = None
             if member.base is not None:
                 of_base, base_pred = predictions[member.base]
                 base_pred = base_pred[np.searchsorted(of_base, some)]
-            predictions[name] = some, member.forecast(windows.take(some), base_pred)
-        clipped = {}
-        for name, (some, y_pred) in predictions.items():
-            clipped[name] = some, self._clip_softly(y_pred, windows.take(some))
+            y_pred = member.forecast(chosen, base_pred)
+            predictions[name] = some, y_pred
+            clipped[name] = some, self._clip_softly(y_pred, chosen)
         return clipped
 
     def _weights_with_bases(
@@ -313,47 +335,21 @@ class EnsembleForecaster:
         """Add to the weights of members those of members that correct them."""
         total = dict(weights)
         for name, member in self.ensemble.members.items():
-            if member.base is not None:
+            base = member.base
+            if base is not None:
                 # How far quantiles lie from their median is the network's to say, everywhere.
                 if self.head.median_index is not None:
                     total[name] = np.ones_like(weights[name])
-                total[member.base] = total[member.base] + total[name]
+                total[base] = total[base] + total[name]
         return total
 
     def _clip_softly(self, y_pred: Float32Array, windows: Windows) -> Float32Array:
         """Compress forecasts beyond what the series and the window have shown."""
-        past = _WindowPast(windows, self.sizes)
+        series = windows.series
         if self.bounds is not None:
-            y_pred = self.bounds.apply(y_pred, windows.series, past.observed_range)
-        if self.limits is None:
+            y_pred = self.bounds.apply(y_pred, series, windows.observed_range)
+        limits = self.limits
+        if limits is None:
             return y_pred
-        series = np.minimum(windows.series, len(self.limits.top) - 1)
-        return self.limits.apply(y_pred, series, past.greatest)
-
-
-@dataclass(frozen=True)
-class _WindowPast:
-    """What windows have shown of the targets before their origins."""
-
-    windows: Windows
-    sizes: ModelSizes
-
-    def greatest(self, some: IntArray) -> Float32Array:
-        """Return the greatest values of some windows, (n, n_targets)."""
-        values, _ = self._values(some)
-        return np.asarray(np.fmax.reduce(values, axis=1))
-
-    def observed_range(self, some: IntArray) -> tuple[Float32Array, Float32Array]:
-        """Return the least and the greatest observed values; what is fed back is not observed."""
-        values, rows = self._values(some)
-        known = self.windows.known
-        if known is not None:
-            values = np.where(known[rows], values, np.float32(np.nan))
-        return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
-
-    def _values(self, some: IntArray) -> tuple[Float32Array, IntArray]:
-        """Return the targets of the rows of windows, (n, seq_len, n_targets), and these rows."""
-        length = self.sizes.seq_len
-        rows = window_rows(self.windows.origins[some] - length, length)
-        targets = self.windows.values[:, : self.sizes.n_targets]
-        return targets[rows], rows
+        series = np.minimum(series, len(limits.top) - 1)
+        return limits.apply(y_pred, series, windows.greatest)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 
-from skinformer.ensemble.batches import (
-    WindowBatches,
-    WindowSource,
-    needs_steps,
-    window_source,
-)
+from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.windows import RowBuffer, Rows
+from skinformer.ensemble.windows import Rows
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
@@ -41,6 +35,8 @@ def find_split(
 
     names: of the series; those that are too short to learn from are warned of.
     """
+    if settings.needs_no_split:
+        return None
     sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
     split = None
     if settings.early_stopping is not False:
@@ -52,13 +48,13 @@ def find_split(
         )
     is_trained, is_validated = series_with_truth(table, split, **sizes)
     if split is None or not (is_trained.any() and is_validated.any()):
-        checks.check_both_sides(settings.early_stopping is not True)
+        checks.check_both_sides(settings.refits)
         split = None
         is_trained, _ = series_with_truth(table, None, **sizes)
     checks.warn_of_idle_series(names, is_trained, **sizes)
     if table.missing is not None:
         last_known = table.steps[~table.missing.all(axis=1)].max()
-        n_open = int(table.steps.max() - last_known)
+        n_open = table.steps.max() - last_known
         if n_open >= settings.pred_len:
             checks.warn_of_rows_to_come(n_open)
     return split
@@ -77,8 +73,10 @@ def cut_windows(
     end = timeline.first_row[1:]
     stop = end if split is None else split
     training = Origins(earliest, stop - sizes.pred_len)
-    first_validated = np.maximum(earliest, stop)
-    validation = Origins(first_validated, end - sizes.pred_len)
+    validation = Origins(
+        np.maximum(earliest, stop),
+        end - sizes.pred_len,
+    )
     return training, validation
 
 
@@ -96,57 +94,58 @@ class FitBatches(NamedTuple):
 
         No epoch judges by more windows than it learns from.
         """
-        if self.training.max_windows is None:
+        training, validation = self
+        if training.max_windows is None:
             return self
         n_least = 1000  # a network needs these to learn anything
-        n_drawn = max(int(share * self.training.n_drawn), n_least)
-        training = self.training.with_max_windows(n_drawn)
-        validation = self.validation
+        n_drawn = max(int(share * training.n_drawn), n_least)
+        training = training.with_max_windows(n_drawn)
         if validation is not None:
             validation = validation.with_max_windows(training.n_drawn)
         return FitBatches(training, validation)
 
 
 def window_batches(
-    timeline: Timeline,
-    sizes: ModelSizes,
+    rows: FitRows,
+    origins: Origins,
     settings: FitSettings,
-    windows: tuple[Origins, Origins],
-    *,
-    seed: int,
     out_of_fold: OutOfFoldPath | None = None,
 ) -> FitBatches:
     """Make batches of training and validation windows, on the device of the settings.
 
+    origins: the windows to train on.
     out_of_fold: what the network corrects in training windows, if not the module's own path.
     """
-    steps = timeline.steps if needs_steps(sizes) else None
-    series = timeline.series if sizes.n_series else None
-    source = window_source(
-        timeline.values,
-        steps,
-        series,
-        timeline.clock,
-        sizes=sizes,
-        device=settings.device,
-    )
+    timeline = rows.timeline
+    sizes = rows.sizes
     weight = None
     if timeline.weight is not None:
         weight = torch.from_numpy(timeline.weight).to(settings.device)
-
-    make = partial(
-        WindowBatches,
-        source,
+    training = WindowBatches(
+        source=window_source(
+            timeline.values,
+            timeline.steps,
+            timeline.series,
+            timeline.clock,
+            sizes=sizes,
+            device=settings.device,
+        ),
+        origins=origins,
         weight=weight,
         n_targets=sizes.n_targets,
         batch_size=settings.batch_size,
         max_windows=settings.max_windows,
+        seed=rows.seed,
+        out_of_fold=out_of_fold,
     )
-    training_origins, validation_origins = windows
-    training = make(training_origins, seed=seed, out_of_fold=out_of_fold)
     validation = None
-    if validation_origins.count:
-        validation = make(validation_origins, seed=None)
+    if rows.validation_origins.count:
+        validation = replace(
+            training,
+            origins=rows.validation_origins,
+            seed=None,
+            out_of_fold=None,
+        )
     return FitBatches(training, validation)
 
 
@@ -176,34 +175,37 @@ class FitRows:
         """Return the rows before the validation split; all where there is none."""
         return self.timeline if self.split is None else self.timeline.head(self.split)
 
+    def times_of(self, rows: IntArray) -> IntArray:
+        """Return times of rows: 0 is where their series' split begins; without one, clock steps."""
+        if self.split is None:
+            return self.timeline.steps_of(rows)
+        return rows - self.split[self.timeline.series_of(rows)]
+
     def make_ensemble(
         self, members: Sequence[Member], weights: Mapping[str, Any]
     ) -> Ensemble:
         """Put members together, see `Ensemble.of`."""
-        n_series = self.timeline.n_series
-        n_targets = self.sizes.n_targets
-        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
+        return Ensemble.of(
+            members,
+            weights,
+            n_series=self.timeline.n_series,
+            n_targets=self.sizes.n_targets,
+        )
 
-    def make_buffer(
-        self, device: torch.device | str, source: WindowSource
-    ) -> RowBuffer:
-        """Make what windows of all rows are predicted on; source: the rows as tensors."""
+    def as_segments(self) -> Rows:
+        """Return all rows as those that windows are forecast on."""
         timeline = self.timeline
-        known = None if timeline.weight is None else timeline.weight > 0
-        begin = first_known(self.missing, timeline.first_row)
-        rows = Rows(
+        return Rows(
             timeline.values,
             timeline.series,
             timeline.steps,
-            begin,
-            known,
+            first_known(self.missing, timeline.first_row),
+            observed_targets(timeline, self.sizes.n_targets),
         )
-        series = np.arange(timeline.n_series)
-        return RowBuffer(
-            rows,
-            series,
-            timeline.clock,
-            self.sizes,
-            device,
-            source,
-        )
+
+
+def observed_targets(timeline: Timeline, n_targets: int) -> BoolArray:
+    """Return which targets of a timeline were observed, (n_rows, n_targets)."""
+    if timeline.weight is not None:
+        return timeline.weight > 0
+    return np.ones((len(timeline.values), n_targets), dtype=bool)

@@ -11,7 +11,7 @@ import numpy as np
 
 from skinformer.stopwatch import running
 from skinformer.timeline.arrays import Float64Array
-from skinformer.validation import forecasters as checks
+from skinformer.validation.forecasters import check_answer, name_of, warn_of_lost
 
 #: Columns beside a history that are no targets, by "past" and "known", (n_rows, n_columns) each.
 Columns = dict[str, Float64Array]
@@ -65,44 +65,44 @@ class HistoryForecaster:
         """Return whether it takes an argument."""
         return name in inspect.signature(self._predict).parameters
 
-    def fitted(self, series: Sequence[Float64Array]) -> Self:
-        """Return one that is fitted to series; the same one where there is nothing to fit."""
-        if not self.learns:
-            return self
+    def fitted(self, series: list[Float64Array]) -> Self:
+        """Return one that is fitted to series."""
         forecaster = copy.deepcopy(self.forecaster)
-        forecaster.fit(list(series))
+        forecaster.fit(series)
         return type(self)(forecaster, self.name)
 
     def forecast(
         self,
         histories: Sequence[History],
         horizon: int,
-        levels: Sequence[float] | None = None,
+        levels: tuple[float, ...] | None = None,
     ) -> Float64Array:
         """Forecast histories, (n, horizon), in their units; the same ones are asked for once.
 
         levels: of the quantiles that are wanted, (n, horizon, n_levels); None for the forecast.
         """
-        asked = horizon, levels and tuple(levels)
-        keys = [(asked, history.content) for history in histories]
+        keys = [(horizon, levels, history.content) for history in histories]
+        kept = self._kept
         # Explaining, intervals and updates ask for the same windows again.
         n_kept = 50_000
-        if len(self._kept) + len(keys) > n_kept:
-            self._kept.clear()
+        if len(kept) + len(keys) > n_kept:
+            kept.clear()
         every = dict(zip(keys, histories, strict=True))
-        new = [key for key in every if key not in self._kept]
+        new = [key for key in every if key not in kept]
         batch_size = int(getattr(self.forecaster, "batch_size", 256))
         for start in range(0, len(new), batch_size):
             batch = new[start : start + batch_size]
             y_pred = self._predict_in_parts(
-                [every[key] for key in batch], horizon, levels
+                [every[key] for key in batch],
+                horizon,
+                levels,
             )
             # Kept if the next one fails.
-            self._kept.update(zip(batch, y_pred, strict=True))
+            kept.update(zip(batch, y_pred, strict=True))
             if len(new) > batch_size:
                 done = f"{start + len(batch):,} of {len(new):,} histories"
                 running().write(f"{self.name}  {done}")
-        return np.stack([self._kept[key] for key in keys])
+        return np.stack([kept[key] for key in keys])
 
     @property
     def _predict(self) -> Any:
@@ -112,15 +112,18 @@ class HistoryForecaster:
         self,
         histories: Sequence[History],
         horizon: int,
-        levels: Sequence[float] | None,
+        levels: tuple[float, ...] | None,
     ) -> Float64Array:
         """Forecast at most its `max_horizon` steps at once, the next ones behind these."""
         longest = int(getattr(self.forecaster, "max_horizon", None) or horizon)
         continued = histories
         parts = []
         for start in range(0, horizon, longest):
-            n_steps = min(longest, horizon - start)
-            y_pred = self._predict_steps(continued, n_steps, levels)
+            y_pred = self._predict_steps(
+                continued,
+                min(longest, horizon - start),
+                levels,
+            )
             y_pred = self._without_lost(y_pred, histories)
             parts.append(y_pred)
             if levels is not None:
@@ -136,17 +139,20 @@ class HistoryForecaster:
         self,
         histories: Sequence[History],
         n_steps: int,
-        levels: Sequence[float] | None,
+        levels: tuple[float, ...] | None,
     ) -> Float64Array:
         """Call the forecaster, and check the shape of what it returns."""
-        shape: tuple[int, ...] = len(histories), n_steps
+        shape = [len(histories), n_steps]
         given = _columns_beside(histories, n_steps)
         if levels is not None:
-            shape = *shape, len(levels)
-            given["levels"] = tuple(levels)
-        values = [history.values.copy() for history in histories]
-        answer = self._predict(values, n_steps, **given)
-        return checks.check_answer(answer, self.name, shape)
+            shape.append(len(levels))
+            given["levels"] = levels
+        answer = self._predict(
+            [history.values.copy() for history in histories],
+            n_steps,
+            **given,
+        )
+        return check_answer(answer, self.name, tuple(shape))
 
     def _without_lost(
         self, y_pred: Float64Array, histories: Sequence[History]
@@ -155,12 +161,12 @@ class HistoryForecaster:
         is_lost = ~np.isfinite(y_pred)
         if not is_lost.any():
             return y_pred
-        n_lost = int(is_lost.reshape(len(y_pred), -1).any(axis=1).sum())
-        checks.warn_of_lost(self.name, n_lost, len(histories))
+        n_lost = is_lost.reshape(len(y_pred), -1).any(axis=1).sum()
+        warn_of_lost(self.name, n_lost, len(histories))
         last = []
         for history in histories:
-            observed = history.values[~np.isnan(history.values)]
-            last.append(observed[-1])
+            values = history.values
+            last.append(values[~np.isnan(values)][-1])
         # Transposed, histories are the last axis.
         return np.where(is_lost.T, last, y_pred.T).T
 
@@ -189,7 +195,7 @@ def named_forecasters(forecasters: Sequence[Any]) -> tuple[HistoryForecaster, ..
     >>> [each.name for each in named_forecasters([max, max])]
     ['max', 'max 2']
     """
-    names = [checks.name_of(forecaster) for forecaster in forecasters]
+    names = [name_of(forecaster) for forecaster in forecasters]
     found = []
     for i, forecaster in enumerate(forecasters):
         number = names[: i + 1].count(names[i])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.fitting import FitRows, observed_targets
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -93,12 +93,14 @@ class PerSeriesMember(Member):
         settings: FitSettings,
         *,
         before_split: bool,
-        earlier: Self | None = None,  # noqa: ARG003
     ) -> Self:
         """Fit it to each target of each series."""
-        timeline = rows.before_split() if before_split else rows.timeline
-        of_mean = settings.head.of_mean
-        return cls.from_timeline(timeline, rows.sizes, rows.scaler, of_mean=of_mean)
+        return cls.from_timeline(
+            rows.before_split() if before_split else rows.timeline,
+            rows.sizes,
+            rows.scaler,
+            of_mean=settings.head.of_mean,
+        )
 
     @classmethod
     def from_timeline(
@@ -116,8 +118,11 @@ class PerSeriesMember(Member):
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = _log_targets(scaler)
         is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
-        of_mean_here = of_mean and not is_raised
-        series = _single_series(timeline, values, of_mean=of_mean_here)
+        series = _single_series(
+            timeline,
+            values,
+            of_mean=of_mean and not is_raised,
+        )
         fit = cls.fit_series(series, sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
@@ -142,8 +147,10 @@ class PerSeriesMember(Member):
         base: Float32Array | None = None,  # noqa: ARG002
     ) -> Float32Array:
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
-        shape = len(windows), self.fit.pred_len, self.n_targets
-        y_pred = np.zeros(shape, dtype=np.float32)
+        y_pred = np.zeros(
+            (len(windows), self.fit.pred_len, self.n_targets),
+            dtype=np.float32,
+        )
         n_at_once = 4096
         for start in range(0, len(windows), n_at_once):
             chunk = np.arange(start, min(start + n_at_once, len(windows)))
@@ -155,14 +162,12 @@ class PerSeriesMember(Member):
         rows = window_rows(windows.origins - n_rows, n_rows)
         rows = np.maximum(rows, windows.begin[:, None])
         past = windows.values[:, : self.n_targets][rows].astype(np.float64)
-        past -= self._effect(windows.values, rows)
-        known = np.ones(past.shape, dtype=bool)
-        if windows.known is not None:
-            known = windows.known[rows]
+        past -= _effect_of(windows.values, self.effect, rows)
+        known = windows.known[rows]
         first, group = _group_equal(windows, past, known)
         y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
         ahead = window_rows(windows.origins, self.fit.pred_len)
-        return y_pred[group] + self._effect(windows.values, ahead)
+        return y_pred[group] + _effect_of(windows.values, self.effect, ahead)
 
     def _forecast_distinct(
         self,
@@ -173,6 +178,7 @@ class PerSeriesMember(Member):
         """Forecast windows, (n, pred_len, n_targets), standardised as is their past."""
         n_series = len(self.scaler.mean) - 1
         series = np.minimum(windows.series, n_series)
+        is_new = series == n_series
         length = np.minimum(windows.origins - windows.begin, self.look_back)
         targets = []
         for j in range(self.n_targets):
@@ -182,22 +188,23 @@ class PerSeriesMember(Member):
                 length,
                 known[:, :, j],
                 windows.steps,
-                np.where(series < n_series, j * n_series + series, -1),
+                np.where(is_new, -1, j * n_series + series),
                 windows.buffer.clock,
             )
             targets.append(units.transform(self.fit.forecast(unit_windows)))
         return np.stack(targets, axis=-1)
 
-    def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
-        """Compute what columns known ahead do to the targets of rows, standardised."""
-        if not len(self.effect):
-            return 0.0
-        rows = np.minimum(rows, len(values) - 1)
-        return _effect_of(values[rows], self.effect)
 
-
-def _effect_of(values: Float32Array, effect: Float64Array) -> Float64Array:
-    known = values[..., -len(effect) :].astype(np.float64)
+def _effect_of(
+    values: Float32Array,
+    effect: Float64Array,
+    rows: IntArray,
+) -> Float64Array:
+    """Compute what columns known ahead do to the targets of rows, standardised."""
+    n_rows, n_columns = values.shape
+    known = values[:, n_columns - len(effect) :]
+    # Rows behind the last one are those of steps that nobody asked for.
+    known = known[np.minimum(rows, n_rows - 1)].astype(np.float64)
     return np.nan_to_num(known) @ effect
 
 
@@ -214,19 +221,11 @@ def targets_in_units(
     """
     n_targets = effect.shape[1]
     values = timeline.values[:, :n_targets].astype(np.float64)
-    if len(effect):
-        values -= _effect_of(timeline.values, effect)
+    values -= _effect_of(timeline.values, effect, np.arange(len(values)))
     for j in range(n_targets):
         units = SeriesUnits.of(scaler, timeline.series, j, own_logs=own_logs)
         values[:, [j]] = units.inverse_transform(values[:, [j]])
     return values
-
-
-def observed_targets(timeline: Timeline, n_targets: int) -> BoolArray:
-    """Return which targets of a timeline were observed, (n_rows, n_targets)."""
-    if timeline.weight is not None:
-        return timeline.weight > 0
-    return np.ones((len(timeline.values), n_targets), dtype=bool)
 
 
 def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
@@ -243,8 +242,10 @@ def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
         pred_len=sizes.pred_len,
         effect=effect,
     )
-    last = timeline.first_row[1:] - sizes.pred_len
-    return known_effect(problem, origins_between(timeline.first_row[:-1] + 1, last))
+    first_row = timeline.first_row
+    first = first_row[:-1] + 1
+    last = first_row[1:] - sizes.pred_len
+    return known_effect(problem, origins_between(first, last))
 
 
 def _group_equal(
@@ -263,11 +264,10 @@ def _group_equal(
             windows.series,
             windows.steps,
             past.reshape(n, -1),
+            known.reshape(n, -1),
         ]
     )
-    keys = [
-        row.tobytes() + seen.tobytes() for row, seen in zip(table, known, strict=True)
-    ]
+    keys = [row.tobytes() for row in table]
     group, _ = pd.factorize(np.array(keys, dtype=object))
     first = np.unique(group, return_index=True)[1]
     return first, group
@@ -292,7 +292,7 @@ def _single_series(
             places = np.flatnonzero(observed[first:end, j])
             if len(places):
                 end = first + places[-1] + 1
-                first = first + places[0]
+                first += places[0]
             spans.append(j * n_rows + np.arange(first, end))
     rows = np.concatenate(spans)
     lengths = [len(span) for span in spans]
@@ -338,10 +338,11 @@ class SeriesUnits(NamedTuple):
         low = np.full(mean.shape, np.nan)
         targets = _log_targets(scaler)
         if own_logs and targets is not None:
-            logs = targets.logs[series, j, None]
-            mean = np.where(logs, scaler.mean[series, j, None], mean)
-            deviation = np.where(logs, scaler.scale[series, j, None], deviation)
-            low = np.where(logs, targets.low[series, j, None], np.nan)
+            places = series, j, None
+            logs = targets.logs[places]
+            mean = np.where(logs, scaler.mean[places], mean)
+            deviation = np.where(logs, scaler.scale[places], deviation)
+            low = np.where(logs, targets.low[places], np.nan)
         return cls(mean, deviation, low)
 
     def take(self, some: Any) -> SeriesUnits:

@@ -92,10 +92,13 @@ class Member:
         settings: FitSettings,
         *,
         before_split: bool,
-        earlier: Self | None = None,
     ) -> Self:
-        """Fit it to rows before the validation split, or to all; then `earlier` is the former."""
+        """Fit it to rows before the validation split, or to all."""
         raise NotImplementedError
+
+    def refit(self, rows: FitRows, settings: FitSettings) -> Self:
+        """Return the same, fitted to all rows."""
+        return self.from_rows(rows, settings, before_split=False)
 
     def forecast(
         self, windows: Windows, base: Float32Array | None = None
@@ -130,6 +133,6 @@ class Member:
         """
         return None
 
-    def on_device(self, device: torch.device | str) -> Self:  # noqa: ARG002
+    def on_device(self, device: str) -> Self:  # noqa: ARG002
         """Return a copy with tensors of its own, in evaluation mode."""
         return self

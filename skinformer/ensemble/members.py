@@ -33,8 +33,9 @@ from skinformer.ensemble.windows import RowBuffer, Windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.threads import run_in_background
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
 
@@ -76,11 +77,14 @@ class EnsembleFit:
         self.head = settings.head
         self.ridges: Ridges | None = None
         base = None
-        if linear is not None and isinstance(module, Corrected):
+        if isinstance(module, Corrected):
             self.ridges = Ridges(module.path)
             base = RIDGES
-        groups = tuple(settings.head.groups)
-        self.network = Network(network_of(module), base, groups)
+        self.network = Network(
+            network_of(module),
+            base,
+            tuple(self.head.groups),
+        )
         #: Members of a long table beside ridges and network.
         self.challengers: list[Challenger] = []
         #: What fits members to all rows, begun when their weights were known.
@@ -122,22 +126,27 @@ class EnsembleFit:
         n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
         self.challengers = weigh_challengers(
             self.ridges,
-            [kind.from_rows for kind in self._kinds],
+            self._fits,
             self._user_fits,
-            Windows(self._buffer, self.rows.validation_origins.thinned(n_most)),
+            self._validation_windows(n_most),
             self.rows,
             self.settings,
         )
 
     def _begin_refits(self) -> None:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
-        is_built_in = isinstance(self.settings.regressor, str)
-        if not (self._refits_members and self.settings.train_network and is_built_in):
+        settings = self.settings
+        if not (
+            settings.refits
+            and settings.train_network
+            and isinstance(settings.regressor, str)
+        ):
             return
         for member, weight in self.challengers:
             if weight.any() and isinstance(member, Tabular):
-                refit = partial(self._refit, member)
-                self._refits[member.name] = run_in_background(refit)
+                self._refits[member.name] = run_in_background(
+                    partial(member.refit, self.rows, settings)
+                )
 
     def finish(self, scaler: Scaler) -> Ensemble:
         """Weigh all members by the validation split, and fit them to it, too.
@@ -154,12 +163,11 @@ class EnsembleFit:
             return self._weigh_classes()
         if self.ridges is None and not self.settings.needs_no_split:
             return self.start
+        if self._is_long_table:
+            return self._fit_to_all(self._weigh_by_period())
         if self.ridges is None or not self._is_weighed:
             return self._choose_unweighed()
-        ensemble = (
-            self._weigh_by_period() if self._is_long_table else self._weigh_by_series()
-        )
-        return self._fit_to_all(ensemble)
+        return self._fit_to_all(self._weigh_by_series(self.ridges))
 
     @property
     def _is_weighed(self) -> bool:
@@ -171,10 +179,6 @@ class EnsembleFit:
         """Whether ridges are weighed beside others by periods of one long table."""
         by_series = self.settings.classical or self.rows.timeline.n_series > 1
         return self._is_weighed and self.ridges is not None and not by_series
-
-    @property
-    def _refits_members(self) -> bool:
-        return self.settings.early_stopping is not True
 
     @property
     def _kinds(self) -> list[type[Member]]:
@@ -190,19 +194,8 @@ class EnsembleFit:
 
     @property
     def _fits(self) -> list[Callable[..., Member]]:
-        """Return what fits each member beside ridges and network."""
-        return [kind.from_rows for kind in self._kinds] + self._user_fits
-
-    def _refit(self, member: Member) -> Member:
-        """Fit a member to all rows."""
-        rows = self.rows
-        settings = self.settings
-        return member.from_rows(rows, settings, earlier=member, before_split=False)
-
-    def _few(self, windows: Windows) -> IntArray:
-        """Choose windows, at least one a series, where forecasters of the user's take part."""
-        n_most = max(MOST_WEIGHED, self.rows.timeline.n_series)
-        return spread_places(len(windows), n_most)
+        """Return what fits each built-in member beside ridges and network."""
+        return [kind.from_rows for kind in self._kinds]
 
     def _check_seconds(self, members: list[Member], windows: Windows) -> None:
         """Raise if a member takes too long for windows and a forecast."""
@@ -211,20 +204,20 @@ class EnsembleFit:
 
     def _weigh_classes(self) -> Ensemble:
         windows = None
-        logits = None
         if self.batches.validation is not None:
             n_most = max(40_000 // self.rows.sizes.pred_len, 32)
-            origins = self.rows.validation_origins.thinned(n_most)
-            windows = Windows(self._buffer, origins)
-            logits = self._predict_points(self.network, windows)
+            windows = self._validation_windows(n_most)
         return weigh_classes(
             self.network,
             self.class_fit,
             windows,
             self.rows,
             self.settings,
-            logits,
         )
+
+    def _validation_windows(self, n_most: int) -> Windows:
+        """Choose windows of the validation split, spread over it."""
+        return Windows(self._buffer, self.rows.validation_origins.thinned(n_most))
 
     def _choose_unweighed(self) -> Ensemble:
         """Choose without validation: a trained network, else what is judged by its own rows."""
@@ -236,14 +229,14 @@ class EnsembleFit:
         user_fits = self._user_fits if self.ridges is None else []
         fits += user_fits
         members = [fit(self.rows, self.settings, before_split=False) for fit in fits]
-        weights: dict[str, Any] = {members[0].name if members else RIDGES: 1.0}
-        judged = None
+        weights = None
         if user_fits and len(fits) > 1:
-            judged = self._weigh_by_last_rows(fits)
-        if user_fits and judged is None:
+            weights = self._weigh_by_last_rows(fits)
+        if user_fits and weights is None:
             last_rows = self.rows.timeline.first_row[1:] - 1
             self._check_seconds(members, Windows(self._buffer, last_rows))
-        weights = judged or weights
+        if weights is None:
+            weights = {members[0].name if members else RIDGES: 1.0}
         members = [each for each in members if np.any(weights.get(each.name, 0.0))]
         ensemble = self._ensemble_of(members, weights)
         return replace(ensemble, members=ensemble.members | self._final_ridges())
@@ -269,13 +262,16 @@ class EnsembleFit:
         members, windows = self._fit_before_split(
             fits, replace(self.rows, split=split), windows
         )
-        forecasts = {
-            member.name: self._predict_points(member, windows) for member in members
-        }
-        fitted_to_fewer = [isinstance(member, Classical) for member in members]
-        prior = np.where(fitted_to_fewer, _FITTED_TO_FEWER, 0.0)
+        fitted_to_fewer = np.array(
+            [isinstance(member, Classical) for member in members]
+        )
         # One or few windows of a series say nothing of joint errors.
-        return self._series_weights(forecasts, windows, prior=prior, joint=False)
+        return self._series_weights(
+            self._predict_each(members, windows),
+            windows,
+            prior=_FITTED_TO_FEWER * fitted_to_fewer,
+            joint=False,
+        )
 
     def _fit_before_split(
         self,
@@ -283,10 +279,14 @@ class EnsembleFit:
         rows: FitRows,
         windows: Windows,
     ) -> tuple[list[Member], Windows]:
-        """Fit members, and choose the windows they are weighed by: few for a user's forecaster."""
+        """Fit members, and choose the windows they are weighed by: few for a user's forecaster.
+
+        At least one a series.
+        """
         members = [fit(rows, self.settings, before_split=True) for fit in fits]
         if self._user_fits:
-            windows = windows.take(self._few(windows))
+            n_most = max(MOST_WEIGHED, rows.timeline.n_series)
+            windows = windows.take(spread_places(len(windows), n_most))
             self._check_seconds(members, windows)
         return members, windows
 
@@ -295,7 +295,7 @@ class EnsembleFit:
         forecasts: dict[str, Float32Array],
         windows: Windows,
         *,
-        prior: Float64Array | None = None,
+        prior: Float64Array,
         joint: bool = True,
         only_known: Collection[str] = (),
     ) -> dict[str, Any]:
@@ -314,36 +314,43 @@ class EnsembleFit:
             joint=joint,
         )
         weights[-1] *= [name not in only_known for name in forecasts]
-        weights = weighing.without_negligible(
-            weights / weights.sum(axis=-1, keepdims=True)
-        )
+        weights /= weights.sum(axis=-1, keepdims=True)
+        weights = weighing.without_negligible(weights)
         return {name: weights[:, None, :, i] for i, name in enumerate(forecasts)}
 
-    def _weigh_by_series(self) -> Ensemble:
+    def _weigh_by_series(self, ridges: Ridges) -> Ensemble:
         """Weigh all members by the errors of each series."""
-        assert self.ridges is not None
-        windows = Windows(
-            self._buffer, weighing.series_origins(self.rows.validation_origins)
+        rows = self.rows
+        origins = weighing.series_origins(rows.validation_origins)
+        members, windows = self._fit_before_split(
+            self._fits + self._user_fits,
+            rows,
+            Windows(self._buffer, origins),
         )
-        members, windows = self._fit_before_split(self._fits, self.rows, windows)
-        forecasts = {
-            member.name: self._predict_points(member, windows) for member in members
-        }
-        forecasts[RIDGES] = self._predict_points(self.ridges, windows)
+        forecasts = self._predict_each([*members, ridges], windows)
         if self.settings.train_network:
-            forecasts[NETWORK] = self._predict_points(
-                self.network, windows, forecasts[RIDGES]
+            forecasts[NETWORK] = predict_points(
+                self.network,
+                windows,
+                self.head,
+                forecasts[RIDGES],
             )
-        n_windows = max(self.batches.training.origins.count, 1)
-        of_windows = weighing.prior_of_windows(n_windows, self.rows.sizes.seq_len)
-        prior = np.array(
-            [of_windows * (name in (RIDGES, NETWORK)) for name in forecasts]
+        of_windows = weighing.prior_of_windows(
+            max(self.batches.training.origins.count, 1),
+            rows.sizes.seq_len,
         )
-        only_known = {member.name for member in members if not member.forecasts_new}
-        weights = self._series_weights(
-            forecasts, windows, prior=prior, only_known=only_known
+        reads_windows = np.array([name in (RIDGES, NETWORK) for name in forecasts])
+        return self._ensemble_of(
+            members,
+            self._series_weights(
+                forecasts,
+                windows,
+                prior=of_windows * reads_windows,
+                only_known={
+                    member.name for member in members if not member.forecasts_new
+                },
+            ),
         )
-        return self._ensemble_of(members, weights)
 
     def _weigh_by_period(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
@@ -351,61 +358,72 @@ class EnsembleFit:
         validation = self.batches.validation
         if self.settings.train_network and validation is not None:
             assert isinstance(self.module, Corrected)
-            steps = self.rows.timeline.steps_of(validation.draw())
             share = weighing.network_share(
-                self.module, validation, steps=steps, head=self.head
+                self.module,
+                validation,
+                steps=self.rows.timeline.steps_of(validation.draw()),
+                head=self.head,
             )
-        weights = joint_weights(self.challengers, network_share=share)
         members = [challenger.member for challenger in self.challengers]
-        return self._ensemble_of(members, weights)
+        return self._ensemble_of(
+            members,
+            joint_weights(self.challengers, network_share=share),
+        )
 
     def _ensemble_of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
         """Put members before ridges and network."""
-        members = list(others)
-        if self.ridges is not None:
-            members.append(self.ridges)
-        members.append(self.network)
-        return self.rows.make_ensemble(members, weights)
+        ridges = [] if self.ridges is None else [self.ridges]
+        return self.rows.make_ensemble([*others, *ridges, self.network], weights)
 
     def _final_ridges(self) -> dict[str, Member]:
-        if self.linear is None or self.linear.before is self.linear.final:
+        linear = self.linear
+        if linear is None or linear.before is linear.final:
             return {}
-        return {RIDGES: Ridges.of(self.linear.final, self.settings.device)}
+        path = LinearPath(linear.final).to(self.settings.device)
+        return {RIDGES: Ridges(path.eval())}
 
     def _fit_to_all(self, ensemble: Ensemble) -> Ensemble:
         """Leave out members without weight, and fit the others to the validation split, too."""
-        members: dict[str, Member] = {}
-        before_split: dict[str, Member] = {}
-        places = []
-        for place, (name, member) in enumerate(ensemble.members.items()):
-            has_weight = ensemble.weights[..., place].any()
-            if not has_weight and name not in (RIDGES, NETWORK):
+        members = {}
+        before_split = {}
+        weights = []
+        for name, member in ensemble.members.items():
+            weight = ensemble.weights_of(name)
+            if not weight.any() and name not in (RIDGES, NETWORK):
                 continue
             members[name] = self._fitted_to_all(member)
-            places.append(place)
+            weights.append(weight)
             if members[name] is not member and not member.fits_again:
                 before_split[name] = member
-        return Ensemble(members, ensemble.weights[..., places], before_split)
+        return Ensemble(members, np.stack(weights, axis=-1), before_split)
 
     def _fitted_to_all(self, member: Member) -> Member:
-        if member.name == RIDGES:
-            return self._final_ridges().get(RIDGES, member)
-        if member.name == NETWORK or not self._refits_members:
+        name = member.name
+        if name == RIDGES:
+            return self._final_ridges().get(name, member)
+        if name == NETWORK or not self.settings.refits:
             return member
-        if member.name in self._refits:
-            return self._refits[member.name]()
-        return self._refit(member)
+        if name in self._refits:
+            return self._refits[name]()
+        return member.refit(self.rows, self.settings)
 
     @cached_property
     def _buffer(self) -> RowBuffer:
-        source = self.batches.training.source
-        return self.rows.make_buffer(self.settings.device, source)
+        timeline = self.rows.timeline
+        return RowBuffer(
+            self.rows.as_segments(),
+            np.arange(timeline.n_series),
+            timeline.clock,
+            self.rows.sizes,
+            self.settings.device,
+            self.batches.training.source,
+        )
 
-    def _predict_points(
-        self,
-        member: Member,
-        windows: Windows,
-        base: Float32Array | None = None,
-    ) -> Float32Array:
-        """Forecast the one value by which members are compared, (n, pred_len, n_targets)."""
-        return predict_points(member, windows, self.head, base)
+    def _predict_each(
+        self, members: list[Member], windows: Windows
+    ) -> dict[str, Float32Array]:
+        """Forecast windows by each of some members, see `predict_points`."""
+        return {
+            member.name: predict_points(member, windows, self.head)
+            for member in members
+        }

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.special import log_softmax
 
 from skinformer.ensemble.ensemble import Ensemble
@@ -52,7 +51,7 @@ class Network(Member):
         """Return the network."""
         return self.network
 
-    def on_device(self, device: torch.device | str) -> Network:
+    def on_device(self, device: str) -> Network:
         """Copy the weights."""
         return replace(self, network=copy.deepcopy(self.network).to(device).eval())
 

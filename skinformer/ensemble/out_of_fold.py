@@ -10,9 +10,6 @@ from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
 
-#: Times that the path is fitted without, one after the other.
-N_FOLDS = 3
-
 
 class OutOfFoldPath:
     """Forecast training windows as the path does that has not learnt their time.
@@ -30,7 +27,7 @@ class OutOfFoldPath:
         self,
         fits: LinearFits,
         times: Callable[[IntArray], IntArray],
-        device: torch.device | str,
+        device: torch.device,
     ) -> None:
         self.device = device
         ends, folds = zip(*fits.folds, strict=True)

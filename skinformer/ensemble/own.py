@@ -34,11 +34,10 @@ class OwnRidges(PerSeriesMember):
         whole: OwnFit | None = None,  # noqa: ARG004
     ) -> OwnFit:
         """Fit ridges over one and two seasons of each length, and over windows."""
-        rows = look_backs(series.clock, sizes.seq_len)
         return fit_own(
             series.values,
             series.first_row,
-            look_backs=rows,
+            look_backs=look_backs(series.clock, sizes.seq_len),
             pred_len=sizes.pred_len,
             of_mean=series.of_mean,
         )

@@ -34,67 +34,63 @@ def prediction_threads(
     return threads_for(PREDICTION_CHUNK * max(n_linear, largest_product))
 
 
-def windows_per_pass(source: WindowSource) -> int:
-    """Return how many windows of a source are forecast together."""
-    if source.values.device.type == "cpu":
-        return PREDICTION_CHUNK
-    # Of all windows: on a GPU small passes cost as much as large ones.
-    n_steps = 1 << 16
-    return max(PREDICTION_CHUNK, n_steps // (source.seq_len + source.pred_len))
-
-
-class WindowPredictor:
-    """Forecast windows of one source, call by call.
+def predict_windows(
+    module: Callable[..., Tensor],
+    source: WindowSource,
+    origins: IntArray,
+    base: Float32Array | None = None,
+) -> Float32Array:
+    """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
 
     module: in evaluation mode, on the source's device.
-    source: where windows are gathered from. Its values may change between calls.
+    source: where windows are gathered from.
+    base: (n_windows, pred_len, n_targets), forecasts that the module, a network, corrects.
+
+    Each forecast is the same whatever others are asked for.
 
     PERF: a recursion calls it once for each of its steps. Whoever calls often asks for
     `prediction_threads` once, around all calls.
     """
-
-    def __init__(self, module: Callable[..., Tensor], source: WindowSource) -> None:
-        self.module = module
-        self.source = source
-        self.n_windows = windows_per_pass(source)
-
-    def __call__(
-        self, origins: IntArray, base: Float32Array | None = None
-    ) -> Float32Array:
-        """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
-
-        base: (n_windows, pred_len, n_targets), forecasts that the module, a network, corrects.
-
-        Each forecast is the same whatever others are asked for.
-        """
-        forecasts = []
-        for start in range(0, len(origins), self.n_windows):
-            chunk = slice(start, start + self.n_windows)
-            part = None if base is None else base[chunk]
-            forecasts.append(self._chunk(origins[chunk], part))
-        return np.concatenate(forecasts)
-
-    def _chunk(self, origins: IntArray, base: Float32Array | None) -> Float32Array:
-        """Forecast windows of a chunk, which is filled up with its last one."""
-        source = self.source
-        whole = np.minimum(
-            np.arange(self.n_windows),
-            len(origins) - 1,
+    n_at_once = PREDICTION_CHUNK
+    if source.values.device.type != "cpu":
+        # Of all windows: on a GPU small passes cost as much as large ones.
+        n_steps = 1 << 16
+        window_len = source.seq_len + source.pred_len
+        n_at_once = max(PREDICTION_CHUNK, n_steps // window_len)
+    forecasts = []
+    for start in range(0, len(origins), n_at_once):
+        # The last chunk is filled up with its last window.
+        chunk = np.arange(start, start + n_at_once)
+        chunk = np.minimum(chunk, len(origins) - 1)
+        forecasts.append(
+            _predict_chunk(
+                module,
+                source,
+                origins[chunk],
+                None if base is None else base[chunk],
+            )
         )
-        rows = torch.from_numpy(origins[whole]).to(source.values.device)
-        forward: Callable[..., Tensor] = self.module
-        inputs: tuple[Tensor | None, ...]
-        with torch.inference_mode():
-            if isinstance(self.module, LinearPath):
-                inputs = source.path_inputs(rows)
-            else:
-                inputs = source.inputs(rows)
-            if base is not None:
-                forward = partial(correct, self.module)  # type: ignore[arg-type]
-                inputs = torch.from_numpy(base[whole]).to(source.values), *inputs
-            output = _forward(forward, inputs)
-        forecast: Float32Array = output[: len(origins)].cpu().numpy()
-        return forecast
+    return np.concatenate(forecasts)[: len(origins)]
+
+
+def _predict_chunk(
+    module: Callable[..., Tensor],
+    source: WindowSource,
+    origins: IntArray,
+    base: Float32Array | None,
+) -> Float32Array:
+    """Forecast all windows of a chunk in one pass."""
+    rows = torch.from_numpy(origins).to(source.values.device)
+    with torch.inference_mode():
+        if isinstance(module, LinearPath):
+            output = _forward(module, source.path_inputs(rows))
+        elif base is None:
+            output = _forward(module, source.inputs(rows))
+        else:
+            of_base = torch.from_numpy(base).to(source.values)
+            forward = partial(correct, module)  # type: ignore[arg-type]
+            output = _forward(forward, (of_base, *source.inputs(rows)))
+    return np.asarray(output.cpu())
 
 
 def _forward(
@@ -102,15 +98,14 @@ def _forward(
 ) -> Tensor:
     """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
     try:
-        output: Tensor = module(*inputs)
+        return module(*inputs)
     except RuntimeError as error:
         n_windows = len(inputs[0]) if inputs[0] is not None else 0
         if n_windows < 2 or not is_out_of_memory(error):
             raise
-        outputs = []
-        half = n_windows // 2
-        for part in (slice(half), slice(half, None)):
-            of_part = [None if x is None else x[part] for x in inputs]
-            outputs.append(_forward(module, tuple(of_part)))
-        output = torch.cat(outputs)
-    return output
+    half = n_windows // 2
+    outputs = []
+    for part in (slice(half), slice(half, None)):
+        of_part = [None if x is None else x[part] for x in inputs]
+        outputs.append(_forward(module, tuple(of_part)))
+    return torch.cat(outputs)

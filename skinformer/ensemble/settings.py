@@ -56,6 +56,11 @@ class FitSettings:
     device: torch.device
 
     @property
+    def refits(self) -> bool:
+        """Whether members are fitted again to all rows, once they are weighed."""
+        return self.early_stopping is not True
+
+    @property
     def needs_no_split(self) -> bool:
         """Whether no member needs a validation split: all part the rows of series themselves."""
         return not self.linear_path and (self.classical or len(self.forecasters) > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
@@ -54,24 +55,36 @@ class Tabular(Member):
         settings: FitSettings,
         *,
         before_split: bool,
-        earlier: Tabular | None = None,
-    ) -> Tabular:
-        """Fit the regressor; fewer trees do where they are fitted again with the split."""
+        plain: tuple[int, ...] | None = None,
+    ) -> Self:
+        """Fit the regressor; fewer trees do where they are fitted again with the split.
+
+        plain: what is known of `plain_columns`; None for nothing.
+        """
+        regressor = settings.regressor
+        calendar, final_calendar = rows.calendars
         fit = fit_tabular(
             rows.timeline,
             columns_of(rows.sizes),
             missing=rows.missing,
             stop=rows.split if before_split else None,
-            regressor=None
-            if isinstance(settings.regressor, str)
-            else settings.regressor,
+            regressor=None if isinstance(regressor, str) else regressor,
             random_state=rows.seed,
-            plain=None if earlier is None else earlier.plain_columns,
-            quick=before_split and settings.early_stopping is not True,
-            calendar=rows.calendars[0 if before_split else 1],
+            plain=plain,
+            quick=before_split and settings.refits,
+            calendar=calendar if before_split else final_calendar,
             of_mean=settings.head.of_mean,
         )
         return cls(fit)
+
+    def refit(self, rows: FitRows, settings: FitSettings) -> Self:
+        """Return the same, fitted to all rows."""
+        return self.from_rows(
+            rows,
+            settings,
+            before_split=False,
+            plain=self.plain_columns,
+        )
 
     def forecast(
         self,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from skinformer.ensemble import weighing
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.weighing import network_losses
 from skinformer.model.corrected import Corrected
-from skinformer.selection import MOST_STRETCHES, cut_stretches
+from skinformer.selection import MOST_STRETCHES, cut_stretches, likely_gain
+from skinformer.timeline.arrays import IntArray
 from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
 
@@ -76,13 +77,22 @@ class NetworkTrial:
 
     def _has_enough_periods(self, validation: WindowBatches, n_least: int) -> bool:
         """Return whether the split holds enough forecasts for little gain to mean none."""
-        steps = self.rows.timeline.steps_of(validation.draw())
-        periods = cut_stretches(steps, self.rows.sizes.pred_len, n_most=MOST_STRETCHES)
+        periods = cut_stretches(
+            self._steps(validation),
+            self.rows.sizes.pred_len,
+            n_most=MOST_STRETCHES,
+        )
         return periods is None or bool(periods.max() + 1 >= n_least)
 
     def _gains_little(self, validation: WindowBatches) -> bool:
         """Return whether the network likely takes less than half a percent off ridges' loss."""
-        steps = self.rows.timeline.steps_of(validation.draw())
-        head = self.settings.head
-        gain = weighing.network_gain(self.module, validation, steps=steps, head=head)
-        return gain < 0.005
+        losses = network_losses(
+            self.module,
+            validation,
+            self._steps(validation),
+            self.settings.head,
+        )
+        return likely_gain(losses) < 0.005
+
+    def _steps(self, validation: WindowBatches) -> IntArray:
+        return self.rows.timeline.steps_of(validation.draw())

@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.history_forecaster import Columns, History, HistoryForecaster
-from skinformer.ensemble.in_units import SeriesUnits, observed_targets, targets_in_units
+from skinformer.ensemble.fitting import FitRows, observed_targets
+from skinformer.ensemble.history_forecaster import History, HistoryForecaster
+from skinformer.ensemble.in_units import SeriesUnits, targets_in_units
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -72,31 +72,18 @@ class UserForecaster(Member):
     ) -> Self:
         """Fit a forecaster to rows before the validation split, or to all."""
         timeline = rows.before_split() if before_split else rows.timeline
-        n_rows = int(np.diff(rows.timeline.first_row).max())
-        levels = settings.head.learnt_levels if source.takes("levels") else None
         unfitted = cls(
             source,
             rows.sizes,
-            rows.scaler.with_unseen(),
-            n_rows,
-            levels,
+            rows.scaler,
+            int(np.diff(rows.timeline.first_row).max()),
+            settings.head.learnt_levels if source.takes("levels") else None,
         )
         return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
 
-    @classmethod
-    def from_rows(
-        cls,
-        rows: FitRows,
-        settings: FitSettings,
-        *,
-        before_split: bool,
-        earlier: Self | None = None,
-    ) -> Self:
-        """Fit the forecaster of an earlier one to other rows."""
-        assert earlier is not None
-        return cls.from_source(
-            earlier.source, rows, settings, before_split=before_split
-        )
+    def refit(self, rows: FitRows, settings: FitSettings) -> Self:
+        """Return the same, fitted to all rows."""
+        return self.from_source(self.source, rows, settings, before_split=False)
 
     def fitted_again(
         self,
@@ -125,26 +112,46 @@ class UserForecaster(Member):
 
         Where it has `levels` they are quantiles, (n, pred_len, n_targets, n_levels).
         """
+        sizes = self.sizes
         outputs = () if self.levels is None else (len(self.levels),)
-        shape = len(windows), self.sizes.pred_len, self.sizes.n_targets, *outputs
-        out = np.zeros(shape, dtype=np.float32)
+        out = np.zeros(
+            (len(windows), sizes.pred_len, sizes.n_targets, *outputs),
+            dtype=np.float32,
+        )
         with timed(self.name):
-            for j in range(self.sizes.n_targets):
-                histories = self._histories(windows, j)
-                some = np.flatnonzero([len(history) for history in histories])
-                if len(some):
-                    histories = [histories[i] for i in some]
-                    y_pred = self._forecast_target(windows.take(some), j, histories)
-                    out[some, :, j] = y_pred
+            for j in range(sizes.n_targets):
+                self._forecast_target(windows, j, out[:, :, j])
         return out
+
+    def _forecast_target(
+        self,
+        windows: Windows,
+        j: int,
+        out: Float32Array,
+    ) -> None:
+        """Put forecasts of a target, standardised, where anything of it was observed before."""
+        # All new series have the last scale.
+        series = np.minimum(windows.series, self._n_series)
+        units = SeriesUnits.of(self.scaler, series, j, own_logs=True)
+        histories = self._histories(windows, j, units)
+        some = np.flatnonzero([len(history) for history in histories])
+        if not len(some):
+            return
+        y_pred = self.source.forecast(
+            self._with_columns(windows, series, histories, some),
+            self.sizes.pred_len,
+            self.levels,
+        )
+        flat = y_pred.reshape(len(some), -1)
+        flat = units.take(some).transform(flat)
+        out[some] = flat.reshape(y_pred.shape)
 
     def check_seconds(self, windows: Windows) -> None:
         """Raise if these windows and a forecast would take longer than is allowed.
 
         Some of them are timed.
         """
-        n_series = len(self.scaler.mean) - 1
-        n_asked = (len(windows) + n_series) * self.sizes.n_targets
+        n_asked = (len(windows) + self._n_series) * self.sizes.n_targets
         some = windows.take(spread_places(len(windows), 8))
         n_timed = len(some)
         if n_timed > 1:
@@ -156,40 +163,34 @@ class UserForecaster(Member):
         seconds = (time.perf_counter() - began) / n_timed
         check_seconds(seconds * n_asked, self.source.max_seconds, self.name, n_asked)
 
-    def _series(self, windows: Windows) -> IntArray:
-        """Return the series of windows, all new ones as the last."""
-        return np.minimum(windows.series, len(self.scaler.mean) - 1)
+    @property
+    def _n_series(self) -> int:
+        """Number of fitted series."""
+        return len(self.scaler.mean) - 1
 
-    def _histories(self, windows: Windows, j: int) -> list[Float64Array]:
+    def _histories(
+        self,
+        windows: Windows,
+        j: int,
+        units: SeriesUnits,
+    ) -> list[Float64Array]:
         """Return what was observed of a target before each origin, in its units; NaN is missing.
 
         They begin with an observed value; empty where there is none. Behind the last observed one
         stand the forecasts that further ones are built on.
         """
         begin = np.maximum(windows.begin, windows.origins - self.look_back)
-        units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
         found = []
         for i, (first, origin) in enumerate(zip(begin, windows.origins, strict=True)):
             values = windows.values[None, first:origin, j].astype(np.float64)
             history = units.take([i]).inverse_transform(values)[0]
-            known = np.ones(len(history), bool)
-            if windows.known is not None:
-                known = windows.known[first:origin, j]
-            found.append(_between_observed(history, known))
+            found.append(
+                _between_observed(
+                    history,
+                    windows.known[first:origin, j],
+                )
+            )
         return found
-
-    def _forecast_target(
-        self,
-        windows: Windows,
-        j: int,
-        histories: list[Float64Array],
-    ) -> Float64Array:
-        """Forecast a target of windows by their histories, standardised: (n, pred_len, …)."""
-        asked = self._with_columns(windows, histories)
-        answers = self.source.forecast(asked, self.sizes.pred_len, self.levels)
-        units = SeriesUnits.of(self.scaler, self._series(windows), j, own_logs=True)
-        flat = units.transform(answers.reshape(len(answers), -1))
-        return flat.reshape(answers.shape)
 
     @property
     def _wanted_columns(self) -> dict[str, slice]:
@@ -204,23 +205,28 @@ class UserForecaster(Member):
         return wanted
 
     def _with_columns(
-        self, windows: Windows, histories: list[Float64Array]
+        self,
+        windows: Windows,
+        series: IntArray,
+        histories: list[Float64Array],
+        some: IntArray,
     ) -> list[History]:
-        """Put other columns beside each history, in their units.
+        """Put other columns beside some of the histories, in their units.
 
+        series: that of each window.
         past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
         """
         wanted = self._wanted_columns
-        series = self._series(windows)
         scale = self.scaler.scale[series]
         mean = self.scaler.mean[series]
         last = len(windows.values) - 1
         found = []
-        for i, history in enumerate(histories):
-            columns: Columns = {}
+        for i in some:
+            history = histories[i]
+            origin = windows.origins[i]
+            columns = {}
             for name, place in wanted.items():
                 n_ahead = self.sizes.pred_len if name == "known" else 0
-                origin = windows.origins[i]
                 rows = np.arange(origin - len(history), origin + n_ahead)
                 values = windows.values[np.minimum(rows, last), place]
                 columns[name] = values * scale[i, place] + mean[i, place]
@@ -234,14 +240,20 @@ def _all_series(
     scaler: Scaler,
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
-    no_effect = np.zeros((0, sizes.n_targets))
-    values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
+    values = targets_in_units(
+        timeline,
+        np.zeros((0, sizes.n_targets)),
+        scaler,
+        own_logs=True,
+    )
     known = observed_targets(timeline, sizes.n_targets)
+    borders = timeline.first_row[1:-1]
     found = []
     for j in range(sizes.n_targets):
-        for i in range(timeline.n_series):
-            rows = slice(timeline.first_row[i], timeline.first_row[i + 1])
-            found.append(_between_observed(values[rows, j], known[rows, j]))
+        of_series = np.split(values[:, j], borders)
+        known_of_series = np.split(known[:, j], borders)
+        for each, each_known in zip(of_series, known_of_series, strict=True):
+            found.append(_between_observed(each, each_known))
     return found
 
 

@@ -8,12 +8,25 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from skinformer import selection
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
 from skinformer.model.corrected import Corrected
+from skinformer.selection import (
+    MOST_STRETCHES,
+    SHARES,
+    cut_stretches,
+    log_errors,
+    mean_errors,
+    mean_share,
+    nearby_steps,
+    shrinkage,
+    softmax,
+    stretch_sums,
+    surest_share,
+)
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import Origins, window_rows
@@ -52,14 +65,14 @@ def weigh_series(
     series: IntArray,
     *,
     n_series: int,
-    prior: Float64Array | None = None,
+    prior: Float64Array | float = 0.0,
     joint: bool = True,
 ) -> Float64Array:
     """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
 
     forecasts: of each of them, (n_windows, pred_len, n_targets), as are y and weight.
     series: that of each window.
-    prior: (n_members,), log weights to begin with; None for equal ones.
+    prior: (n_members,), log weights to begin with; 0 for equal ones.
     joint: whether the error of the joint forecast counts, too.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
@@ -71,7 +84,7 @@ def weigh_series(
     errors.
     """
     errors = [
-        selection.mean_errors(
+        mean_errors(
             y_pred,
             y,
             weight,
@@ -80,25 +93,23 @@ def weigh_series(
         )
         for y_pred in forecasts
     ]
-    logs, known = selection.log_errors(np.stack(errors, axis=2))
-    panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
+    logs, known = log_errors(np.stack(errors, axis=2))
+    n_known = known.sum()
+    panel = logs[known].sum(axis=0) / max(n_known, 1)
     # 1. Weights of the panel.
-    weights = selection.softmax(-panel / _TEMPERATURE)
+    weights = softmax(-panel / _TEMPERATURE)
     if joint:
         # Errors far above the best are in the way of the others: few steps start from even.
         near = panel <= panel.min() + np.log(1.5)
         residuals = np.stack(forecasts, axis=-1)[..., near] - y[..., None]
-        share = selection.shrinkage(max(int(known.sum()) - 1, 0), _JOINT_PRIOR)
+        share = shrinkage(max(n_known - 1, 0), _JOINT_PRIOR)
         weights *= 1 - share
         weights[near] += share * _joint_weights(residuals, weight, series, known)
-    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
-    if prior is not None:
-        log_weights = log_weights + prior
+    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny)) + prior
     # 2. What each series' own errors add to them.
     own = np.where(known[:, :, None], logs - panel, 0.0)
-    no_own = np.zeros((1, *own.shape[1:]))
-    own = np.concatenate([own, no_own])
-    return selection.softmax(log_weights - _OWN * own / _TEMPERATURE)
+    own = np.pad(own, [(0, 1), (0, 0), (0, 0)])
+    return softmax(log_weights - _OWN * own / _TEMPERATURE)
 
 
 def _joint_weights(
@@ -121,13 +132,12 @@ def _joint_weights(
     n_members = counted.shape[3]
     flat = counted.reshape(-1, n_members)
     scores = np.zeros(n_members)
-    iterates = []
+    total = np.zeros(n_members)
     for _ in range(n_iter):
-        weights = selection.softmax(scores)
-        iterates.append(weights)
-        gradient = (np.sign(flat @ weights) * rates) @ flat
-        scores = scores - gradient
-    return np.asarray(np.mean(iterates, axis=0))
+        weights = softmax(scores)
+        total += weights
+        scores -= (np.sign(flat @ weights) * rates) @ flat
+    return total / n_iter
 
 
 def _rates(
@@ -138,11 +148,15 @@ def _rates(
 ) -> Float64Array:
     """Return how much an error of each target counts, (n_series, n_targets): equal parts of all."""
     size = np.zeros(known.shape)
-    mean_errors = np.abs(residuals).mean(axis=3)
-    np.add.at(size, series, (mean_errors * weight).sum(axis=1))
+    errors = np.abs(residuals).mean(axis=3) * weight
+    np.add.at(size, series, errors.sum(axis=1))
     n_known = max(known.sum(), 1)
-    has_errors = known & (size > 0)
-    return np.divide(1 / n_known, size, out=np.zeros_like(size), where=has_errors)
+    return np.divide(
+        1 / n_known,
+        size,
+        out=np.zeros_like(size),
+        where=known & (size > 0),
+    )
 
 
 def prior_of_windows(n_windows: int, seq_len: int) -> float:
@@ -172,21 +186,29 @@ def weigh_steps(
 
     It is the one that does best on average over the periods of the windows, see `mean_share`.
     """
-    one, other, y, weight = map(
-        torch.from_numpy, (*forecasts, *truths_of(rows, origins))
-    )
-    losses = []
+    one, other = map(torch.from_numpy, forecasts)
+    y, weight = map(torch.from_numpy, truths_of(rows, origins))
     with threads_for(0):
-        for share in selection.SHARES:
-            error = head.point_error(torch.lerp(one, other, share), y)
-            losses.append((error * weight).sum(dim=2))
-    total = selection.stretch_sums(torch.stack(losses, dim=1).double().numpy(), periods)
-    total = total @ selection.nearby_steps(rows.sizes.pred_len)
-    best = [
-        selection.mean_share(total[:, :, step], margin=margin)
-        for step in range(total.shape[2])
-    ]
-    return np.array(selection.SHARES)[best]
+        losses = _losses_of_shares(one, other, y, weight, head)
+    pred_len = rows.sizes.pred_len
+    total = stretch_sums(losses.numpy(), periods) @ nearby_steps(pred_len)
+    best = [mean_share(total[:, :, step], margin=margin) for step in range(pred_len)]
+    return np.array(SHARES)[best]
+
+
+def _losses_of_shares(
+    one: Tensor,
+    other: Tensor,
+    y: Tensor,
+    weight: Tensor | float,
+    head: Head,
+) -> Tensor:
+    """Compute the loss of each share of the second of two forecasts, (n, n_shares, pred_len)."""
+    losses = []
+    for share in SHARES:
+        error = head.point_error(torch.lerp(one, other, share), y)
+        losses.append((error * weight).sum(dim=2))
+    return torch.stack(losses, dim=1).double()
 
 
 def network_share(
@@ -203,51 +225,33 @@ def network_share(
 
     See `surest_share`; 0 if the rows are too few for two periods that hold a forecast each.
     """
-    losses = _network_losses(module, held_out, steps, head)
-    return 0.0 if losses is None else selection.SHARES[selection.surest_share(losses)]
+    losses = network_losses(module, held_out, steps, head)
+    return SHARES[surest_share(losses)]
 
 
-def network_gain(
+def network_losses(
     module: Corrected,
     held_out: WindowBatches,
-    *,
     steps: IntArray,
     head: Head,
-) -> float:
-    """Return what part of the ridges' loss the correction likely takes off on later rows.
+) -> Float64Array:
+    """Compute the loss of each share of the correction in each period, (n_periods, n_shares).
 
-    See `likely_gain`; 0 where `network_share` is for too few rows.
+    There are no periods where the rows are too few for two that hold a forecast each.
     """
-    losses = _network_losses(module, held_out, steps, head)
-    return 0.0 if losses is None else selection.likely_gain(losses)
-
-
-def _network_losses(
-    module: Corrected,
-    held_out: WindowBatches,
-    steps: IntArray,
-    head: Head,
-) -> Float64Array | None:
-    """Compute the loss of each share of the correction in each period, (n_periods, n_shares)."""
-    periods = selection.cut_stretches(
-        steps, held_out.source.pred_len, n_most=selection.MOST_STRETCHES
-    )
+    periods = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
     if periods is None:
-        return None
+        return np.empty((0, len(SHARES)))
     losses = []
-    with (
-        threads_for(held_out.batch_size * module.largest_product),
-        torch.inference_mode(),
-    ):
+    n_products = held_out.batch_size * module.largest_product
+    with threads_for(n_products), torch.inference_mode():
         for batch in held_out:
-            of_ridges = module.path(*batch.inputs[:4])
-            corrected = head.point(module(*batch.inputs))
-            weight = 1.0 if batch.weight is None else batch.weight
-            of_batch = []
-            for share in selection.SHARES:
-                error = head.point_error(
-                    torch.lerp(of_ridges, corrected, share), batch.target
-                )
-                of_batch.append((error * weight).sum(dim=(1, 2)))
-            losses.append(torch.stack(of_batch, dim=1).cpu().double().numpy())
-    return selection.stretch_sums(np.concatenate(losses), periods)
+            of_batch = _losses_of_shares(
+                module.path(*batch.inputs[:4]),
+                head.point(module(*batch.inputs)),
+                batch.target,
+                1.0 if batch.weight is None else batch.weight,
+                head,
+            )
+            losses.append(of_batch.sum(dim=2).cpu().numpy())
+    return stretch_sums(np.concatenate(losses), periods)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,9 +13,10 @@ from torch import Tensor
 
 from skinformer.ensemble.batches import WindowSource, window_source
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.predicting import WindowPredictor
+from skinformer.ensemble.predicting import predict_windows
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.windows import window_rows
 
 
 class Rows(NamedTuple):
@@ -26,14 +27,14 @@ class Rows(NamedTuple):
     segment, steps: (n_rows,), the segment and the step of each row.
     begin: (n_tracks,), the first row of each segment with a known target.
     known: (n_rows, n_targets), which targets were observed; others are filled, and are forecasts
-    behind the history. None for all of them.
+    behind the history.
     """
 
     values: Float32Array
     segment: IntArray
     steps: IntArray
     begin: IntArray
-    known: BoolArray | None = None
+    known: BoolArray
 
 
 #: Forecasts windows, which begin at the given rows: outputs of shape
@@ -43,7 +44,7 @@ Forecaster = Callable[[Rows, IntArray], Float32Array]
 
 @dataclass(frozen=True)
 class RowBuffer:
-    """Rows, and the tensors and predictors made of them once, however often they forecast.
+    """Rows, and the tensors made of them once, however often they forecast.
 
     series: that of each segment; those from the last fitted one on are new.
     clock: what the steps count.
@@ -56,18 +57,17 @@ class RowBuffer:
     sizes: ModelSizes
     device: torch.device | str
     given: WindowSource | None = None
-    predictors: dict[int, WindowPredictor] = field(default_factory=dict)
 
     @cached_property
     def source(self) -> WindowSource:
         """The rows as tensors; on the CPU in the same memory."""
         if self.given is not None:
             return self.given
-        values, segment, steps = self.rows[:3]
+        rows = self.rows
         return window_source(
-            values,
-            steps,
-            self.series[segment],
+            rows.values,
+            rows.steps,
+            self.series[rows.segment],
             self.clock,
             sizes=self.sizes,
             device=self.device,
@@ -75,14 +75,9 @@ class RowBuffer:
 
     def refresh(self) -> None:
         """Copy the rows to the device again: forecasts were put in."""
-        if self.source.values.device.type != "cpu":
-            self.source.values.copy_(torch.from_numpy(self.rows.values))
-
-    def predictor(self, module: Callable[..., Tensor]) -> WindowPredictor:
-        """Return what forecasts windows by a module."""
-        if id(module) not in self.predictors:
-            self.predictors[id(module)] = WindowPredictor(module, self.source)
-        return self.predictors[id(module)]
+        values = self.source.values
+        if values.device.type != "cpu":
+            values.copy_(torch.from_numpy(self.rows.values))
 
 
 @dataclass(frozen=True)
@@ -106,14 +101,14 @@ class Windows:
         return self.buffer.rows.values
 
     @property
-    def known(self) -> BoolArray | None:
-        """Which targets of the rows were observed; None for all."""
+    def known(self) -> BoolArray:
+        """Which targets of the rows were observed."""
         return self.buffer.rows.known
 
     @property
     def begin(self) -> IntArray:
         """The first row of each window's series with a known target; of nothing known, its own."""
-        begin = self.buffer.rows.begin[self.buffer.rows.segment[self.origins]]
+        begin = self.buffer.rows.begin[self._segment]
         return np.where(
             begin < self.origins,
             begin,
@@ -123,15 +118,36 @@ class Windows:
     @property
     def series(self) -> IntArray:
         """The series of each window."""
-        return self.buffer.series[self.buffer.rows.segment[self.origins]]
+        return self.buffer.series[self._segment]
+
+    @property
+    def _segment(self) -> IntArray:
+        return self.buffer.rows.segment[self.origins]
 
     @property
     def steps(self) -> IntArray:
         """The step of each origin."""
         return self.buffer.rows.steps[self.origins]
 
+    def greatest(self, some: IntArray) -> Float32Array:
+        """Return the greatest targets that some windows have shown, (n, n_targets)."""
+        values, _ = self._past(some)
+        return np.asarray(np.fmax.reduce(values, axis=1))
+
+    def observed_range(self, some: IntArray) -> tuple[Float32Array, Float32Array]:
+        """Return the least and the greatest observed targets; what is fed back is not observed."""
+        values, rows = self._past(some)
+        values = np.where(self.known[rows], values, np.float32(np.nan))
+        return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+
+    def _past(self, some: IntArray) -> tuple[Float32Array, IntArray]:
+        """Return the targets of the rows of windows, (n, seq_len, n_targets), and these rows."""
+        sizes = self.buffer.sizes
+        rows = window_rows(self.origins[some] - sizes.seq_len, sizes.seq_len)
+        return self.values[:, : sizes.n_targets][rows], rows
+
     def predict(
         self, module: Callable[..., Tensor], base: Float32Array | None = None
     ) -> Float32Array:
-        """Forecast by a torch module, as `WindowPredictor` does."""
-        return self.buffer.predictor(module)(self.origins, base)
+        """Forecast by a torch module, see `predict_windows`."""
+        return predict_windows(module, self.buffer.source, self.origins, base)

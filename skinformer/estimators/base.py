@@ -182,16 +182,14 @@ class BaseInformer(
             are missing and were held.
         """
         check_fitted(self)
-        values = self._points(self._requested_rows(X))
-        return self.reader_.decode(values, one_dimensional=self.roles_.one_dimensional)
+        return self.reader_.decode(
+            self._points(self._requested_rows(X)),
+            one_dimensional=self.roles_.one_dimensional,
+        )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         """Return the values that are forecast, (n, n_targets)."""
         raise NotImplementedError
-
-    def _outputs(self, X: Any) -> Float64Array:
-        """Return what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
-        return self._forecaster.forecast(self._requested_rows(X))
 
     def score(
         self,
@@ -219,13 +217,20 @@ class BaseInformer(
         check_fitted(self)
         check_same_index(X, sample_weight, "sample_weight")
         reader = self.reader_
-        rows = X if y is not None else reader.encode_rows(X, unseen=-1.0)
-        truth = read_y_true(self, rows, reader.encode_y(y, unseen=-1.0), self.roles_)
+        truth = read_y_true(
+            self,
+            X if y is not None else reader.encode_rows(X, unseen=-1.0),
+            reader.encode_y(y, unseen=-1.0),
+            self.roles_,
+        )
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         check_any_truth(present)
-        weight = score_weight(sample_weight, len(truth))[present]
-        return self.head_.score(truth[present], forecast[present], weight)
+        return self.head_.score(
+            truth[present],
+            forecast[present],
+            score_weight(sample_weight, len(truth))[present],
+        )
 
     def update(self, X: Any, y: Any = None) -> Self:
         """
@@ -255,18 +260,20 @@ class BaseInformer(
             self, reader.encode_rows(X), reader.encode_y(y), fitted_rows(self)
         )
         table, bounds = clean_later_rows(self, reader.one_hot(table))
-        table = table.without_outliers()
-        table = table.take(np.lexsort((table.steps, table.series)))
+        order = np.lexsort((table.steps, table.series))
+        table = table.without_outliers().take(order)
         first_row = runs(table.series, history.n_series)
         last_step = history.end_step + np.diff(first_row) - 1
-        expected = origins_between(history.end_step, last_step)
-        check_follows(table, expected, history.clock, self.series_)
-        timeline = self._forecaster.appended(table)
-        scaler = self.scaler_.updated(table.columns, first_row)
+        check_follows(
+            table,
+            origins_between(history.end_step, last_step),
+            history.clock,
+            self.series_,
+        )
         # All at once: what raises before leaves the estimator as it was.
         self.__dict__.update(
-            scaler_=scaler,
-            timeline_=timeline,
+            scaler_=self.scaler_.updated(table.columns, first_row),
+            timeline_=self._forecaster.appended(table),
             _outlier_bounds_=bounds,
         )
         return self
@@ -286,14 +293,21 @@ class BaseInformer(
             X's columns in their order, all missing, with the timestamps to come.
         """
         check_fitted(self)
+        n_steps = self.sizes_.pred_len
         if horizon is not None:
             check_horizon(horizon)
-        n_steps = int(self.sizes_.pred_len if horizon is None else horizon)
+            n_steps = int(horizon)
         history = self.timeline_
         steps = origins_between(history.end_step, history.end_step + n_steps - 1)
-        series = np.repeat(np.arange(history.n_series), n_steps)
-        labels = join_series(self.series_, series, history.clock.labels(steps))
-        return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
+        return pd.DataFrame(
+            np.nan,
+            index=join_series(
+                self.series_,
+                np.repeat(np.arange(history.n_series), n_steps),
+                history.clock.labels(steps),
+            ),
+            columns=self.roles_.column_labels,
+        )
 
     @property
     def module_(self) -> Informer | Corrected:

@@ -85,12 +85,13 @@ class FitTasks:
     def _end(
         self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None
     ) -> bool:
-        stop = task.call_on_fit_task_end(
-            estimator=self.estimator,
-            reconstruction_attributes=fitted,
-            **self.data,
+        return bool(
+            task.call_on_fit_task_end(
+                estimator=self.estimator,
+                reconstruction_attributes=fitted,
+                **self.data,
+            )
         )
-        return bool(stop)
 
 
 def training_course(
@@ -140,8 +141,7 @@ def _with_known_truth(
     if drop_rows and hasattr(X, "loc") and not is_known.all():
         X = X.loc[is_known]
         truth = truth[is_known]
-    y = model.reader_.decode(truth, one_dimensional=model.roles_.one_dimensional)
-    return X, y
+    return X, model.reader_.decode(truth, one_dimensional=model.roles_.one_dimensional)
 
 
 def epoch_line(row: EpochRow, *, n_most: int) -> str:

@@ -249,15 +249,17 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         return tags
 
     def _make_reader(self, X: Any, y: Any) -> LabelReader:
         return read_labels(X, y, self.target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
-        smoothing = float(self.label_smoothing)
-        return ClassHead(self.reader_.sizes, smoothing, float(self.z_loss))
+        return ClassHead(
+            self.reader_.sizes,
+            float(self.label_smoothing),
+            float(self.z_loss),
+        )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self.head_.likeliest(self._forecaster.forecast(requested))
@@ -317,7 +319,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             In the order of `classes_`; rows have the sum 1. Several targets have one array each.
         """
         check_fitted(self)
-        values = self._outputs(X)
+        values = self._forecaster.forecast(self._requested_rows(X))
         parts = [values[:, group] for group in self.head_.groups]
         return parts[0] if len(parts) == 1 else parts
 
@@ -365,8 +367,11 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             If a column known ahead lacks a value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
-        likeliest = self.head_.likeliest(values)
-        return self.reader_.decode_frame(likeliest, index, self.roles_.target_labels)
+        return self.reader_.decode_frame(
+            self.head_.likeliest(values),
+            index,
+            self.roles_.target_labels,
+        )
 
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """

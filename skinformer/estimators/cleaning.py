@@ -35,7 +35,7 @@ def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBo
     scale = model.scaler_.targets
     least = np.inf
     if scale is not None:
-        least = float(scale.floor.min())
+        least = scale.floor.min()
         if least >= 0:
             least = bounds.least(table.n_targets)
     _warn_of_outliers(model, table, outliers, least=least)
@@ -73,7 +73,7 @@ def _least_target(table: Table, outliers: list[Outlier]) -> float:
     for column in table.columns[: table.n_targets]:
         if column is not None:
             values = column.astype(np.float64)
-            least = min(least, float(np.nanmin(values, initial=np.inf)))
+            least = min(least, np.nanmin(values, initial=np.inf))
     for outlier in outliers:
         if outlier.column < table.n_targets:
             least = min(least, outlier.value)

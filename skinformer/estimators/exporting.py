@@ -142,12 +142,12 @@ class ExportMixin(FittedState):
             verbose=False,
             output_names=["forecast", "fed_back"],
         )
-        if program is None:
-            raise AssertionError  # where no file is named, torch gives the program
+        assert program is not None  # where no file is named, torch gives the program
         content = program.model_proto
         _strip(content.graph)
         entry = content.metadata_props.add()
-        entry.key, entry.value = METADATA_KEY, self.signature_.to_json()
+        entry.key = METADATA_KEY
+        entry.value = self.signature_.to_json()
         with replacing(path) as file:
             file.write(content.SerializeToString())
 
@@ -215,11 +215,10 @@ def exported_module(model: FittedState) -> ExportedForecast:
 
 def _check(model: FittedState) -> None:
     members = model.ensemble_.members
-    others = [name for name, member in members.items() if member.export() is None]
     check_exportable(
         model,
         model.head_,
-        others,
+        [name for name, member in members.items() if member.export() is None],
         model.scaler_.targets,
         model.sizes_.mean_step,
     )

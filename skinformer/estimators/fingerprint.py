@@ -1,15 +1,12 @@
 """What must be the same for a stopped fit to go on."""
 
 import hashlib
-from collections.abc import Iterator
 
 import numpy as np
 
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.state import FittedState
-from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import wall_times
-from skinformer.timeline.timeline import Timeline
 
 
 def fingerprint(estimator: FittedState) -> dict[str, str]:
@@ -22,8 +19,12 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
         inner = kind.of(params.pop(name)).get_params()
         for key, value in inner.items():
             params[f"{name}__{key}"] = value
-    recomputes = "memory_saving__gradient_checkpointing"
-    for name in ("checkpoint", "device", "verbose", recomputes):
+    for name in (
+        "checkpoint",
+        "device",
+        "verbose",
+        "memory_saving__gradient_checkpointing",
+    ):
         del params[name]  # which changes nothing about the weights
     found = {name: repr(value) for name, value in params.items()}
     found["precision"] = estimator.precision_
@@ -35,23 +36,22 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
 def _hash_rows(estimator: FittedState) -> str:
     timeline = estimator.timeline_
     scaler = estimator.scaler_
+    steps = np.arange(timeline.first_step.min(), timeline.end_step.max())
+    parts = [
+        scaler.mean,
+        scaler.scale,
+        timeline.values,
+        timeline.weight,
+        timeline.first_row,
+        timeline.first_step,
+    ]
+    if timeline.clock.dated:
+        # The offsets of two calendars of holidays print alike, as `freq` and as a clock's; the
+        # dates that they count do not.
+        parts.append(wall_times(timeline.labels).as_unit("us").asi8)
+    parts.append(timeline.clock.elapsed(steps))
     digest = hashlib.blake2b(repr(estimator.roles_).encode(), digest_size=16)
-    rows = (timeline.values, timeline.weight, timeline.first_row, timeline.first_step)
-    for part in (scaler.mean, scaler.scale, *rows, *_times(timeline)):
+    for part in parts:
         if part is not None:
             digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
-
-
-def _times(timeline: Timeline) -> Iterator[IntArray]:
-    """
-    Return what the wall shows at each step, and the time passed.
-
-    The offsets of two calendars of holidays print alike, as `freq` and as a clock's; the dates
-    that they count do not.
-    """
-    labels = timeline.labels
-    if timeline.clock.dated:
-        yield wall_times(labels).as_unit("us").asi8
-    steps = np.arange(timeline.first_step.min(), timeline.end_step.max())
-    yield timeline.clock.elapsed(steps)

@@ -23,9 +23,9 @@ from skinformer.ensemble.fitting import (
 )
 from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.network import network_of
-from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
+from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
-from skinformer.ensemble.ridges import linear_fit, start_module, times_of
+from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import with_callbacks
 from skinformer.estimators.callbacks import FitTasks, callback_data, training_course
@@ -38,13 +38,11 @@ from skinformer.estimators.target_transform import fit_scale, with_smearing_fact
 from skinformer.intervals.calibration import Calibration
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.training import read_training
-from skinformer.ridge.linear_fit import LinearFits
-from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
+from skinformer.stopwatch import running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.closed import Closed
 from skinformer.timeline.timeline import Table, build_timeline
-from skinformer.timeline.windows import Origins
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
@@ -90,7 +88,7 @@ class Fit:
             table = self.read_rows(X, y, sample_weight)
             table = clean_training_rows(self.model, table, self.settings)
             self.choose_by_rows(table)
-            split = self.find_validation_rows(table)
+            split = find_split(table, self.settings, self.model.series_)
             self.standardise(table, split)
         missing = table.missing
         del table  # from here on the timeline holds the rows, in half the memory
@@ -145,12 +143,6 @@ class Fit:
         if self.model.max_iter is None:
             self.settings = limit_epochs(self.settings, table.first_row)
 
-    def find_validation_rows(self, table: Table) -> IntArray | None:
-        """Find the row where each series' validation split begins; None for no validation."""
-        if self.settings.needs_no_split:
-            return None
-        return find_split(table, self.settings, self.model.series_)
-
     def standardise(self, table: Table, split: IntArray | None) -> None:
         """Standardise the rows, by those before the validation split."""
         model = self.model
@@ -162,17 +154,25 @@ class Fit:
             model.series_,
         )
         scaler = rescale_by_volatility(scaler, table, split)
-        model.scaler_ = model.reader_.adapt_scaler(scaler)
-        fill = "missing" not in self.settings.embeddings
-        model.timeline_ = build_timeline(table, model.scaler_, fill_covariates=fill)
-        warn_of_closed(Closed.of(model.timeline_))
-        model.sizes_ = model_sizes(self.settings, model.roles_, model.timeline_)
+        scaler = model.reader_.adapt_scaler(scaler)
+        timeline = build_timeline(
+            table,
+            scaler,
+            fill_covariates="missing" not in self.settings.embeddings,
+        )
+        warn_of_closed(Closed.of(timeline))
+        model.scaler_ = scaler
+        model.timeline_ = timeline
+        model.sizes_ = model_sizes(self.settings, model.roles_, timeline)
 
     def begin_tasks(self, data: dict[str, Any]) -> AbstractContextManager[None]:
         """Begin the task of callbacks that a fit is, with the data that they get."""
-        before = None if self.earlier is None else self.earlier.history_
-        n_epochs = self.settings.trainer.max_iter
-        self.tasks = FitTasks(self.model, data, before, n_epochs)
+        self.tasks = FitTasks(
+            self.model,
+            data,
+            None if self.earlier is None else self.earlier.history_,
+            self.settings.trainer.max_iter,
+        )
         return self.tasks.fit()
 
     def fit_members(
@@ -187,62 +187,60 @@ class Fit:
             members = self._start_members(split, missing)
             model.ensemble_ = members.start
             model.calibration_ = Calibration.of(model.timeline_, split, self.settings)
-            share = members.fit_challengers()
-            return members, members.batches.with_share(share)
+            return members, members.batches.with_share(members.fit_challengers())
 
     def _start_members(
         self, split: IntArray | None, missing: BoolArray | None
     ) -> EnsembleFit:
         """Fit the ridges, and build the network that corrects them."""
+        model = self.model
         settings = self.settings
-        timeline = self.model.timeline_
-        sizes = self.model.sizes_
+        timeline = model.timeline_
+        sizes = model.sizes_
         seed = self._draw_seed()
-        windows = cut_windows(timeline, sizes, split)
-        scaler = self.model.scaler_
+        training, validation = cut_windows(timeline, sizes, split)
         rows = FitRows(
             timeline,
             sizes,
-            scaler,
+            model.scaler_,
             split,
-            windows[1],
+            validation,
             missing,
             seed,
         )
         linear = None
         out_of_fold = None
         if settings.linear_path:
-            linear = _fit_ridges(rows, windows, settings)
-            out_of_fold = _forecast_out_of_fold(rows, linear, settings)
-            calendars = (linear.before.calendar, linear.final.calendar)
-            rows = replace(rows, calendars=calendars)
-        earlier = None if self.earlier is None else self.earlier.module_
+            linear = linear_fit(
+                rows,
+                training,
+                refit=settings.early_stopping == "auto",
+            )
+            rows = replace(
+                rows,
+                calendars=(linear.before.calendar, linear.final.calendar),
+            )
+            # Where rows are too few, the network corrects ridges that have seen them.
+            if linear.folds:
+                out_of_fold = OutOfFoldPath(linear, rows.times_of, settings.device)
         module = start_module(
             settings,
             sizes,
             linear,
-            earlier,
+            None if self.earlier is None else self.earlier.module_,
             seed=seed,
         )
-        batches = window_batches(
-            timeline,
-            sizes,
-            settings,
-            windows,
-            seed=seed,
-            out_of_fold=out_of_fold,
-        )
-        module = module.to(settings.device).eval()
         return EnsembleFit(
-            module,
+            module.to(settings.device).eval(),
             linear,
             rows,
-            batches,
+            window_batches(rows, training, settings, out_of_fold),
             settings,
         )
 
     def _draw_seed(self) -> int:
-        return int(check_random_state(self.model.random_state).randint(2**31 - 1))
+        random_state = check_random_state(self.model.random_state)
+        return int(random_state.randint(2**31 - 1))
 
     @timed("network")
     def train_network(
@@ -257,8 +255,9 @@ class Fit:
                 return TrainingRecord()
             run = partial(train, module, groups=parameter_groups(module))
             checkpoint = self.settings.checkpoint
-            if checkpoint is None and members.trial is not None:
-                record = members.trial.train(batches, run)
+            trial = members.trial
+            if checkpoint is None and trial is not None:
+                record = trial.train(batches, run)
                 if record is not None:
                     self.tasks.end_epoch(record)
                     return record
@@ -274,10 +273,11 @@ class Fit:
         self,
         members: EnsembleFit,
         record: TrainingRecord,
-        module: Module,  # noqa: ARG002
+        *_: Module,
     ) -> bool:
         """End an epoch; return whether it was the last one."""
-        if members.trial is not None and members.trial.should_stop(record):
+        trial = members.trial
+        if trial is not None and trial.should_stop(record):
             record.stopped = record.stopped or "no gain"
         return self.tasks.end_epoch(record) or bool(record.stopped)
 
@@ -311,99 +311,53 @@ class Fit:
                 self.model._forecaster.fill_missing(missing)
 
 
-@timed("linear path")
-def _fit_ridges(
-    rows: FitRows,
-    windows: tuple[Origins, Origins],
-    settings: FitSettings,
-) -> LinearFits:
-    return linear_fit(
-        rows.timeline,
-        rows.sizes,
-        windows,
-        missing=rows.missing,
-        split=rows.split,
-        refit=settings.early_stopping == "auto",
-        n_folds=N_FOLDS,
-    )
+def fit_copy(model: BaseInformer, *given: Any) -> BaseInformer:
+    """Fit a copy without fitted state, on the CPU where "auto" finds too small a GPU.
 
-
-def _forecast_out_of_fold(
-    rows: FitRows,
-    linear: LinearFits,
-    settings: FitSettings,
-) -> OutOfFoldPath | None:
-    """Forecast training windows by ridges that have not seen them; None where rows are too few."""
-    if not linear.folds:
-        return None
-    times = partial(times_of, rows.timeline, rows.split)
-    return OutOfFoldPath(linear, times, settings.device)
-
-
-def fit_copy(
-    model: BaseInformer,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-) -> BaseInformer:
-    """Fit a copy without fitted state, on the CPU where "auto" finds too small a GPU."""
+    given: X, y and sample_weight.
+    """
     try:
-        return _fit_copy_on(
-            model.device,
-            model,
-            X,
-            y,
-            sample_weight,
-        )
+        return _fit_copy_on(model.device, model, given)
     except RuntimeError as error:
         if not _may_fit_on_cpu(model, error):
             raise
         warn_of_cpu(str(error))
     # Behind the error, whose frames hold what filled the GPU.
-    return _fit_copy_on(
-        "cpu",
-        model,
-        X,
-        y,
-        sample_weight,
-    )
+    return _fit_copy_on("cpu", model, given)
 
 
 def _fit_copy_on(
     device: str,
     model: BaseInformer,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    given: tuple[Any, ...],
 ) -> BaseInformer:
     copy = type(model).__new__(type(model))
     for name, value in vars(model).items():
         if not name.endswith("_"):
             setattr(copy, name, value)
     goes_on = model.warm_start and hasattr(model, "ensemble_")
-    earlier = model if goes_on else None
-    with _watch(model):
-        _run(
-            copy,
-            X,
-            y,
-            sample_weight,
-            device=device,
-            earlier=earlier,
-        )
+    fit = Fit(
+        copy,
+        device=device,
+        earlier=model if goes_on else None,
+    )
+    watch = stopwatch()
+    if model.verbose:
+        # It writes what it measures.
+        watch = Progress(type(model).__name__).looked_at()
+    with watch:
+        _run(copy, fit, given)
     return copy
 
 
 @with_callbacks
 def _run(
-    model: BaseInformer,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    **options: Any,
+    model: BaseInformer,  # noqa: ARG001
+    fit: Fit,
+    given: tuple[Any, ...],
 ) -> None:
-    """Fit a model without fitted state, with callbacks that are torn down whatever happens."""
-    Fit(model, **options).run(X, y, sample_weight)
+    """Run the fit of a model, whose callbacks are torn down whatever happens."""
+    fit.run(*given)
 
 
 def _may_fit_on_cpu(model: BaseInformer, error: RuntimeError) -> bool:
@@ -414,10 +368,3 @@ def _may_fit_on_cpu(model: BaseInformer, error: RuntimeError) -> bool:
     has_begun = model.checkpoint is not None and Path(model.checkpoint).exists()
     is_free = model.device == "auto" and model.precision != "fp16"
     return is_free and not has_begun and is_gpu_out_of_memory(error)
-
-
-def _watch(model: BaseInformer) -> AbstractContextManager[Stopwatch]:
-    """Return a watch for a fit, which writes what it measures if that is wanted."""
-    if model.verbose:
-        return Progress(type(model).__name__).looked_at()
-    return stopwatch(Stopwatch())

@@ -15,7 +15,14 @@ from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.paths import draw_levels
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
-from skinformer.validation import arguments as checks
+from skinformer.validation.arguments import (
+    check_count,
+    check_coverage,
+    check_fitted,
+    check_levels,
+    check_range_levels,
+    check_ranges,
+)
 
 
 class IntervalsMixin(RequestMixin):
@@ -24,7 +31,7 @@ class IntervalsMixin(RequestMixin):
     @property
     def intervals_(self) -> Intervals | None:
         """How far forecasts are off, found when it is first asked for; None for too few rows."""
-        checks.check_fitted(self)
+        check_fitted(self)
         if "_intervals_" not in vars(self):  # the same whoever asks, and whenever
             self._intervals_ = self.calibration_.intervals(self._forecaster)
         return self._intervals_
@@ -68,15 +75,18 @@ class IntervalsMixin(RequestMixin):
             If a column known ahead lacks a value at one of the steps, or if the rows of the fit
             were too few for ranges.
         """
-        checks.check_fitted(self)
-        wanted = checks.check_range_levels(coverage, levels)
+        check_fitted(self)
+        wanted = check_range_levels(coverage, levels)
         if wanted is None:
             wanted = np.empty(0)
         requested = self._requested_ahead(X, horizon)
         values = self._with_quantiles(requested, wanted)
-        names = _names_with_levels(self.roles_.target_labels, wanted)
         values = values.reshape(len(values), -1)
-        return pd.DataFrame(values, index=requested.labels, columns=names)
+        return pd.DataFrame(
+            values,
+            index=requested.labels,
+            columns=_names_with_levels(self.roles_.target_labels, wanted),
+        )
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Float64Array:
         """
@@ -121,7 +131,7 @@ class IntervalsMixin(RequestMixin):
         >>> low.shape, bool((low < high).all())
         ((20,), True)
         """
-        tail = (1 - checks.check_coverage(coverage)) / 2
+        tail = (1 - check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
     def predict_quantiles(
@@ -160,10 +170,10 @@ class IntervalsMixin(RequestMixin):
         >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
         (20, 3)
         """
-        checks.check_fitted(self)
+        check_fitted(self)
         if levels is None:
             levels = getattr(self.head_, "levels", None)
-        wanted = checks.check_levels(levels)
+        wanted = check_levels(levels)
         quantiles = self._with_quantiles(self._requested_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
@@ -220,8 +230,8 @@ class IntervalsMixin(RequestMixin):
         >>> paths.shape, bool(paths.sum().quantile(0.9) < 6 * paths.quantile(0.9, axis=1).max())
         ((6, 100), True)
         """
-        n = checks.check_count("n", n, "it counts the paths that are drawn")
-        checks.check_fitted(self)
+        n = check_count("n", n, "it counts the paths that are drawn")
+        check_fitted(self)
         requested = self._requested_ahead(X, horizon)
         paths = self._draw_paths(requested, n, check_random_state(random_state))
         columns: Any = range(n)
@@ -247,11 +257,10 @@ class IntervalsMixin(RequestMixin):
         for number in np.unique(block):
             rows = block == number
             levels = draw_levels(intervals.residuals, requested.place.series, n, random)
-            of_rows = levels[requested.segment[rows]]
             paths[rows] = intervals.paths(
                 self.head_,
                 outputs[rows],
-                of_rows,
+                levels[requested.segment[rows]],
                 scaler,
                 series[rows],
             )
@@ -272,8 +281,10 @@ class IntervalsMixin(RequestMixin):
     def _sized(
         self, requested: RequestedSteps
     ) -> tuple[IntervalForecaster, Float64Array]:
-        found = checks.check_ranges(self.intervals_)
-        forecaster = IntervalForecaster.of(self._forecaster, found)
+        forecaster = IntervalForecaster.of(
+            self._forecaster,
+            check_ranges(self.intervals_),
+        )
         return forecaster, forecaster.standardised(requested)
 
 

@@ -51,19 +51,22 @@ def _network_together(given: Any) -> Informer:
 
 def _weights(network: Informer) -> dict[str, Tensor]:
     """Return the state of a network without its generators."""
-    state = network.state_dict()
-    names = [name for name in state if not name.endswith(_GENERATOR)]
-    return {name: state[name] for name in names}
+    return {
+        name: value
+        for name, value in network.state_dict().items()
+        if not name.endswith(_GENERATOR)
+    }
 
 
 def _resumable_apart(network: Informer) -> dict[str, Any]:
     """Take a network apart from which training may go on."""
     if network.training:
         raise NotPlainError("", network)
-    generators = {}
-    for name, value in network.state_dict().items():
-        if name.endswith(_GENERATOR):
-            generators[name] = value.cpu().numpy()
+    generators = {
+        name: value.cpu().numpy()
+        for name, value in network.state_dict().items()
+        if name.endswith(_GENERATOR)
+    }
     return _network_apart(network) | {"generators": generators}
 
 

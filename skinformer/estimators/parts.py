@@ -263,11 +263,10 @@ def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
     members = opened.get("members", members)
     copies = clone(_pipeline_of(members))
     for name in names:
-        value = opened.pop(name)
         _, step, *inner = name.split("__", 2)
         if step not in copies.named_steps or not inner:
             checks.raise_no_nested_member(name, members)
-        copies.set_params(**{f"{step}__{inner[0]}": value})
+        copies.set_params(**{f"{step}__{inner[0]}": opened.pop(name)})
     opened["members"] = _replace_estimators(members, copies)
     return opened
 

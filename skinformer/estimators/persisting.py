@@ -21,8 +21,13 @@ from skinformer.persistence.container import write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.precision import has_cuda_device
-from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
+from skinformer.validation.files import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+    refuse_to_save_unread,
+)
 from skinformer.validation.parameters import warn_of_cpu
 
 
@@ -70,13 +75,16 @@ class PersistentMixin(FittedState):
         True
         """
         check_fitted(self)
-        checks.check_saved_history(history)
-        checks.check_own_class(self)
+        check_saved_history(history)
+        check_own_class(self)
         params = self.get_params(deep=False)
         # Callbacks of scikit-learn, and the tasks of a fit.
         of_fit = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
-        own = vars(self).keys() - params.keys()
-        names = [name for name in own if not name.startswith(of_fit)]
+        names = [
+            name
+            for name in vars(self).keys() - params.keys()
+            if not name.startswith(of_fit)
+        ]
         state = {name: getattr(self, name) for name in sorted(names)}
         state |= _found_at_save(self, of_context=history == "context")
         packages = (skinformer, np, pd, sklearn, torch)
@@ -89,9 +97,9 @@ class PersistentMixin(FittedState):
         try:
             stored = write(content)  # a file that `load` refuses would be a model lost
         except NotPlainError as error:
-            checks.refuse_to_save(error.place, error.value)
+            refuse_to_save(error.place, error.value)
         except ModelFileError as error:
-            checks.refuse_to_save_unread(error)
+            refuse_to_save_unread(error)
         write_content(path, stored)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -143,7 +151,8 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
             forecaster = IntervalForecaster.of(forecaster, model.intervals_)
     if of_context:
         # After an update a block may begin before the first row that may be asked for.
-        n_rows = forecaster.look_back + model.sizes_.pred_len
-        found["timeline_"] = model.timeline_.recent(n_rows)
+        found["timeline_"] = model.timeline_.recent(
+            forecaster.look_back + model.sizes_.pred_len
+        )
         found["calibration_"] = replace(model.calibration_, split=None)
     return found

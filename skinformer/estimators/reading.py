@@ -26,6 +26,13 @@ def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSe
 def fitted_rows(state: FittedState) -> FittedRows:
     """Collect what later rows are read by, with the history as it is now."""
     history = state.timeline_
-    end = int(history.end_step[0])
-    places = RowPlaces(history.clock, state.series_, end, state._training_digest_)
-    return FittedRows(state.roles_, places, state.sizes_.may_miss)
+    return FittedRows(
+        state.roles_,
+        RowPlaces(
+            history.clock,
+            state.series_,
+            int(history.end_step[0]),
+            state._training_digest_,
+        ),
+        state.sizes_.may_miss,
+    )

@@ -290,7 +290,6 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         return tags
 
     def plot(self, X: Any = None, horizon: int | None = None, **options: Any) -> Any:

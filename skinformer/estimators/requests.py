@@ -40,8 +40,11 @@ class RequestMixin(FittedState):
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
-        rows = self.reader_.encode_rows(X)
-        table = read_prediction(self, rows, fitted_rows(self))
+        table = read_prediction(
+            self,
+            self.reader_.encode_rows(X),
+            fitted_rows(self),
+        )
         return clean_later_rows(self, self.reader_.one_hot(table))[0]
 
     def _requested_rows(self, X: Any) -> RequestedSteps:
@@ -79,14 +82,13 @@ class RequestMixin(FittedState):
         )
         segment = np.repeat(np.arange(len(n_steps)), n_steps)
         steps = origins_between(place.anchor, place.anchor + n_steps - 1)
-        labels = join_series(names, place.series[segment], clock.labels(steps))
         return RequestedSteps(
             observed,
             segment,
             steps,
             place,
             clock,
-            labels,
+            join_series(names, place.series[segment], clock.labels(steps)),
         )
 
     def _origins_of_history(self) -> _Origins:
@@ -112,11 +114,10 @@ class RequestMixin(FittedState):
         place = future.after_observed(place, observed, self.sizes_.n_targets)
         observed = observed.without(table.outliers)
         observed = future.without_later(observed, place, self.sizes_)
-        series = np.unique(observed.segment)
         return _Origins(
             observed,
             place,
             table.clock,
             table.names,
-            series,
+            np.unique(observed.segment),
         )

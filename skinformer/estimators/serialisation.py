@@ -60,11 +60,13 @@ def _linear_kind(kind: type) -> Kind:
     """List a regressor that a few numbers say all of."""
 
     def apart(regressor: Any) -> dict[str, Any]:
-        learnt = {}
-        for name in ("coef_", "intercept_", "n_features_in_"):
-            if hasattr(regressor, name):
-                learnt[name] = getattr(regressor, name)
-        return {"parameters": regressor.get_params(), "learnt": learnt}
+        names = {"coef_", "intercept_", "n_features_in_"}
+        return {
+            "parameters": regressor.get_params(),
+            "learnt": {
+                name: value for name, value in vars(regressor).items() if name in names
+            },
+        }
 
     def together(given: Any) -> Any:
         regressor = kind(**given["parameters"])
@@ -79,8 +81,11 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
 
     def apart(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
-            unfitted = {"parameters": boosted.get_params(), "trees": None}
-            return {**unfitted, **dict.fromkeys(beside)}
+            return {
+                "parameters": boosted.get_params(),
+                "trees": None,
+                **dict.fromkeys(beside),
+            }
         trees = to_arrays(boosted)
         if trees is None:
             raise NotPlainError("", boosted)
@@ -168,18 +173,31 @@ def read(stored: Content, forecasters: Iterable[Any] = ()) -> dict[str, Any]:
 
 def check_content(content: Any, arrays: list[AnyArray]) -> None:
     """Raise ModelFileError unless parameters and fitted attributes are those of a fitted model."""
-    n_numbers = sum(array.size for array in arrays)
     # Where numbers may be unknown or infinite, or as large as they like.
     unbounded = {
         "Timeline.values",
-        *("TargetScale.floor", "TargetScale.low"),
-        *("TargetScale.top", "TargetScale.rise"),
-        *("OutlierBounds.ranges", "OutlierBounds.jump_limits", "OutlierBounds.recent"),
-        *("FeatureMaker.low", "FeatureMaker.high"),
-        *("Trees.value", "Logistic.scale", "Residuals.errors"),
-        *("best_loss_", "loss_curve_", "validation_scores_", "n_iter_"),
+        "TargetScale.floor",
+        "TargetScale.low",
+        "TargetScale.top",
+        "TargetScale.rise",
+        "OutlierBounds.ranges",
+        "OutlierBounds.jump_limits",
+        "OutlierBounds.recent",
+        "FeatureMaker.low",
+        "FeatureMaker.high",
+        "Trees.value",
+        "Logistic.scale",
+        "Residuals.errors",
+        "best_loss_",
+        "loss_curve_",
+        "validation_scores_",
+        "n_iter_",
     }
-    check = FieldCheck(unbounded, n_numbers=n_numbers, wrappers={LinearPath: "fit"})
+    check = FieldCheck(
+        unbounded,
+        n_numbers=sum(array.size for array in arrays),
+        wrappers={LinearPath: "fit"},
+    )
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
     may_lack = {"feature_names_in_", "fit_times_", "_intervals_"}

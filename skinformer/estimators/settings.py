@@ -15,8 +15,13 @@ from skinformer.model.settings import NetworkSettings
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings
-from skinformer.validation import parameters as checks
 from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecaster
+from skinformer.validation.parameters import (
+    check_each,
+    check_members,
+    check_together,
+    raise_no_network,
+)
 
 
 def read_settings(
@@ -30,24 +35,28 @@ def read_settings(
     head: what the outputs of the network mean.
     requested: device; "auto", or one of torch's.
     """
-    checks.check_each(estimator, list(FIELDS))
+    check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
-    checks.check_together(estimator, micro)
+    check_together(estimator, micro)
     members = _member_settings(estimator, head)
     device = resolve_device(requested)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     n_tokens = n_patches(estimator.seq_len, patch_len)
-    corrects = members["linear_path"]
     label_len = estimator.label_len
     return FitSettings(
         head=head,
-        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
+        network=_network(
+            estimator,
+            memory,
+            n_tokens=n_tokens,
+            device=device,
+        ),
         trainer=_trainer(
             estimator,
             head,
             micro,
-            corrects=corrects,
+            corrects=members["linear_path"],
             device=device,
         ),
         seq_len=int(estimator.seq_len),
@@ -76,7 +85,7 @@ def _member_settings(estimator: Parameters, head: Head) -> dict[str, Any]:
     has_base = linear_path or "classical" in members or len(forecasters) > 0
     joins = has_base and head.allows_ridges
     if not (joins or classifies or "network" in members):
-        checks.raise_no_network(estimator.members)
+        raise_no_network(estimator.members)
     return {
         "linear_path": linear_path,
         "classical": joins and "classical" in members,
@@ -94,9 +103,21 @@ def non_default_network_params(model: Parameters) -> list[str]:
     if "network" not in members_of(model.members, classifies=is_classifier(model)):
         return []
     of_network = (
-        *("label_len", "patch_len", "d_model", "n_heads", "n_encoder_layers"),
-        *("n_decoder_layers", "d_ff", "attention", "block", "position", "distil"),
-        *("dropout", "optimizer", "learning_rate", "weight_decay"),
+        "label_len",
+        "patch_len",
+        "d_model",
+        "n_heads",
+        "n_encoder_layers",
+        "n_decoder_layers",
+        "d_ff",
+        "attention",
+        "block",
+        "position",
+        "distil",
+        "dropout",
+        "optimizer",
+        "learning_rate",
+        "weight_decay",
     )
     kind = type(model)
     return [name for name in of_network if getattr(model, name) != getattr(kind, name)]
@@ -108,7 +129,7 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
     Forecasters of the user's are not among them, see `forecasters_of`.
     """
     names = CLASS_MEMBERS if classifies else MEMBERS
-    checks.check_members(members, names=names, classifies=classifies)
+    check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")
     found = {}
@@ -141,7 +162,7 @@ def _network(
 ) -> NetworkSettings:
     attention = Attention.of(estimator.attention)
     block = Block.of(estimator.block)
-    kind = resolve_attention(attention.encoder, n_tokens=n_tokens, device=device)
+    norm = block.norm
     d_model = int(estimator.d_model)
     d_ff = estimator.d_ff
     return NetworkSettings(
@@ -152,15 +173,19 @@ def _network(
         d_ff=4 * d_model if d_ff is None else int(d_ff),
         dropout=float(estimator.dropout),
         activation=block.activation,
-        norm="zc_rms" if block.norm == "zc_rms" else "layer",
-        norm_first=block.norm != "post_layer",
-        attention=kind,
+        norm="zc_rms" if norm == "zc_rms" else "layer",
+        norm_first=norm != "post_layer",
+        attention=resolve_attention(
+            attention.encoder,
+            n_tokens=n_tokens,
+            device=device,
+        ),
         decoder_attention=attention.decoder,
         factor=float(attention.factor),
         qk_norm=block.qk_norm,
         output_gate=block.output_gate,
         distil=estimator.distil,
-        bias=block.norm != "zc_rms",
+        bias=norm != "zc_rms",
         position=estimator.position,
         mask_embedding="mask" in estimator.embeddings,
         window_norm=estimator.window_norm,
@@ -177,23 +202,25 @@ def _trainer(
     corrects: bool,
     device: torch.device,
 ) -> TrainerSettings:
-    precision = resolve_precision(
-        estimator.precision, device=device, d_model=estimator.d_model
-    )
+    learning_rate = float(estimator.learning_rate)
     return TrainerSettings(
         max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
         n_iter_no_change=estimator.n_iter_no_change,
         tol=1e-4,  # in standardised units
-        learning_rate=float(estimator.learning_rate),
+        learning_rate=learning_rate,
         # The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
-        muon_learning_rate=0.02 / 3e-4 * float(estimator.learning_rate),
+        muon_learning_rate=0.02 / 3e-4 * learning_rate,
         weight_decay=float(estimator.weight_decay),
         optimizer=estimator.optimizer,
         # Both sources: steps with a rising rate, 2000 at most, and the norm of gradients.
         warmup_fraction=0.05,
         max_grad_norm=1.0,
         accumulate=estimator.batch_size // micro,
-        precision=precision,
+        precision=resolve_precision(
+            estimator.precision,
+            device=device,
+            d_model=estimator.d_model,
+        ),
         loss=head.error,
     )
 

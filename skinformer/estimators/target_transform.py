@@ -50,38 +50,37 @@ def fit_scale(
 
     It is a ValueError if what is asked for cannot be done to the training rows.
     """
-    start = table.first_row[:-1]
-    end = stop = table.first_row[1:]
+    first_row = table.first_row
+    start = first_row[:-1]
+    stop = first_row[1:]
     if split is not None:
         # A series that is unknown before it has its own size, not the others'.
-        stop = np.where(first_known(table.missing, table.first_row) < split, split, end)
-    targets = _fit_targets(
-        table,
-        settings,
-        (start, stop),
-        roles,
-        names,
-    )
-    static = table.static_columns()
+        stop = np.where(first_known(table.missing, first_row) < split, split, stop)
     return fit_scaler(
         table.columns,
         start,
         stop,
-        static=static,
-        targets=targets,
+        static=table.static_columns(),
+        targets=_fit_targets(
+            table,
+            settings,
+            origins_between(start, stop - 1),
+            roles,
+            names,
+        ),
     )
 
 
 def _fit_targets(
     table: Table,
     settings: FitSettings,
-    rows: tuple[IntArray, IntArray],
+    rows: IntArray,
     roles: Roles,
     names: pd.Index | None,
 ) -> TargetScale:
     """Find the bounds of targets, and fit the transformation that is asked for.
 
-    rows: begins and ends of each series' training rows.
+    rows: those that the transformation is fitted to.
     """
     columns = table.columns
     wanted = settings.target_transform
@@ -93,10 +92,9 @@ def _fit_targets(
         check_positive(least, is_positive, roles.targets, names)
         targets = replace(targets, logs=is_positive)
         return observe_records(targets, columns, table.first_row, settings.pred_len)
-    chosen = origins_between(rows[0], rows[1] - 1)
     transformers = []
     for column, name in zip(columns, roles.targets, strict=False):
-        values = column[chosen].astype(np.float64)
+        values = column[rows].astype(np.float64)
         values = values[~np.isnan(values)]
         transformers.append(_fit_transformer(wanted, values, name, settings.head))
     return replace(targets, transformers=tuple(transformers))
@@ -117,18 +115,18 @@ def _fit_transformer(
         restored = apply(fitted.inverse_transform, transformed)
     except ValueError as error:
         raise_unfit_transform(transformer, name, distinct, error)
-    largest = float(np.abs(distinct).max())
+    largest = np.abs(distinct).max()
     check_transformer(
         transformer,
         name,
-        lost=float(np.abs(restored - distinct).max()),
-        reach=max(1e-4 * float(np.ptp(distinct)), 1e-6 * largest),
+        lost=np.abs(restored - distinct).max(),
+        reach=max(1e-4 * np.ptp(distinct), 1e-6 * largest),
         is_decreasing=not head.allows_ridges and bool((np.diff(transformed) < 0).any()),
     )
     return FittedTransformer(
         fitted,
-        float(transformed.min()),
-        float(transformed.max()),
+        transformed.min(),
+        transformed.max(),
     )
 
 
@@ -157,15 +155,16 @@ def with_smearing_factor(
     scale = scaler.targets
     if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
         return scaler
-    series = timeline.series_of(held_out.draw())
     n_known, of_residuals, of_exponentials = _residual_sums(
-        scaler, module, held_out, series
+        scaler,
+        module,
+        held_out,
+        timeline.series_of(held_out.draw()),
     )
     is_found = scale.logs & (n_known > 0)
     divisor = np.where(is_found, n_known, 1.0)
-    mean_residual = of_residuals / divisor
     mean_exponential = np.where(is_found, of_exponentials / divisor, 1.0)
-    smear = np.log(mean_exponential) - mean_residual
+    smear = np.log(mean_exponential) - of_residuals / divisor
     # Each row of the split tells how noisy a series is: of six on it counts for half.
     share = shrinkage(n_known / held_out.source.pred_len, 6.0)
     smear = np.where(is_found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
@@ -186,7 +185,7 @@ def _residual_sums(
     """
     n_targets = held_out.n_targets
     deviation = scaler.scale[:, None, :n_targets]
-    sums = np.zeros((3, len(deviation), n_targets))
+    sums = np.zeros((len(deviation), 3, n_targets))
     n_done = 0
     n_products = held_out.batch_size * module.largest_product
     with threads_for(n_products), torch.inference_mode():
@@ -196,11 +195,12 @@ def _residual_sums(
             of_series = series[n_done : n_done + n_windows]
             n_done += n_windows
             residuals = np.clip(standardised * deviation[of_series], -3.0, 3.0)
-            known = _known_truths(batch)
-            np.add.at(sums[0], of_series, known.sum(axis=1))
-            np.add.at(sums[1], of_series, (residuals * known).sum(axis=1))
-            np.add.at(sums[2], of_series, (np.exp(residuals) * known).sum(axis=1))
-    return sums
+            parts = np.stack(
+                [np.ones_like(residuals), residuals, np.exp(residuals)], axis=1
+            )
+            parts *= _known_truths(batch)[:, None]
+            np.add.at(sums, of_series, parts.sum(axis=2))
+    return sums.swapaxes(0, 1)
 
 
 def _residuals(module: Informer | Corrected, batch: Batch) -> Float32Array:

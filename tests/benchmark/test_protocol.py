@@ -71,7 +71,7 @@ def test_references_are_measured_on_every_window(frame):
 def test_parts_are_those_of_the_same_fit(monkeypatch):
     """A table that compares them must not compare two trainings."""
     frame = make_frame(500)  # more windows than features of the hour
-    monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr("skinformer.ensemble.weighing.mean_share", lambda *_, **__: 8)
     monkeypatch.setattr(
         "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5
     )

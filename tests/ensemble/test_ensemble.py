@@ -20,6 +20,7 @@ ROWS = Rows(
     np.repeat([0, 1], 6),
     np.tile(np.arange(6), 2),
     np.array([0, 6]),
+    np.ones((12, 1), dtype=bool),
 )
 
 

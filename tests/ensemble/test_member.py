@@ -34,7 +34,7 @@ class Constant(Member):
         return settings.linear_path
 
     @classmethod
-    def from_rows(cls, rows, settings, *, before_split, earlier=None):
+    def from_rows(cls, rows, settings, *, before_split):
         end = rows.split if before_split else rows.timeline.first_row[1:]
         values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
         mean = values.mean(axis=0, dtype=np.float64)  # of one series

@@ -357,7 +357,8 @@ def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(
     """What is known ahead is their own: there neither end is the safe one."""
     requested = []
     monkeypatch.setattr(
-        "skinformer.selection.mean_share", lambda _, **how: requested.append(how) or 0
+        "skinformer.ensemble.weighing.mean_share",
+        lambda _, **how: requested.append(how) or 0,
     )
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])

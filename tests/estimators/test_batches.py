@@ -9,7 +9,7 @@ import torch
 
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.fitting import FitBatches
-from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor
+from skinformer.ensemble.predicting import PREDICTION_CHUNK, predict_windows
 from skinformer.model.informer import Informer
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.windows import Origins
@@ -42,9 +42,8 @@ def make_batches(**changes):
     source = make_source()
     settings = {"weight": None, "n_targets": 1, "batch_size": 8, "seed": 0}
     settings |= {"max_windows": None, **changes}
-    return WindowBatches(
-        source, Origins(np.array([SEQ]), np.array([N - PRED])), **settings
-    )
+    origins = Origins(np.array([SEQ]), np.array([N - PRED]))
+    return WindowBatches(source=source, origins=origins, **settings)
 
 
 def test_a_window_is_the_rows_around_its_origin():
@@ -168,7 +167,7 @@ def test_predictions_are_made_in_chunks_of_one_shape(n):
     """Matrix products round by shape: a forecast must be the same in any company."""
     module, source = Sum(), make_source()
     origins = SEQ + np.arange(n) % (N - SEQ - PRED)
-    out = WindowPredictor(module, source)(origins)
+    out = predict_windows(module, source, origins)
     assert set(module.shapes) == {(PREDICTION_CHUNK, SEQ, 3)}
     assert out.shape == (n, PRED, 1)
     expected = [source.values[o - SEQ : o].sum() for o in origins]
@@ -230,16 +229,17 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
 def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
     sizes = {"weight": None, "n_targets": 1, "batch_size": 8, "max_windows": 4000}
-    origins = Origins(np.array([0]), np.array([9999]))
-    batches = FitBatches(
-        *(WindowBatches(make_source(), origins, **sizes, seed=s) for s in (0, None))
-    )
+    sizes |= {
+        "source": make_source(),
+        "origins": Origins(np.array([0]), np.array([9999])),
+    }
+    batches = FitBatches(*(WindowBatches(**sizes, seed=s) for s in (0, None)))
     fewer = batches.with_share(0.5)
     assert (fewer.training.n_drawn, fewer.validation.n_drawn) == (2000, 2000)
     assert batches.with_share(0.01).training.n_drawn == 1000
     # Trust sees all of them.
     assert batches.validation.n_drawn == batches.training.n_drawn == 4000
-    assert batches.with_share(1.0) == batches
+    assert batches.with_share(1.0).training.n_drawn == 4000
     assert batches._replace(validation=None).with_share(0.5).validation is None
 
 

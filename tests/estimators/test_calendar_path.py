@@ -94,7 +94,7 @@ def fitted(fits, request):
 @pytest.fixture
 def all_speak(monkeypatch):
     """Give everybody a share, whatever they prove on these rows."""
-    monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr("skinformer.ensemble.weighing.mean_share", lambda *_, **__: 8)
 
 
 # --- the choice -------------------------------------------------------------------------------
@@ -436,7 +436,9 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     if case == "trees":
         tree = DecisionTreeRegressor(max_depth=4, random_state=0)
         changes["members"] = ["classical", "ridges", tree, "network"]
-        monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
+        monkeypatch.setattr(
+            "skinformer.ensemble.weighing.mean_share", lambda *_, **__: 8
+        )
     if case == "logarithms":
         changes["target_transform"] = "log"
     if case == "quantiles":

@@ -352,6 +352,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
         np.zeros(3, int),
         np.arange(3),
         np.zeros(1, int),
+        np.ones((3, 3), dtype=bool),
     )
     logs = 2.0 - np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2)
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2

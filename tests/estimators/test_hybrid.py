@@ -13,6 +13,7 @@ from sklearn.base import clone
 from skinformer import InformerRegressor
 from skinformer.ensemble import ridges, trial, weighing
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.ridges import linear_fit
 from skinformer.ensemble.weighing import network_share
@@ -314,9 +315,10 @@ def test_of_many_windows_some_are_learnt_evenly(monkeypatch):
     rows = np.zeros((n, 1), dtype=np.float32), None, np.array([0, n]), np.array([0])
     sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len=SEQ, pred_len=PRED, patch_len=1)
     low, high = np.array([[SEQ], [300_000]]), np.array([[300_000 - PRED], [n - PRED]])
-    windows = tuple(Origins(*ends) for ends in zip(low, high, strict=True))
-    split = {"missing": None, "split": np.array([300_000]), "refit": True}
-    linear_fit(Timeline(*rows, RowClock()), sizes, windows, **split)
+    training, validation = (Origins(*ends) for ends in zip(low, high, strict=True))
+    timeline, split = Timeline(*rows, RowClock()), np.array([300_000])
+    fit_rows = FitRows(timeline, sizes, None, split, validation, None, 0)
+    linear_fit(fit_rows, training, refit=True)
     assert len(seen[0]) == pytest.approx(100_000, abs=2)
     assert np.diff(seen[0]).max() <= 2 * 3.3 + 2  # spread over all
 
@@ -370,7 +372,7 @@ def tried(options, frame, monkeypatch):
     def fit(*gains, stretches=3, has_trial=True, **changes):
         monkeypatch.setattr(trial, "TRIAL", 24 if has_trial else 1e9)
         left = list(gains)
-        monkeypatch.setattr(weighing, "network_gain", lambda *_, **__: left.pop(0))
+        monkeypatch.setattr(trial, "likely_gain", lambda _: left.pop(0))
         monkeypatch.setattr(trial, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 

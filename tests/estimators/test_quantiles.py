@@ -302,9 +302,8 @@ def test_others_share_the_median_and_not_the_distances():
     forecast = EnsembleForecaster(
         halves, sizes, np.array([0]), RowClock(), "cpu", QuantileHead((0.1, 0.9))
     )
-    rows = Rows(
-        np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), np.zeros(1, dtype=int)
-    )
+    begin, known = np.zeros(1, dtype=int), np.ones((4, 1), dtype=bool)
+    rows = Rows(np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), begin, known)
     got = forecast(rows, np.array([1, 2]))
     np.testing.assert_allclose(got[:, 0, 0], [[4.0, 6.0, 10.0]] * 2)
 

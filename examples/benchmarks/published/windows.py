@@ -29,7 +29,9 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     nothing = np.zeros(1, dtype=np.int64)
-    rows = Rows(values, np.zeros(len(values), dtype=np.int64), table.steps, nothing)
+    segment = np.zeros(len(values), dtype=np.int64)
+    known = np.ones((len(values), table.n_targets), dtype=bool)
+    rows = Rows(values, segment, table.steps, nothing, known)
     with forecaster._threads():
         forecasts = forecaster.ensemble_forecaster(table.series[:1], table.clock)(
             rows, origins
