@@ -150,7 +150,7 @@ class LabelReader(NumberReader):
         values = np.column_stack(codes)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, y.index, y.columns)
-        return values.reshape(np.shape(y))
+        return values.reshape(np.asarray(y).shape)
 
     def one_hot(self, table: Table) -> Table:
         """Encode each class as a column: 1 where it came, NaN where its target is missing.

@@ -12,8 +12,8 @@ _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 def choose_strengths(stretches: list[Float64Array], n_strengths: int) -> IntArray:
     """Choose each candidate's strength, by number: the least mean error over the stretches.
 
-    stretches: of each stretch of time, squared errors of all mixtures of forecasts, as a quadratic
-    form: the mean products of errors with errors, (n_forecasts, n_forecasts). Forecasts are
+    stretches: of each stretch of time, squared errors of all mixtures of forecasts as a quadratic
+    form, the mean products of errors with errors, (n_forecasts, n_forecasts). Forecasts are
     numbered candidate by candidate, strength by strength. Weights that sum to 1 make it the error
     of the mixture.
     """

@@ -162,14 +162,20 @@ class _Calendar(nn.Module):
             [values.shape[-1] - n_known],
             dim=-1,
         )
-        return torch.cat(
-            [others, known.clamp(*self.bounds)],
-            dim=-1,
-        )
+        low, high = self.bounds
+        return torch.cat([others, known.clamp(low, high)], dim=-1)
 
 
 class Phases(nn.Module):
-    """`PhaseMaps` as a module."""
+    """`PhaseMaps` as a module.
+
+    >>> one = np.ones((1, 1), np.float32)
+    >>> nothing = np.zeros((1, 0), np.float32)
+    >>> places = np.zeros((1, 60), np.int64)
+    >>> maps = PhaseMaps(places, one, one, nothing, np.ones((1, 2, 1), np.float32))
+    >>> Phases(maps)(torch.tensor([[[2.0]]]), torch.tensor([[0]])).item()
+    3.0
+    """
 
     places: Tensor
     waves: Tensor

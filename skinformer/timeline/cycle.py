@@ -86,10 +86,8 @@ class CalendarEffect(NamedTuple):
         labels = clock.labels(every)
         values = calendar_values(labels, self.fields)
         cell = number_cells(self.places, values)
-        known = np.clip(
-            np.nan_to_num(known),
-            *self.bounds,
-        )
+        low, high = self.bounds
+        known = np.nan_to_num(known).clip(low, high)
         return self.of_rows(known, cell[place])
 
 
