@@ -177,7 +177,8 @@ def _heads_in_rows(n_heads: int) -> Any:
     """Return names of heads in rows of at most four, the last one filled with dots."""
     n_columns = min(n_heads, 4)
     n_empty = -n_heads % n_columns
-    names = [*map(str, range(n_heads)), *"." * n_empty]
+    heads = [f"head {number}" for number in range(1, n_heads + 1)]
+    names = heads + ["."] * n_empty
     return np.reshape(names, (-1, n_columns))
 
 

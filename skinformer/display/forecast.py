@@ -255,7 +255,8 @@ class ForecastDisplay(BacktestDisplay):
         targets = list(estimator.roles_.target_labels)
         place = targets.index(first_or_chosen("target", target, targets))
         levels = check_range_levels(coverage, None)
-        if estimator.intervals_ is None:  # a fit of too few rows
+        # Intervals are looked for where they are drawn: finding them forecasts held-out rows.
+        if levels and estimator.intervals_ is None:  # a fit of too few rows
             levels = None
 
         # 2. The forecast of one series and target.

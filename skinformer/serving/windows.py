@@ -238,6 +238,8 @@ def _split(
         series = np.zeros(len(index), dtype=np.int64)
         return series, None, index
     owner = index.get_level_values(0)
+    if owner.hasnans:
+        raise ValueError("X.index holds a missing series name: every row needs one.")
     series, names = pd.factorize(owner)
     return (
         series,

@@ -291,6 +291,18 @@ def test_the_history_is_three_times_as_long_as_the_forecast(two_by_two):
     assert model.plot(coverage=None).bands_ == []
 
 
+def test_without_a_band_no_intervals_are_looked_for(hours):
+    """Finding them forecasts the held-out rows, which a slow member takes long for."""
+    model = InformerRegressor(
+        "load", seq_len=24, pred_len=6, members=["ridges"], random_state=0
+    ).fit(hours[["load"]])
+    before = set(vars(model))
+    model.plot(coverage=None)
+    assert set(vars(model)) == before
+    model.plot()
+    assert set(vars(model)) > before
+
+
 def test_what_is_known_of_the_future_is_passed_on(two_by_two):
     panel, _ = two_by_two
     one = panel.loc["south"].assign(price=np.arange(90) % 5.0)

@@ -66,6 +66,16 @@ def test_windows_hold_what_rows_say():
     assert inputs["calendar"].dtype == np.int64
 
 
+def test_a_missing_name_of_a_series_is_refused():
+    """Its rows would be taken for those of another series."""
+    rows = make_rows()
+    times = rows.index
+    rows.index = pd.MultiIndex.from_product([["north"], times])
+    lost = rows.set_axis(pd.MultiIndex.from_product([[None], times]))
+    with pytest.raises(ValueError, match="missing series name"):
+        window_inputs(pd.concat([rows, lost]), SIGNATURE)
+
+
 def test_a_row_that_is_missing_is_missing_values():
     """A series that begins later, and an hour that nobody recorded."""
     inputs, _ = window_inputs(
