@@ -139,7 +139,8 @@ def _interpolated(
 ) -> Float64Array:
     """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
-    for i in np.flatnonzero(~known.all(axis=1)):
+    has_gaps = known.any(axis=1) & ~known.all(axis=1)
+    for i in np.flatnonzero(has_gaps):
         there = rows[known[i]]
         values[i] = np.interp(
             rows,

@@ -256,7 +256,7 @@ class ForecastDisplay(BacktestDisplay):
         place = targets.index(first_or_chosen("target", target, targets))
         levels = check_range_levels(coverage, None)
         # Intervals are looked for where they are drawn: finding them forecasts held-out rows.
-        if levels and estimator.intervals_ is None:  # a fit of too few rows
+        if levels is not None and estimator.intervals_ is None:  # a fit of too few rows
             levels = None
 
         # 2. The forecast of one series and target.

@@ -212,15 +212,18 @@ class WallClock(Clock):
         """Make the labels of steps -before … after."""
         past = date_range(
             end=self.wall,
-            periods=before + 1,
+            periods=before + 2,
             freq=self.freq,
         )
+        # An offset may not lead back from the origin to itself: business hours from closing time.
+        past = past[past < self.wall]
+        past = past[len(past) - before :]
         future = date_range(
             self.wall,
             periods=after + 1,
             freq=self.freq,
         )
-        walls = DatetimeIndex(past[:-1].append(future))
+        walls = DatetimeIndex(past.append(future))
         return _on_the_clock(walls, self.origin.tz)
 
 

@@ -627,3 +627,14 @@ def test_forecasts_are_judged_on_rows_before_the_origin_alone(entries):
             np.testing.assert_array_equal(after, before)
         else:
             assert (after != before).any()
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
+def test_a_series_unknown_behind_an_origin_is_fitted():
+    """Its last rows may all be missing."""
+    rows = np.arange(600)
+    values = 10 + 3 * np.sin(rows * 2 * np.pi / 7)
+    known = rows < 560
+    series = SeriesRows(values, known, rows, rows, np.array([0, 600]))
+    fit = fit_classical(series, Sizes(21, 14, (7,), 21, 7), of_mean=False)
+    assert np.isfinite(fit.weights).all()

@@ -559,3 +559,23 @@ def test_series_and_time_are_joined_with_their_names():
     joined = join_series(names, np.array([0, 0, 1, 1]), days)
     pd.testing.assert_index_equal(joined, panel)
     assert join_series(None, np.zeros(4, dtype=int), days) is days
+
+
+@pytest.mark.parametrize(
+    ("start", "freq"),
+    [
+        ("2024-01-31 17:00", "bh"),
+        ("2024-01-31 09:00", "2bh"),
+        ("2024-01-31 13:00", "bh"),
+    ],
+)
+@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
+def test_business_hours_may_begin_at_closing_time(start, freq, tz):
+    """Which no number of business hours leads back to."""
+    index = pd.date_range(start, periods=60, freq=freq, tz=tz)
+    clock = clock_for(index, index.freq)
+    np.testing.assert_array_equal(clock.steps(index), np.arange(60))
+    steps = np.arange(-20, 40)
+    labels = clock.labels(steps)
+    np.testing.assert_array_equal(clock.steps(labels), steps)
+    assert labels[20] == index[0]
