@@ -128,7 +128,7 @@ def members_of(n_rows, n_series=1, *, seq_len=20, pred_len=5, clock=None):
     [
         ("| classical forecasters | fewer than {} windows | fewer than", 25, 1, False),
         (
-            "| classical forecasters | fewer than 8 windows | fewer than {} windows",
+            "| classical forecasters | fewer than 20 windows | fewer than {} windows",
             25,
             9,
             False,

@@ -53,8 +53,8 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
     if isinstance(settings.regressor, str) and table.first_row[-1] < 1500:
         settings = replace(settings, regressor=None)
     settings = replace(settings, own_ridges=settings.own_ridges and is_panel)
-    # Ridges have learnt all that there is from 8 windows' lengths on, in panels from 20.
-    is_long = n_rows >= (20 if is_panel else 8) * window_len
+    # Ridges have learnt all that there is from 20 windows' lengths on.
+    is_long = n_rows >= 20 * window_len
     if is_long and not _sees_more(table, settings.seq_len, n_rows):
         settings = replace(settings, classical=False)
     if not settings.classical or _fits_windows(settings, n_rows, is_panel=is_panel):

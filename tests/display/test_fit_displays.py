@@ -26,7 +26,7 @@ SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "random_state
 @pytest.fixture(scope="module")
 def with_trees(hours):
     return InformerRegressor(
-        members=["classical", "ridges", DecisionTreeRegressor(max_depth=4), "network"],
+        members=["ridges", DecisionTreeRegressor(max_depth=4), "network"],
         max_iter=1,
         **SMALL,
     ).fit(hours[:300].assign(load=lambda df: df["load"] * (1 + (df.index.hour == 5))))

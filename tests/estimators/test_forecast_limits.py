@@ -60,9 +60,7 @@ def without_limits(model, monkeypatch, ask):
 def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
     """Half as much again as the largest value so far, and not a hundred times as much."""
     model = outliers(
-        InformerRegressor(
-            "load", members=["classical", "ridges", "network"], **SIZES
-        ).fit(rows)
+        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
     )
     free = without_limits(
         model, monkeypatch, lambda m: m.forecast(horizon=12).to_numpy()
@@ -75,15 +73,11 @@ def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
 
 def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
     """Its half of the forecast is that of a limited one, not half of a wild one."""
-    plain = InformerRegressor(
-        "load", members=["classical", "ridges", "network"], **SIZES
-    ).fit(rows)
+    plain = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
     ridges = plain.forecast().to_numpy()
     model = outliers(
-        InformerRegressor(
-            "load", members=["classical", "ridges", "network"], **SIZES
-        ).fit(rows),
+        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows),
         network=12.0,
     )
     free = without_limits(model, monkeypatch, lambda m: m.forecast().to_numpy())
@@ -98,9 +92,7 @@ def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
 def test_an_exported_graph_is_limited_alike(rows, network):
     """What is exported gives the forecast."""
     model = outliers(
-        InformerRegressor(
-            "load", members=["classical", "ridges", "network"], **SIZES
-        ).fit(rows),
+        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows),
         network,
     )
     expected = model.forecast()
@@ -115,9 +107,7 @@ def test_an_exported_graph_is_limited_alike(rows, network):
 def test_limits_are_saved(rows, tmp_path):
     """And series that training did not hold have them, too."""
     model = outliers(
-        InformerRegressor(
-            "load", members=["classical", "ridges", "network"], **SIZES
-        ).fit(rows)
+        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
     )
     model.save(tmp_path / "load.skinformer")
     pd.testing.assert_frame_equal(
@@ -130,9 +120,9 @@ def test_limits_are_saved(rows, tmp_path):
 
 def test_ordinary_forecasts_are_untouched(rows, monkeypatch):
     """To the bit, for one origin and for many."""
-    model = InformerRegressor(
-        "load", members=["classical", "ridges", "network"], **SIZES
-    ).fit(rows[:-48])
+    model = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(
+        rows[:-48]
+    )
     ahead = rows[-48:]
     free = without_limits(model, monkeypatch, lambda m: m.predict(ahead))
     assert (model.predict(ahead) == free).all()
@@ -151,9 +141,9 @@ def test_growth_goes_on(transform):
 
 def test_a_new_level_is_no_record(rows, monkeypatch):
     """What came after the fit is the window's own, whatever the series was before."""
-    model = InformerRegressor(
-        "load", members=["classical", "ridges", "network"], **SIZES
-    ).fit(rows[:-48])
+    model = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(
+        rows[:-48]
+    )
     ahead = rows[-48:].copy()
     ahead["load"] *= 10
     free = without_limits(model, monkeypatch, lambda m: m.forecast(ahead))

@@ -92,8 +92,11 @@ def test_a_transform_is_that_of_the_values_transformed_before():
     """`target_transform=t` forecasts the inverse of what it would forecast of t's values."""
     df = dated(y=steady())
     root = FunctionTransformer(np.sqrt, np.square)
-    inside = make(root).fit(df).forecast(horizon=15)
-    outside = make(None).fit(np.sqrt(df)).forecast(horizon=15) ** 2
+    # Without classical forecasters, which look at values in units.
+    members = ["ridges", "network"]
+    inside = make(root, members=members).fit(df).forecast(horizon=15)
+    roots = make(None, members=members).fit(np.sqrt(df)).forecast(horizon=15)
+    outside = roots**2
     np.testing.assert_allclose(inside, outside, rtol=1e-6)
 
 

@@ -85,7 +85,9 @@ def test_warnings_point_at_the_users_line(df):
     """A line inside a library tells nobody which of his calls was meant."""
     calls = [
         lambda: InformerRegressor(embeddings=["series"], **SMALL).fit(df),
-        lambda: InformerRegressor(**SMALL).fit(df[["temp"]], df["temp"].rename("y")),
+        lambda: InformerRegressor(members=["ridges", "network"], **SMALL).fit(
+            df[["temp"]], df["temp"].rename("y")
+        ),
         lambda: InformerRegressor(**SMALL).fit(df).predict(df.to_numpy()),
         lambda: CalendarFeatures().fit(df.to_numpy()),
     ]

@@ -71,7 +71,7 @@ def df():
 @pytest.fixture(scope="module")
 def mixed(df):
     """Fit ridges, network and trees."""
-    return fit(df[:TRAIN], members=["classical", "ridges", TREES, "network"])
+    return fit(df[:TRAIN], members=["ridges", TREES, "network"])
 
 
 class Oracle:
@@ -102,9 +102,7 @@ class Oracle:
 @pytest.mark.parametrize("trust", [0.0, 0.75])
 def test_four_columns_have_the_values_of_brute_force(df, trust):
     """The definition, written down with nothing but `predict`: all orders of the columns."""
-    model = fit(
-        df[:TRAIN], trust=trust, members=["classical", "ridges", TREES, "network"]
-    )
+    model = fit(df[:TRAIN], trust=trust, members=["ridges", TREES, "network"])
     speak = {"ridges", "DecisionTreeRegressor"} | ({"network"} if trust else set())
     assert set(forecast_parts(model)["part"]) == speak
     oracle, names = Oracle(model, df), list(df)
@@ -307,7 +305,7 @@ def test_known_values_ahead_count_for_their_column(df):
     """A price of the forecast steps is read from X."""
     model = fit(
         df[:TRAIN],
-        members=["classical", "ridges", TREES, "network"],
+        members=["ridges", TREES, "network"],
         known_future=["price"],
     )
     later = df[TRAIN : TRAIN + 6].copy()
@@ -322,7 +320,7 @@ def test_nothing_from_the_origin_on_is_read_but_what_is_known_there(df):
     """An explanation that looks ahead would explain another forecast."""
     model = fit(
         df[:TRAIN],
-        members=["classical", "ridges", TREES, "network"],
+        members=["ridges", TREES, "network"],
         known_future=["price"],
     )
     later = df[TRAIN : TRAIN + 6].copy()
@@ -351,9 +349,7 @@ def test_a_row_has_its_reasons_whatever_rows_are_asked_with_it(mixed, df):
 def test_usual_values_give_nothing(df):
     """A column that never moves explains nothing."""
     flat = df.assign(wind=5.0)
-    reasons = explain(
-        fit(flat[:TRAIN], members=["classical", "ridges", TREES, "network"])
-    )
+    reasons = explain(fit(flat[:TRAIN], members=["ridges", TREES, "network"]))
     assert (reasons.query("source == 'wind'")["contribution"] == 0).all()
 
 
