@@ -36,7 +36,7 @@ def standard_error(values: Float64Array) -> Float64Array:
     return deviation / np.sqrt(n)
 
 
-def sure_gain(gains: Float64Array) -> float:
+def mean_less_error(gains: Float64Array) -> float:
     """Return the mean gain less its standard error: walks, too, look like a part of a wave."""
     return float(gains.mean() - standard_error(gains))
 
@@ -107,7 +107,7 @@ def stretch_sums(
     return total
 
 
-def cut_stretches(
+def split_into_stretches(
     steps: IntArray,
     pred_len: int,
     *,
@@ -117,7 +117,7 @@ def cut_stretches(
 
     Each holds a whole forecast at least; None where there would be one alone.
 
-    >>> cut_stretches(np.arange(8), 4)
+    >>> split_into_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     span = int(np.ptp(steps)) + 1
@@ -127,12 +127,12 @@ def cut_stretches(
     return (steps - steps.min()) * n_stretches // span
 
 
-def best_share(losses: Float64Array) -> int:
-    """Find the share that does best where it does worst; 0 if any share does harm somewhere.
+def minimax_share(losses: Float64Array) -> int:
+    """Find the share whose worst stretch is the best; 0 if any share does harm somewhere.
 
     Losses have shape (n_stretches, n_shares), the first share being none, to which others relate.
 
-    >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
+    >>> minimax_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
     1
     """
     relative = _relative(losses)
@@ -142,7 +142,7 @@ def best_share(losses: Float64Array) -> int:
     return int(worst.argmin())
 
 
-def mean_share(
+def mean_log_share(
     losses: Float64Array,
     *,
     margin: float = 0.0,
@@ -153,7 +153,7 @@ def mean_share(
     margin: standard errors by which a share has to gain on none; 0 where neither is the safe one.
 
     >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
-    >>> mean_share(losses), mean_share(losses, margin=1.0)
+    >>> mean_log_share(losses), mean_log_share(losses, margin=1.0)
     (2, 1)
     """
     losses = losses[losses.sum(axis=1) > 0]
@@ -166,23 +166,23 @@ def mean_share(
     return int(pessimistic.argmin())
 
 
-def surest_share(losses: Float64Array) -> int:
-    """Find the share that does best on average, as far as that is no chance.
+def upper_bound_share(losses: Float64Array) -> int:
+    """Find the share of the lowest upper bound of its mean loss: as far as a gain is no chance.
 
     Of losses, (n_stretches, n_shares), relative to those of the first share, which is none, the
     lowest mean with two standard errors added counts; 0 if all are above 1.
 
-    >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
+    >>> upper_bound_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
     1
     """
     pessimistic = _pessimistic_losses(losses, 2.0)
     return int(pessimistic.argmin())
 
 
-def likely_gain(losses: Float64Array) -> float:
+def gain_of_best_share(losses: Float64Array) -> float:
     """Return what part of the loss the best share takes off, less one standard error.
 
-    >>> round(likely_gain(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
+    >>> round(gain_of_best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
     0.15
     """
     pessimistic = _pessimistic_losses(losses, 1.0)

@@ -47,7 +47,7 @@ ALL_KINDS = (*MEMBERS, Classes, Ridges, Network, UserForecaster)
 #: What classical forecasters of short series count more, as a log, where they are judged by fits to
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
 #: quarterly, tourism quarterly and CIF 1.7, .4, 1.0 and 1.3 %; with it .7, .2, .2 and .3 %.
-_FITTED_TO_FEWER = 1.0
+_CLASSICAL_PRIOR = 1.0
 
 
 class EnsembleFit:
@@ -88,7 +88,7 @@ class EnsembleFit:
         #: Members of a long table beside ridges and network.
         self.challengers: list[Challenger] = []
         #: What fits members to all rows, begun when their weights were known.
-        self._refits: dict[str, Callable[[], Member]] = {}
+        self._background_refits: dict[str, Callable[[], Member]] = {}
         self.class_fit: ClassFit | None = None
         self.start = self._ensemble_of([], {NETWORK: 1.0})
 
@@ -119,7 +119,7 @@ class EnsembleFit:
         return NetworkTrial(self.module, validation, self.rows, self.settings)
 
     def _weigh_challengers(self) -> None:
-        """Weigh members beside the ridges of a long table, by periods of the split."""
+        """Weigh members beside the ridges of a long table, by stretches of the split."""
         if self.ridges is None or not self._is_long_table:
             return
         sizes = self.rows.sizes
@@ -137,15 +137,15 @@ class EnsembleFit:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
         settings = self.settings
         if not (
-            settings.refits
+            settings.refits_on_all
             and settings.train_network
             and isinstance(settings.regressor, str)
         ):
             return
         for member, weight in self.challengers:
             if weight.any() and isinstance(member, Tabular):
-                self._refits[member.name] = run_in_background(
-                    partial(member.refit, self.rows, settings)
+                self._background_refits[member.name] = run_in_background(
+                    partial(member.refit_on_all, self.rows, settings)
                 )
 
     def finish(self, scaler: Scaler) -> Ensemble:
@@ -153,21 +153,21 @@ class EnsembleFit:
 
         scaler: the final one.
 
-        A panel and short tables are weighed series by series, a long table by periods of the
+        A panel and short tables are weighed series by series, a long table by stretches of the
         split. Ridges have an advantage: it is one of four by which their blend was chosen.
         """
-        for refit in self._refits.values():
-            refit()  # threads of theirs beside threads of what follows would wait for each other
+        for wait in self._background_refits.values():
+            wait()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
         if self.settings.classifies:
             return self._weigh_classes()
         if self.ridges is None and not self.settings.needs_no_split:
             return self.start
         if self._is_long_table:
-            return self._fit_to_all(self._weigh_by_period())
+            return self._refit_ensemble(self._weigh_by_stretches())
         if self.ridges is None or not self._is_weighed:
             return self._choose_unweighed()
-        return self._fit_to_all(self._weigh_by_series(self.ridges))
+        return self._refit_ensemble(self._weigh_by_series(self.ridges))
 
     @property
     def _is_weighed(self) -> bool:
@@ -176,7 +176,7 @@ class EnsembleFit:
 
     @property
     def _is_long_table(self) -> bool:
-        """Whether ridges are weighed beside others by periods of one long table."""
+        """Whether ridges are weighed beside others by stretches of one long table."""
         by_series = self.settings.classical or self.rows.timeline.n_series > 1
         return self._is_weighed and self.ridges is not None and not by_series
 
@@ -222,7 +222,7 @@ class EnsembleFit:
     def _choose_unweighed(self) -> Ensemble:
         """Choose without validation: a trained network, else what is judged by its own rows."""
         if self.settings.train_network:
-            return self._fit_to_all(self.start)
+            return self._refit_ensemble(self.start)
         fits = [
             kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
         ]
@@ -252,13 +252,13 @@ class EnsembleFit:
         timeline = self.rows.timeline
         pred_len = self.rows.sizes.pred_len
         n_rows = np.diff(timeline.first_row)
-        n_held_out = np.clip(n_rows // 4, pred_len, 4 * pred_len)
+        n_last = np.clip(n_rows // 4, pred_len, 4 * pred_len)
         end = timeline.first_row[1:]
-        split = np.where(n_rows >= 3 * pred_len, end - n_held_out, end)
-        held_out = Origins(split, end - pred_len)
-        if not held_out.count:
+        split = np.where(n_rows >= 3 * pred_len, end - n_last, end)
+        last_origins = Origins(split, end - pred_len)
+        if not last_origins.count:
             return None
-        windows = Windows(self._buffer, weighing.series_origins(held_out))
+        windows = Windows(self._buffer, weighing.series_origins(last_origins))
         members, windows = self._fit_before_split(
             fits, replace(self.rows, split=split), windows
         )
@@ -269,7 +269,7 @@ class EnsembleFit:
         return self._series_weights(
             self._predict_each(members, windows),
             windows,
-            prior=_FITTED_TO_FEWER * fitted_to_fewer,
+            prior=_CLASSICAL_PRIOR * fitted_to_fewer,
             joint=False,
         )
 
@@ -352,7 +352,7 @@ class EnsembleFit:
             ),
         )
 
-    def _weigh_by_period(self) -> Ensemble:
+    def _weigh_by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
         share = 0.0
         validation = self.batches.validation
@@ -382,7 +382,7 @@ class EnsembleFit:
         path = LinearPath(linear.final).to(self.settings.device)
         return {RIDGES: Ridges(path.eval())}
 
-    def _fit_to_all(self, ensemble: Ensemble) -> Ensemble:
+    def _refit_ensemble(self, ensemble: Ensemble) -> Ensemble:
         """Leave out members without weight, and fit the others to the validation split, too."""
         members = {}
         before_split = {}
@@ -391,21 +391,21 @@ class EnsembleFit:
             weight = ensemble.weights_of(name)
             if not weight.any() and name not in (RIDGES, NETWORK):
                 continue
-            members[name] = self._fitted_to_all(member)
+            members[name] = self._refit_member(member)
             weights.append(weight)
-            if members[name] is not member and not member.fits_again:
+            if members[name] is not member and not member.needs_refit:
                 before_split[name] = member
         return Ensemble(members, np.stack(weights, axis=-1), before_split)
 
-    def _fitted_to_all(self, member: Member) -> Member:
+    def _refit_member(self, member: Member) -> Member:
         name = member.name
         if name == RIDGES:
             return self._final_ridges().get(name, member)
-        if name == NETWORK or not self.settings.refits:
+        if name == NETWORK or not self.settings.refits_on_all:
             return member
-        if name in self._refits:
-            return self._refits[name]()
-        return member.refit(self.rows, self.settings)
+        if name in self._background_refits:
+            return self._background_refits[name]()
+        return member.refit_on_all(self.rows, self.settings)
 
     @cached_property
     def _buffer(self) -> RowBuffer:

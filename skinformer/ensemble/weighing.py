@@ -1,6 +1,6 @@
 """How much each member counts: by its errors on windows that it was not fitted to.
 
-A panel and short tables are weighed series by series, a long table by periods of its validation
+A panel and short tables are weighed series by series, a long table by stretches of its validation
 split: one series tells little, and what a long one tells differs by step ahead.
 """
 
@@ -17,15 +17,15 @@ from skinformer.model.corrected import Corrected
 from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
-    cut_stretches,
     log_errors,
     mean_errors,
-    mean_share,
+    mean_log_share,
     nearby_steps,
     shrinkage,
     softmax,
+    split_into_stretches,
     stretch_sums,
-    surest_share,
+    upper_bound_share,
 )
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -39,14 +39,14 @@ _TEMPERATURE = 0.1
 _JOINT_PRIOR = 20
 
 
-def series_origins(held_out: Origins) -> IntArray:
+def series_origins(validation_origins: Origins) -> IntArray:
     """Choose windows to weigh by for each series: at most 64, spread over its split."""
-    some = np.flatnonzero(held_out.high >= held_out.low)
+    some = np.flatnonzero(validation_origins.high >= validation_origins.low)
     # Two of a series where there would be more than 20,000 of all.
     n_origins = min(max(20_000 // max(len(some), 1), 2), 64)
     place = np.arange(n_origins)
-    low = held_out.low[some, None]
-    high = held_out.high[some, None]
+    low = validation_origins.low[some, None]
+    high = validation_origins.high[some, None]
     return np.unique(low + (high - low) * place // (n_origins - 1))
 
 
@@ -177,22 +177,24 @@ def weigh_steps(
     forecasts: tuple[Float32Array, Float32Array],
     rows: FitRows,
     origins: IntArray,
-    periods: IntArray,
+    stretches: IntArray,
     head: Head,
     *,
     margin: float,
 ) -> Float64Array:
     """Find the weight of the second of two forecasts at each step ahead, (pred_len,).
 
-    It is the one that does best on average over the periods of the windows, see `mean_share`.
+    It is the one that does best on average over the stretches of the windows, see `mean_log_share`.
     """
     one, other = map(torch.from_numpy, forecasts)
     y, weight = map(torch.from_numpy, truths_of(rows, origins))
     with threads_for(0):
         losses = _losses_of_shares(one, other, y, weight, head)
     pred_len = rows.sizes.pred_len
-    total = stretch_sums(losses.numpy(), periods) @ nearby_steps(pred_len)
-    best = [mean_share(total[:, :, step], margin=margin) for step in range(pred_len)]
+    total = stretch_sums(losses.numpy(), stretches) @ nearby_steps(pred_len)
+    best = [
+        mean_log_share(total[:, :, step], margin=margin) for step in range(pred_len)
+    ]
     return np.array(SHARES)[best]
 
 
@@ -213,7 +215,7 @@ def _losses_of_shares(
 
 def network_share(
     module: Corrected,
-    held_out: WindowBatches,
+    validation: WindowBatches,
     *,
     steps: IntArray,
     head: Head,
@@ -223,29 +225,31 @@ def network_share(
     module: trained, in evaluation mode.
     steps: the time of each validation window.
 
-    See `surest_share`; 0 if the rows are too few for two periods that hold a forecast each.
+    See `upper_bound_share`; 0 if the rows are too few for two stretches that hold a forecast each.
     """
-    losses = network_losses(module, held_out, steps, head)
-    return SHARES[surest_share(losses)]
+    losses = network_losses(module, validation, steps, head)
+    return SHARES[upper_bound_share(losses)]
 
 
 def network_losses(
     module: Corrected,
-    held_out: WindowBatches,
+    validation: WindowBatches,
     steps: IntArray,
     head: Head,
 ) -> Float64Array:
-    """Compute the loss of each share of the correction in each period, (n_periods, n_shares).
+    """Compute the loss of each share of the correction in each stretch, (n_stretches, n_shares).
 
-    There are no periods where the rows are too few for two that hold a forecast each.
+    There are no stretches where the rows are too few for two that hold a forecast each.
     """
-    periods = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
-    if periods is None:
+    stretches = split_into_stretches(
+        steps, validation.source.pred_len, n_most=MOST_STRETCHES
+    )
+    if stretches is None:
         return np.empty((0, len(SHARES)))
     losses = []
-    n_products = held_out.batch_size * module.largest_product
+    n_products = validation.batch_size * module.largest_product
     with threads_for(n_products), torch.inference_mode():
-        for batch in held_out:
+        for batch in validation:
             of_batch = _losses_of_shares(
                 module.path(*batch.inputs[:4]),
                 head.point(module(*batch.inputs)),
@@ -254,4 +258,4 @@ def network_losses(
                 head,
             )
             losses.append(of_batch.sum(dim=2).cpu().numpy())
-    return stretch_sums(np.concatenate(losses), periods)
+    return stretch_sums(np.concatenate(losses), stretches)
