@@ -29,6 +29,12 @@ def softmax(scores: Float64Array) -> Float64Array:
     return raised / total
 
 
+def finite_logs(values: Float64Array) -> Float64Array:
+    """Return logs of values from 0 on; of 0 one which no other comes near."""
+    least = np.finfo(np.float64).tiny
+    return np.log(np.maximum(values, least))
+
+
 def standard_error(values: Float64Array) -> Float64Array:
     """Return the standard error of the mean over the first axis; 0 of one value."""
     n = len(values)
@@ -157,8 +163,7 @@ def mean_log_share(
     (2, 1)
     """
     losses = losses[losses.sum(axis=1) > 0]
-    least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
-    logs = np.log(np.maximum(losses, least))
+    logs = finite_logs(losses)
     if len(logs) < 2:
         return int(logs.sum(axis=0).argmin())
     changes = logs - logs[:, :1]

@@ -38,6 +38,7 @@ from skinformer.threads import run_in_background
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
+from skinformer.validation.forecasters import warn_of_unjudged
 
 #: Members beside ridges and network: one more is a line here.
 MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
@@ -132,6 +133,8 @@ class EnsembleFit:
             self.rows,
             self.settings,
         )
+        if not self.challengers:
+            self._warn_of_unjudged(RIDGES)
 
     def _begin_refits(self) -> None:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
@@ -149,12 +152,15 @@ class EnsembleFit:
                 )
 
     def finish(self, scaler: Scaler) -> Ensemble:
-        """Weigh all members by the validation split, and fit them to it, too.
+        """Weigh all members by the first scheme that suits, and fit them to all rows.
 
         scaler: the final one.
 
-        A panel and short tables are weighed series by series, a long table by stretches of the
-        split. Ridges have an advantage: it is one of four by which their blend was chosen.
+        Classes: logs of probabilities. The network without a base: nothing to weigh. A long table:
+        by stretches of the split, to the advantage of ridges, whose blend was chosen by it, too.
+        Other ridges: series by series. Without a split a trained network, if there is one, has all
+        weight; else users' forecasters and classical ones are weighed by the last rows if there
+        are no ridges; else classical forecasters have all weight, or ridges without these.
         """
         for wait in self._background_refits.values():
             wait()  # threads of theirs beside threads of what follows would wait for each other
@@ -165,9 +171,14 @@ class EnsembleFit:
             return self.start
         if self._is_long_table:
             return self._refit_ensemble(self._weigh_by_stretches())
-        if self.ridges is None or not self._is_weighed:
-            return self._choose_unweighed()
-        return self._refit_ensemble(self._weigh_by_series(self.ridges))
+        if self.ridges is not None and self._is_weighed:
+            return self._refit_ensemble(self._weigh_by_series(self.ridges))
+        if self.settings.train_network:
+            self._warn_of_unjudged(NETWORK)
+            return self._refit_ensemble(self.start)
+        if self.ridges is None and self.settings.forecasters:
+            return self._weigh_by_last_rows()
+        return self._trust_first(self._fit_on_all(self._own_row_fits))
 
     @property
     def _is_weighed(self) -> bool:
@@ -183,6 +194,13 @@ class EnsembleFit:
     @property
     def _kinds(self) -> list[type[Member]]:
         return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
+
+    @property
+    def _own_row_fits(self) -> list[Callable[..., Member]]:
+        """Return what fits each member that its own rows judge."""
+        return [
+            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
+        ]
 
     @property
     def _user_fits(self) -> list[Callable[..., Member]]:
@@ -219,34 +237,42 @@ class EnsembleFit:
         """Choose windows of the validation split, spread over it."""
         return Windows(self._buffer, self.rows.validation_origins.thinned(n_most))
 
-    def _choose_unweighed(self) -> Ensemble:
-        """Choose without validation: a trained network, else what is judged by its own rows."""
-        if self.settings.train_network:
-            return self._refit_ensemble(self.start)
-        fits = [
-            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
-        ]
-        user_fits = self._user_fits if self.ridges is None else []
-        fits += user_fits
-        members = [fit(self.rows, self.settings, before_split=False) for fit in fits]
-        weights = None
-        if user_fits and len(fits) > 1:
-            weights = self._weigh_by_last_rows(fits)
-        if user_fits and weights is None:
-            last_rows = self.rows.timeline.first_row[1:] - 1
-            self._check_seconds(members, Windows(self._buffer, last_rows))
-        if weights is None:
-            weights = {members[0].name if members else RIDGES: 1.0}
-        members = [each for each in members if np.any(weights.get(each.name, 0.0))]
-        ensemble = self._ensemble_of(members, weights)
+    def _fit_on_all(self, fits: list[Callable[..., Member]]) -> list[Member]:
+        return [fit(self.rows, self.settings, before_split=False) for fit in fits]
+
+    def _trust_first(self, members: list[Member]) -> Ensemble:
+        """Trust the first of some members alone, or ridges where there are none."""
+        name = members[0].name if members else RIDGES
+        self._warn_of_unjudged(name)
+        ensemble = self._ensemble_of(members[:1], {name: 1.0})
         return replace(ensemble, members=ensemble.members | self._final_ridges())
 
-    def _weigh_by_last_rows(
+    def _warn_of_unjudged(self, trusted: str) -> None:
+        """Warn of forecasters of the user's that no rows can judge, but for a trusted one."""
+        names = [each.name for each in self.settings.forecasters]
+        warn_of_unjudged([name for name in names if name != trusted])
+
+    def _weigh_by_last_rows(self) -> Ensemble:
+        """Weigh classical and users' forecasters by the last rows of each series.
+
+        One alone has all weight, and so has the first where no series is long enough.
+        """
+        fits = self._own_row_fits + self._user_fits
+        members = self._fit_on_all(fits)
+        weights = self._last_row_weights(fits) if len(fits) > 1 else None
+        if weights is None:
+            last_rows = self.rows.timeline.first_row[1:] - 1
+            self._check_seconds(members, Windows(self._buffer, last_rows))
+            return self._trust_first(members)
+        members = [member for member in members if weights[member.name].any()]
+        return self._ensemble_of(members, weights)
+
+    def _last_row_weights(
         self, fits: list[Callable[..., Member]]
     ) -> dict[str, Any] | None:
-        """Weigh members by the last rows of each series, to which they were not fitted.
+        """Weigh members that are fitted without the last rows by these.
 
-        These are a quarter of its rows, one to four forecasts long. None where no series holds
+        They are a quarter of a series' rows, one to four forecasts long. None where no series holds
         three forecasts.
         """
         timeline = self.rows.timeline
@@ -262,14 +288,12 @@ class EnsembleFit:
         members, windows = self._fit_before_split(
             fits, replace(self.rows, split=split), windows
         )
-        fitted_to_fewer = np.array(
-            [isinstance(member, Classical) for member in members]
-        )
+        is_classical = np.array([isinstance(member, Classical) for member in members])
         # One or few windows of a series say nothing of joint errors.
         return self._series_weights(
             self._predict_each(members, windows),
             windows,
-            prior=_CLASSICAL_PRIOR * fitted_to_fewer,
+            prior=_CLASSICAL_PRIOR * is_classical,
             joint=False,
         )
 

@@ -17,6 +17,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
+    finite_logs,
     log_errors,
     mean_errors,
     mean_log_share,
@@ -76,12 +77,15 @@ def weigh_series(
     joint: whether the error of the joint forecast counts, too.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
-    where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
-    their mean over members. Those of a panel are averaged over all targets of all series; a series'
-    own count for a fifth beside them. So neither the size of a series nor one that went wild
-    decides for the others. The more series there are, the more count weights by which the joint
-    forecast errs little: a member that errs elsewhere than the others has more than by its own
-    errors.
+    where nothing tells them apart. With e the logs of a series' mean absolute errors, less their
+    mean over members, and m the mean of e over all n targets of all series::
+
+        w ∝ v exp(prior - 0.2 (e - m) / 0.1)
+        v = (1 - s) softmax(-m / 0.1) + s joint,  s = (n - 1) / (n - 1 + 20)
+
+    So neither the size of a series nor one that went wild decides for the others. The more series
+    there are, the more count weights by which the joint forecast errs little: a member that errs
+    elsewhere than the others has more than by its own errors.
     """
     errors = [
         mean_errors(
@@ -95,19 +99,29 @@ def weigh_series(
     ]
     logs, known = log_errors(np.stack(errors, axis=2))
     n_known = known.sum()
-    panel = logs[known].sum(axis=0) / max(n_known, 1)
-    # 1. Weights of the panel.
-    weights = softmax(-panel / _TEMPERATURE)
+    mean_logs = logs[known].sum(axis=0) / max(n_known, 1)
+    weights = softmax(-mean_logs / _TEMPERATURE)
     if joint:
         # Errors far above the best are in the way of the others: few steps start from even.
-        near = panel <= panel.min() + np.log(1.5)
+        near = mean_logs <= mean_logs.min() + np.log(1.5)
         residuals = np.stack(forecasts, axis=-1)[..., near] - y[..., None]
         share = shrinkage(max(n_known - 1, 0), _JOINT_PRIOR)
         weights *= 1 - share
         weights[near] += share * _joint_weights(residuals, weight, series, known)
-    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny)) + prior
-    # 2. What each series' own errors add to them.
-    own = np.where(known[:, :, None], logs - panel, 0.0)
+    log_weights = finite_logs(weights) + prior
+    return _weigh_each_series(log_weights, logs - mean_logs, known)
+
+
+def _weigh_each_series(
+    log_weights: Float64Array,
+    logs: Float64Array,
+    known: BoolArray,
+) -> Float64Array:
+    """Add what each series' own log errors say to log weights of the panel; nothing for new ones.
+
+    logs: (n_series, n_targets, n_members), less their mean over these; known: where they count.
+    """
+    own = np.where(known[:, :, None], logs, 0.0)
     own = np.pad(own, [(0, 1), (0, 0), (0, 0)])
     return softmax(log_weights - _OWN * own / _TEMPERATURE)
 
