@@ -29,6 +29,12 @@ def softmax(scores: Float64Array) -> Float64Array:
     return raised / total
 
 
+def finite_logs(values: Float64Array) -> Float64Array:
+    """Return logs of values from 0 on; of 0 one which no other comes near."""
+    least = np.finfo(np.float64).tiny
+    return np.log(np.maximum(values, least))
+
+
 def standard_error(values: Float64Array) -> Float64Array:
     """Return the standard error of the mean over the first axis; 0 of one value."""
     n = len(values)
@@ -36,7 +42,7 @@ def standard_error(values: Float64Array) -> Float64Array:
     return deviation / np.sqrt(n)
 
 
-def sure_gain(gains: Float64Array) -> float:
+def mean_less_error(gains: Float64Array) -> float:
     """Return the mean gain less its standard error: walks, too, look like a part of a wave."""
     return float(gains.mean() - standard_error(gains))
 
@@ -107,7 +113,7 @@ def stretch_sums(
     return total
 
 
-def cut_stretches(
+def split_into_stretches(
     steps: IntArray,
     pred_len: int,
     *,
@@ -117,7 +123,7 @@ def cut_stretches(
 
     Each holds a whole forecast at least; None where there would be one alone.
 
-    >>> cut_stretches(np.arange(8), 4)
+    >>> split_into_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     span = int(np.ptp(steps)) + 1
@@ -127,12 +133,12 @@ def cut_stretches(
     return (steps - steps.min()) * n_stretches // span
 
 
-def best_share(losses: Float64Array) -> int:
-    """Find the share that does best where it does worst; 0 if any share does harm somewhere.
+def minimax_share(losses: Float64Array) -> int:
+    """Find the share whose worst stretch is the best; 0 if any share does harm somewhere.
 
     Losses have shape (n_stretches, n_shares), the first share being none, to which others relate.
 
-    >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
+    >>> minimax_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
     1
     """
     relative = _relative(losses)
@@ -142,7 +148,7 @@ def best_share(losses: Float64Array) -> int:
     return int(worst.argmin())
 
 
-def mean_share(
+def mean_log_share(
     losses: Float64Array,
     *,
     margin: float = 0.0,
@@ -153,12 +159,11 @@ def mean_share(
     margin: standard errors by which a share has to gain on none; 0 where neither is the safe one.
 
     >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
-    >>> mean_share(losses), mean_share(losses, margin=1.0)
+    >>> mean_log_share(losses), mean_log_share(losses, margin=1.0)
     (2, 1)
     """
     losses = losses[losses.sum(axis=1) > 0]
-    least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
-    logs = np.log(np.maximum(losses, least))
+    logs = finite_logs(losses)
     if len(logs) < 2:
         return int(logs.sum(axis=0).argmin())
     changes = logs - logs[:, :1]
@@ -166,23 +171,23 @@ def mean_share(
     return int(pessimistic.argmin())
 
 
-def surest_share(losses: Float64Array) -> int:
-    """Find the share that does best on average, as far as that is no chance.
+def upper_bound_share(losses: Float64Array) -> int:
+    """Find the share of the lowest upper bound of its mean loss: as far as a gain is no chance.
 
     Of losses, (n_stretches, n_shares), relative to those of the first share, which is none, the
     lowest mean with two standard errors added counts; 0 if all are above 1.
 
-    >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
+    >>> upper_bound_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
     1
     """
     pessimistic = _pessimistic_losses(losses, 2.0)
     return int(pessimistic.argmin())
 
 
-def likely_gain(losses: Float64Array) -> float:
+def gain_of_best_share(losses: Float64Array) -> float:
     """Return what part of the loss the best share takes off, less one standard error.
 
-    >>> round(likely_gain(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
+    >>> round(gain_of_best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]])), 3)
     0.15
     """
     pessimistic = _pessimistic_losses(losses, 1.0)

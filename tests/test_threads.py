@@ -174,7 +174,7 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
     )
     requested = seen_by(monkeypatch, "skinformer.ensemble.predicting.correct")
     model = InformerRegressor(random_state=0, **P).fit(y)
-    model.ensemble_ = model.ensemble_.trusting(1.0)
+    model.ensemble_ = model.ensemble_.with_network_share(1.0)
     model.predict(y[-6:])
     assert set(seen) == set(requested) == {1}
     assert torch.get_num_threads() == 4
@@ -267,7 +267,7 @@ def fit_and_forecast(seed):
         members=["ridges", "network", *([trees] if seed % 2 else [])],
         random_state=seed,
     ).fit(y)
-    model.ensemble_ = model.ensemble_.trusting(1.0)
+    model.ensemble_ = model.ensemble_.with_network_share(1.0)
     return np.concatenate([model.history_["loss"], model.forecast().to_numpy().ravel()])
 
 

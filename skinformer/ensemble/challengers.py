@@ -17,7 +17,7 @@ from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.user_forecaster import MOST_WEIGHED
 from skinformer.ensemble.windows import Windows
-from skinformer.selection import MOST_STRETCHES, cut_stretches
+from skinformer.selection import MOST_STRETCHES, split_into_stretches
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
@@ -58,22 +58,24 @@ def weigh_challengers(
     rows: FitRows,
     settings: FitSettings,
 ) -> list[Challenger]:
-    """Weigh members beside the ridges, one after the other, by periods of the validation split.
+    """Weigh members beside the ridges, one after the other, by stretches of the validation split.
 
     fits, user_fits: what fits built-in members, and forecasters of the user's.
     windows: of the split.
 
-    None is weighed where the split is too short for two periods. ValueError where a forecaster of
+    None is weighed where the split is too short for two stretches. ValueError where a forecaster of
     the user's is too slow.
     """
-    periods = cut_stretches(windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES)
-    if periods is None:
+    stretches = split_into_stretches(
+        windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES
+    )
+    if stretches is None:
         return []
     margin = _margin(
         ridges,
         rows,
         settings,
-        is_complete=periods.max() + 1 == MOST_STRETCHES,
+        is_complete=stretches.max() + 1 == MOST_STRETCHES,
     )
     if margin is None:
         fits = []
@@ -83,7 +85,7 @@ def weigh_challengers(
         rows,
         settings,
         windows,
-        periods,
+        stretches,
         predict_points(ridges, windows, settings.head),
     )
     for fit in fits:
@@ -122,7 +124,7 @@ def _margin(
 ) -> float | None:
     """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
 
-    is_complete: whether the split has all periods. Trees that see no more than ridges do need
+    is_complete: whether the split has all stretches. Trees that see no more than ridges do need
     them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
     ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
     """
@@ -140,7 +142,7 @@ def _margin(
 class _Blend:
     """The joint forecast of ridges and challengers so far.
 
-    windows, periods: windows of the split, and the period of each.
+    windows, stretches: windows of the split, and the stretch of each.
     y_pred: joint forecast of the windows.
     challengers: those that it consists of, beside the ridges.
     """
@@ -148,14 +150,14 @@ class _Blend:
     rows: FitRows
     settings: FitSettings
     windows: Windows
-    periods: IntArray
+    stretches: IntArray
     y_pred: Float32Array
     challengers: list[Challenger] = field(default_factory=list)
 
     def take(self, some: IntArray) -> None:
         """Go on with some of the windows."""
         self.windows = self.windows.take(some)
-        self.periods = self.periods[some]
+        self.stretches = self.stretches[some]
         self.y_pred = self.y_pred[some]
 
     def add(self, fit: Callable[..., Member], margin: float) -> None:
@@ -171,7 +173,7 @@ class _Blend:
             (self.y_pred, own),
             self.rows,
             self.windows.origins,
-            self.periods,
+            self.stretches,
             head,
             margin=margin,
         )

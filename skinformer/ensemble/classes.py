@@ -16,7 +16,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import columns_of
 from skinformer.ensemble.weighing import truths_of
 from skinformer.ensemble.windows import Windows
-from skinformer.selection import best_share, cut_stretches, stretch_sums
+from skinformer.selection import minimax_share, split_into_stretches, stretch_sums
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.windows import window_rows
@@ -105,7 +105,7 @@ def weigh_classes(
     fit: before the split; None for the network alone.
     windows: of the split; None without one.
 
-    There are mixture weights by step ahead, the network's weight by periods of the split, and a
+    There are mixture weights by step ahead, the network's weight by stretches of the split, and a
     temperature. Without a split the mixture has its prior weights, and the network none unless it
     is alone.
     """
@@ -126,7 +126,7 @@ def weigh_classes(
             share = validation.network_share(base_logits, logits)
         logits = _mix(base_logits, logits, share)
         # 3. Fit the former to all rows.
-        if settings.refits:
+        if settings.refits_on_all:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
         ensemble = rows.make_ensemble(
             [base, network],
@@ -172,7 +172,7 @@ class _Validation:
         # Different ones: windows overlap.
         n_rows = np.unique(window_rows(windows.origins, pred_len)).size
         self.n_truths = n_rows * (weight > 0).mean()
-        self.periods = cut_stretches(windows.steps, pred_len)
+        self.stretches = split_into_stretches(windows.steps, pred_len)
         self.groups = settings.head.groups
 
     def mixture_weights(self, fit: ClassFit, proba: Float64Array) -> Float64Array:
@@ -192,15 +192,15 @@ class _Validation:
         return mixture_weights(likelihood, weight, self.n_truths, fit.prior_weights)
 
     def best(self, candidates: list[Float64Array]) -> int:
-        """Choose the logits that help in all periods; 0, the first ones, where there are none."""
-        if self.periods is None:
+        """Choose the logits that help in all stretches; 0, the first ones, where there are none."""
+        if self.stretches is None:
             return 0
         losses = [
             log_losses(logits, self.y, self.weight, self.groups)
             for logits in candidates
         ]
         of_windows = np.stack(losses, axis=1)
-        return best_share(stretch_sums(of_windows, self.periods))
+        return minimax_share(stretch_sums(of_windows, self.stretches))
 
     def network_share(self, base_logits: Float64Array, logits: Float64Array) -> float:
         """Choose the share of the network's logits beside those of all others."""

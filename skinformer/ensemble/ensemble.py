@@ -26,7 +26,7 @@ class Ensemble:
     members: by name; one that corrects another comes after it.
     weights: (n_series + 1, 1 or pred_len, n_targets, n_members), of sum 1; the last row is for
     series that the fit did not hold.
-    held_out: members as they were before they were fitted to the validation split, too.
+    held_out: members as they were before they were refitted on all rows, the split among them.
     temperature: what the weighted mean, of logs of probabilities, is divided by.
     """
 
@@ -36,7 +36,7 @@ class Ensemble:
     temperature: float = 1.0
 
     @classmethod
-    def of(
+    def combine(
         cls,
         members: Sequence[Member],
         weights: Mapping[str, Float64Array | float],
@@ -89,7 +89,7 @@ class Ensemble:
         others = [name for name in self.members if name != NETWORK]
         if not others:
             return {}
-        base = self.trusting(0.0) if RIDGES in self.members else self
+        base = self.with_network_share(0.0) if RIDGES in self.members else self
         base = base.without(NETWORK)
         blend: dict[str, float] = {}
         for name in others:
@@ -137,7 +137,7 @@ class Ensemble:
         weights = weights / weights.sum(axis=-1, keepdims=True)
         return replace(self, weights=weights)
 
-    def trusting(self, share: float | Float64Array) -> Ensemble:
+    def with_network_share(self, share: float | Float64Array) -> Ensemble:
         """Set the network's share of what it and the ridges that it corrects count together."""
         names = list(self.members)
         both = self.weights_of(RIDGES) + self.weights_of(NETWORK)
@@ -166,7 +166,7 @@ class Ensemble:
         return replace(
             self,
             members={
-                name: member.fitted_again(timeline, sizes, scaler)
+                name: member.refit_on(timeline, sizes, scaler)
                 for name, member in (self.members | self.held_out).items()
             },
             weights=self.weights[np.append(chosen, -1)],

@@ -48,7 +48,7 @@ def find_split(
         )
     is_trained, is_validated = series_with_truth(table, split, **sizes)
     if split is None or not (is_trained.any() and is_validated.any()):
-        checks.check_both_sides(settings.refits)
+        checks.check_both_sides(settings.refits_on_all)
         split = None
         is_trained, _ = series_with_truth(table, None, **sizes)
     checks.warn_of_idle_series(names, is_trained, **sizes)
@@ -184,8 +184,8 @@ class FitRows:
     def make_ensemble(
         self, members: Sequence[Member], weights: Mapping[str, Any]
     ) -> Ensemble:
-        """Put members together, see `Ensemble.of`."""
-        return Ensemble.of(
+        """Put members together, see `Ensemble.combine`."""
+        return Ensemble.combine(
             members,
             weights,
             n_series=self.timeline.n_series,

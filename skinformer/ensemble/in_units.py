@@ -60,7 +60,7 @@ class PerSeriesMember(Member):
     scaler: Scaler
     of_mean: bool
 
-    forecasts_short = fits_again = True
+    forecasts_short = needs_refit = True
     #: Whether the fit finds out by itself which series are better seen in logarithms.
     own_logs = False
 
@@ -126,7 +126,7 @@ class PerSeriesMember(Member):
         fit = cls.fit_series(series, sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
-    def fitted_again(
+    def refit_on(
         self,
         timeline: Timeline,
         sizes: ModelSizes,

@@ -38,8 +38,8 @@ class Member:
     scored_by_rolling_origins = False
     #: Whether changes of its forecast are read off a map.
     linear = False
-    #: Whether it can be fitted anew, see `fitted_again`, so that nothing is kept of earlier fits.
-    fits_again = False
+    #: Whether it is fitted anew, see `refit_on`, for what it was before: no earlier fit is kept.
+    needs_refit = False
     #: By how much fewer windows ranges are found where it forecasts.
     cost = 1
     #: The member whose forecast it corrects, if there is one.
@@ -96,7 +96,7 @@ class Member:
         """Fit it to rows before the validation split, or to all."""
         raise NotImplementedError
 
-    def refit(self, rows: FitRows, settings: FitSettings) -> Self:
+    def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
         """Return the same, fitted to all rows."""
         return self.from_rows(rows, settings, before_split=False)
 
@@ -109,7 +109,7 @@ class Member:
     def check_seconds(self, windows: Windows) -> None:
         """Raise ValueError if windows take longer than a forecaster of the user's may."""
 
-    def fitted_again(
+    def refit_on(
         self,
         timeline: Timeline,  # noqa: ARG002
         sizes: ModelSizes,  # noqa: ARG002

@@ -38,6 +38,7 @@ from skinformer.threads import run_in_background
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
+from skinformer.validation.forecasters import warn_of_unjudged
 
 #: Members beside ridges and network: one more is a line here.
 MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
@@ -47,7 +48,7 @@ ALL_KINDS = (*MEMBERS, Classes, Ridges, Network, UserForecaster)
 #: What classical forecasters of short series count more, as a log, where they are judged by fits to
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
 #: quarterly, tourism quarterly and CIF 1.7, .4, 1.0 and 1.3 %; with it .7, .2, .2 and .3 %.
-_FITTED_TO_FEWER = 1.0
+_CLASSICAL_PRIOR = 1.0
 
 
 class EnsembleFit:
@@ -88,7 +89,7 @@ class EnsembleFit:
         #: Members of a long table beside ridges and network.
         self.challengers: list[Challenger] = []
         #: What fits members to all rows, begun when their weights were known.
-        self._refits: dict[str, Callable[[], Member]] = {}
+        self._background_refits: dict[str, Callable[[], Member]] = {}
         self.class_fit: ClassFit | None = None
         self.start = self._ensemble_of([], {NETWORK: 1.0})
 
@@ -119,7 +120,7 @@ class EnsembleFit:
         return NetworkTrial(self.module, validation, self.rows, self.settings)
 
     def _weigh_challengers(self) -> None:
-        """Weigh members beside the ridges of a long table, by periods of the split."""
+        """Weigh members beside the ridges of a long table, by stretches of the split."""
         if self.ridges is None or not self._is_long_table:
             return
         sizes = self.rows.sizes
@@ -132,42 +133,52 @@ class EnsembleFit:
             self.rows,
             self.settings,
         )
+        if not self.challengers:
+            self._warn_of_unjudged(RIDGES)
 
     def _begin_refits(self) -> None:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
         settings = self.settings
         if not (
-            settings.refits
+            settings.refits_on_all
             and settings.train_network
             and isinstance(settings.regressor, str)
         ):
             return
         for member, weight in self.challengers:
             if weight.any() and isinstance(member, Tabular):
-                self._refits[member.name] = run_in_background(
-                    partial(member.refit, self.rows, settings)
+                self._background_refits[member.name] = run_in_background(
+                    partial(member.refit_on_all, self.rows, settings)
                 )
 
     def finish(self, scaler: Scaler) -> Ensemble:
-        """Weigh all members by the validation split, and fit them to it, too.
+        """Weigh all members by the first scheme that suits, and fit them to all rows.
 
         scaler: the final one.
 
-        A panel and short tables are weighed series by series, a long table by periods of the
-        split. Ridges have an advantage: it is one of four by which their blend was chosen.
+        Classes: logs of probabilities. The network without a base: nothing to weigh. A long table:
+        by stretches of the split, to the advantage of ridges, whose blend was chosen by it, too.
+        Other ridges: series by series. Without a split a trained network, if there is one, has all
+        weight; else users' forecasters and classical ones are weighed by the last rows if there
+        are no ridges; else classical forecasters have all weight, or ridges without these.
         """
-        for refit in self._refits.values():
-            refit()  # threads of theirs beside threads of what follows would wait for each other
+        for wait in self._background_refits.values():
+            wait()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
         if self.settings.classifies:
             return self._weigh_classes()
         if self.ridges is None and not self.settings.needs_no_split:
             return self.start
         if self._is_long_table:
-            return self._fit_to_all(self._weigh_by_period())
-        if self.ridges is None or not self._is_weighed:
-            return self._choose_unweighed()
-        return self._fit_to_all(self._weigh_by_series(self.ridges))
+            return self._refit_ensemble(self._weigh_by_stretches())
+        if self.ridges is not None and self._is_weighed:
+            return self._refit_ensemble(self._weigh_by_series(self.ridges))
+        if self.settings.train_network:
+            self._warn_of_unjudged(NETWORK)
+            return self._refit_ensemble(self.start)
+        if self.ridges is None and self.settings.forecasters:
+            return self._weigh_by_last_rows()
+        return self._trust_first(self._fit_on_all(self._own_row_fits))
 
     @property
     def _is_weighed(self) -> bool:
@@ -176,13 +187,20 @@ class EnsembleFit:
 
     @property
     def _is_long_table(self) -> bool:
-        """Whether ridges are weighed beside others by periods of one long table."""
+        """Whether ridges are weighed beside others by stretches of one long table."""
         by_series = self.settings.classical or self.rows.timeline.n_series > 1
         return self._is_weighed and self.ridges is not None and not by_series
 
     @property
     def _kinds(self) -> list[type[Member]]:
         return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
+
+    @property
+    def _own_row_fits(self) -> list[Callable[..., Member]]:
+        """Return what fits each member that its own rows judge."""
+        return [
+            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
+        ]
 
     @property
     def _user_fits(self) -> list[Callable[..., Member]]:
@@ -219,57 +237,63 @@ class EnsembleFit:
         """Choose windows of the validation split, spread over it."""
         return Windows(self._buffer, self.rows.validation_origins.thinned(n_most))
 
-    def _choose_unweighed(self) -> Ensemble:
-        """Choose without validation: a trained network, else what is judged by its own rows."""
-        if self.settings.train_network:
-            return self._fit_to_all(self.start)
-        fits = [
-            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
-        ]
-        user_fits = self._user_fits if self.ridges is None else []
-        fits += user_fits
-        members = [fit(self.rows, self.settings, before_split=False) for fit in fits]
-        weights = None
-        if user_fits and len(fits) > 1:
-            weights = self._weigh_by_last_rows(fits)
-        if user_fits and weights is None:
-            last_rows = self.rows.timeline.first_row[1:] - 1
-            self._check_seconds(members, Windows(self._buffer, last_rows))
-        if weights is None:
-            weights = {members[0].name if members else RIDGES: 1.0}
-        members = [each for each in members if np.any(weights.get(each.name, 0.0))]
-        ensemble = self._ensemble_of(members, weights)
+    def _fit_on_all(self, fits: list[Callable[..., Member]]) -> list[Member]:
+        return [fit(self.rows, self.settings, before_split=False) for fit in fits]
+
+    def _trust_first(self, members: list[Member]) -> Ensemble:
+        """Trust the first of some members alone, or ridges where there are none."""
+        name = members[0].name if members else RIDGES
+        self._warn_of_unjudged(name)
+        ensemble = self._ensemble_of(members[:1], {name: 1.0})
         return replace(ensemble, members=ensemble.members | self._final_ridges())
 
-    def _weigh_by_last_rows(
+    def _warn_of_unjudged(self, trusted: str) -> None:
+        """Warn of forecasters of the user's that no rows can judge, but for a trusted one."""
+        names = [each.name for each in self.settings.forecasters]
+        warn_of_unjudged([name for name in names if name != trusted])
+
+    def _weigh_by_last_rows(self) -> Ensemble:
+        """Weigh classical and users' forecasters by the last rows of each series.
+
+        One alone has all weight, and so has the first where no series is long enough.
+        """
+        fits = self._own_row_fits + self._user_fits
+        members = self._fit_on_all(fits)
+        weights = self._last_row_weights(fits) if len(fits) > 1 else None
+        if weights is None:
+            last_rows = self.rows.timeline.first_row[1:] - 1
+            self._check_seconds(members, Windows(self._buffer, last_rows))
+            return self._trust_first(members)
+        members = [member for member in members if weights[member.name].any()]
+        return self._ensemble_of(members, weights)
+
+    def _last_row_weights(
         self, fits: list[Callable[..., Member]]
     ) -> dict[str, Any] | None:
-        """Weigh members by the last rows of each series, to which they were not fitted.
+        """Weigh members that are fitted without the last rows by these.
 
-        These are a quarter of its rows, one to four forecasts long. None where no series holds
+        They are a quarter of a series' rows, one to four forecasts long. None where no series holds
         three forecasts.
         """
         timeline = self.rows.timeline
         pred_len = self.rows.sizes.pred_len
         n_rows = np.diff(timeline.first_row)
-        n_held_out = np.clip(n_rows // 4, pred_len, 4 * pred_len)
+        n_last = np.clip(n_rows // 4, pred_len, 4 * pred_len)
         end = timeline.first_row[1:]
-        split = np.where(n_rows >= 3 * pred_len, end - n_held_out, end)
-        held_out = Origins(split, end - pred_len)
-        if not held_out.count:
+        split = np.where(n_rows >= 3 * pred_len, end - n_last, end)
+        last_origins = Origins(split, end - pred_len)
+        if not last_origins.count:
             return None
-        windows = Windows(self._buffer, weighing.series_origins(held_out))
+        windows = Windows(self._buffer, weighing.series_origins(last_origins))
         members, windows = self._fit_before_split(
             fits, replace(self.rows, split=split), windows
         )
-        fitted_to_fewer = np.array(
-            [isinstance(member, Classical) for member in members]
-        )
+        is_classical = np.array([isinstance(member, Classical) for member in members])
         # One or few windows of a series say nothing of joint errors.
         return self._series_weights(
             self._predict_each(members, windows),
             windows,
-            prior=_FITTED_TO_FEWER * fitted_to_fewer,
+            prior=_CLASSICAL_PRIOR * is_classical,
             joint=False,
         )
 
@@ -352,7 +376,7 @@ class EnsembleFit:
             ),
         )
 
-    def _weigh_by_period(self) -> Ensemble:
+    def _weigh_by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
         share = 0.0
         validation = self.batches.validation
@@ -382,7 +406,7 @@ class EnsembleFit:
         path = LinearPath(linear.final).to(self.settings.device)
         return {RIDGES: Ridges(path.eval())}
 
-    def _fit_to_all(self, ensemble: Ensemble) -> Ensemble:
+    def _refit_ensemble(self, ensemble: Ensemble) -> Ensemble:
         """Leave out members without weight, and fit the others to the validation split, too."""
         members = {}
         before_split = {}
@@ -391,21 +415,21 @@ class EnsembleFit:
             weight = ensemble.weights_of(name)
             if not weight.any() and name not in (RIDGES, NETWORK):
                 continue
-            members[name] = self._fitted_to_all(member)
+            members[name] = self._refit_member(member)
             weights.append(weight)
-            if members[name] is not member and not member.fits_again:
+            if members[name] is not member and not member.needs_refit:
                 before_split[name] = member
         return Ensemble(members, np.stack(weights, axis=-1), before_split)
 
-    def _fitted_to_all(self, member: Member) -> Member:
+    def _refit_member(self, member: Member) -> Member:
         name = member.name
         if name == RIDGES:
             return self._final_ridges().get(name, member)
-        if name == NETWORK or not self.settings.refits:
+        if name == NETWORK or not self.settings.refits_on_all:
             return member
-        if name in self._refits:
-            return self._refits[name]()
-        return member.refit(self.rows, self.settings)
+        if name in self._background_refits:
+            return self._background_refits[name]()
+        return member.refit_on_all(self.rows, self.settings)
 
     @cached_property
     def _buffer(self) -> RowBuffer:

@@ -56,7 +56,7 @@ class FitSettings:
     device: torch.device
 
     @property
-    def refits(self) -> bool:
+    def refits_on_all(self) -> bool:
         """Whether members are fitted again to all rows, once they are weighed."""
         return self.early_stopping is not True
 

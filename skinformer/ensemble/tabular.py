@@ -71,13 +71,13 @@ class Tabular(Member):
             regressor=None if isinstance(regressor, str) else regressor,
             random_state=rows.seed,
             plain=plain,
-            quick=before_split and settings.refits,
+            quick=before_split and settings.refits_on_all,
             calendar=calendar if before_split else final_calendar,
             of_mean=settings.head.of_mean,
         )
         return cls(fit)
 
-    def refit(self, rows: FitRows, settings: FitSettings) -> Self:
+    def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
         """Return the same, fitted to all rows."""
         return self.from_rows(
             rows,

@@ -10,7 +10,11 @@ from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.weighing import network_losses
 from skinformer.model.corrected import Corrected
-from skinformer.selection import MOST_STRETCHES, cut_stretches, likely_gain
+from skinformer.selection import (
+    MOST_STRETCHES,
+    gain_of_best_share,
+    split_into_stretches,
+)
 from skinformer.timeline.arrays import IntArray
 from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
@@ -39,8 +43,8 @@ class NetworkTrial:
 
         batches: of the training that is planned; `train` takes batches and settings.
 
-        If it is, all is as before. Few periods of the split say nothing of a trial: WTH, 720 steps
-        ahead, has four, and was 1.1 % worse (docs/laboratory/performance.md).
+        If it is, all is as before. Few stretches of the split say nothing of a trial: WTH, 720
+        steps ahead, has four, and was 1.1 % worse (docs/laboratory/performance.md).
         """
         training, validation = batches
         trainer = self.settings.trainer
@@ -48,7 +52,7 @@ class NetworkTrial:
         n_least = 10 * TRIAL
         if validation is None or trainer.max_iter * training.n_drawn < n_least:
             return None
-        if not self._has_enough_periods(validation, MOST_STRETCHES):
+        if not self._has_enough_stretches(validation, MOST_STRETCHES):
             return None
         weights_before = copy_state(self.module)
         shuffling_before = training.get_state()
@@ -67,22 +71,22 @@ class NetworkTrial:
     def should_stop(self, record: TrainingRecord) -> bool:
         """Return whether training ends after its first epoch, for as little as after a trial.
 
-        A whole epoch says more than a trial: half of the periods do.
+        A whole epoch says more than a trial: half of the stretches do.
         """
         if record.n_iter != 1:
             return False
-        if not self._has_enough_periods(self.validation, MOST_STRETCHES // 2):
+        if not self._has_enough_stretches(self.validation, MOST_STRETCHES // 2):
             return False
         return self._gains_little(self.validation.with_max_windows(TRIAL))
 
-    def _has_enough_periods(self, validation: WindowBatches, n_least: int) -> bool:
+    def _has_enough_stretches(self, validation: WindowBatches, n_least: int) -> bool:
         """Return whether the split holds enough forecasts for little gain to mean none."""
-        periods = cut_stretches(
+        stretches = split_into_stretches(
             self._steps(validation),
             self.rows.sizes.pred_len,
             n_most=MOST_STRETCHES,
         )
-        return periods is None or bool(periods.max() + 1 >= n_least)
+        return stretches is None or bool(stretches.max() + 1 >= n_least)
 
     def _gains_little(self, validation: WindowBatches) -> bool:
         """Return whether the network likely takes less than half a percent off ridges' loss."""
@@ -92,7 +96,7 @@ class NetworkTrial:
             self._steps(validation),
             self.settings.head,
         )
-        return likely_gain(losses) < 0.005
+        return gain_of_best_share(losses) < 0.005
 
     def _steps(self, validation: WindowBatches) -> IntArray:
         return self.rows.timeline.steps_of(validation.draw())

@@ -57,7 +57,7 @@ class UserForecaster(Member):
         return self.n_rows if longest is None else min(longest, self.n_rows)
 
     @property
-    def fits_again(self) -> bool:  # type: ignore[override]
+    def needs_refit(self) -> bool:  # type: ignore[override]
         """Whether it learns from rows, so that it has to be fitted anew to fewer of them."""
         return self.source.learns
 
@@ -79,13 +79,13 @@ class UserForecaster(Member):
             int(np.diff(rows.timeline.first_row).max()),
             settings.head.learnt_levels if source.takes("levels") else None,
         )
-        return unfitted.fitted_again(timeline, rows.sizes, rows.scaler)
+        return unfitted.refit_on(timeline, rows.sizes, rows.scaler)
 
-    def refit(self, rows: FitRows, settings: FitSettings) -> Self:
+    def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
         """Return the same, fitted to all rows."""
         return self.from_source(self.source, rows, settings, before_split=False)
 
-    def fitted_again(
+    def refit_on(
         self,
         timeline: Timeline,
         sizes: ModelSizes,

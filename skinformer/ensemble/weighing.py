@@ -1,6 +1,6 @@
 """How much each member counts: by its errors on windows that it was not fitted to.
 
-A panel and short tables are weighed series by series, a long table by periods of its validation
+A panel and short tables are weighed series by series, a long table by stretches of its validation
 split: one series tells little, and what a long one tells differs by step ahead.
 """
 
@@ -17,15 +17,16 @@ from skinformer.model.corrected import Corrected
 from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
-    cut_stretches,
+    finite_logs,
     log_errors,
     mean_errors,
-    mean_share,
+    mean_log_share,
     nearby_steps,
     shrinkage,
     softmax,
+    split_into_stretches,
     stretch_sums,
-    surest_share,
+    upper_bound_share,
 )
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -39,14 +40,14 @@ _TEMPERATURE = 0.1
 _JOINT_PRIOR = 20
 
 
-def series_origins(held_out: Origins) -> IntArray:
+def series_origins(validation_origins: Origins) -> IntArray:
     """Choose windows to weigh by for each series: at most 64, spread over its split."""
-    some = np.flatnonzero(held_out.high >= held_out.low)
+    some = np.flatnonzero(validation_origins.high >= validation_origins.low)
     # Two of a series where there would be more than 20,000 of all.
     n_origins = min(max(20_000 // max(len(some), 1), 2), 64)
     place = np.arange(n_origins)
-    low = held_out.low[some, None]
-    high = held_out.high[some, None]
+    low = validation_origins.low[some, None]
+    high = validation_origins.high[some, None]
     return np.unique(low + (high - low) * place // (n_origins - 1))
 
 
@@ -76,12 +77,15 @@ def weigh_series(
     joint: whether the error of the joint forecast counts, too.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
-    where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
-    their mean over members. Those of a panel are averaged over all targets of all series; a series'
-    own count for a fifth beside them. So neither the size of a series nor one that went wild
-    decides for the others. The more series there are, the more count weights by which the joint
-    forecast errs little: a member that errs elsewhere than the others has more than by its own
-    errors.
+    where nothing tells them apart. With e the logs of a series' mean absolute errors, less their
+    mean over members, and m the mean of e over all n targets of all series::
+
+        w ∝ v exp(prior - 0.2 (e - m) / 0.1)
+        v = (1 - s) softmax(-m / 0.1) + s joint,  s = (n - 1) / (n - 1 + 20)
+
+    So neither the size of a series nor one that went wild decides for the others. The more series
+    there are, the more count weights by which the joint forecast errs little: a member that errs
+    elsewhere than the others has more than by its own errors.
     """
     errors = [
         mean_errors(
@@ -95,19 +99,29 @@ def weigh_series(
     ]
     logs, known = log_errors(np.stack(errors, axis=2))
     n_known = known.sum()
-    panel = logs[known].sum(axis=0) / max(n_known, 1)
-    # 1. Weights of the panel.
-    weights = softmax(-panel / _TEMPERATURE)
+    mean_logs = logs[known].sum(axis=0) / max(n_known, 1)
+    weights = softmax(-mean_logs / _TEMPERATURE)
     if joint:
         # Errors far above the best are in the way of the others: few steps start from even.
-        near = panel <= panel.min() + np.log(1.5)
+        near = mean_logs <= mean_logs.min() + np.log(1.5)
         residuals = np.stack(forecasts, axis=-1)[..., near] - y[..., None]
         share = shrinkage(max(n_known - 1, 0), _JOINT_PRIOR)
         weights *= 1 - share
         weights[near] += share * _joint_weights(residuals, weight, series, known)
-    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny)) + prior
-    # 2. What each series' own errors add to them.
-    own = np.where(known[:, :, None], logs - panel, 0.0)
+    log_weights = finite_logs(weights) + prior
+    return _weigh_each_series(log_weights, logs - mean_logs, known)
+
+
+def _weigh_each_series(
+    log_weights: Float64Array,
+    logs: Float64Array,
+    known: BoolArray,
+) -> Float64Array:
+    """Add what each series' own log errors say to log weights of the panel; nothing for new ones.
+
+    logs: (n_series, n_targets, n_members), less their mean over these; known: where they count.
+    """
+    own = np.where(known[:, :, None], logs, 0.0)
     own = np.pad(own, [(0, 1), (0, 0), (0, 0)])
     return softmax(log_weights - _OWN * own / _TEMPERATURE)
 
@@ -177,22 +191,24 @@ def weigh_steps(
     forecasts: tuple[Float32Array, Float32Array],
     rows: FitRows,
     origins: IntArray,
-    periods: IntArray,
+    stretches: IntArray,
     head: Head,
     *,
     margin: float,
 ) -> Float64Array:
     """Find the weight of the second of two forecasts at each step ahead, (pred_len,).
 
-    It is the one that does best on average over the periods of the windows, see `mean_share`.
+    It is the one that does best on average over the stretches of the windows, see `mean_log_share`.
     """
     one, other = map(torch.from_numpy, forecasts)
     y, weight = map(torch.from_numpy, truths_of(rows, origins))
     with threads_for(0):
         losses = _losses_of_shares(one, other, y, weight, head)
     pred_len = rows.sizes.pred_len
-    total = stretch_sums(losses.numpy(), periods) @ nearby_steps(pred_len)
-    best = [mean_share(total[:, :, step], margin=margin) for step in range(pred_len)]
+    total = stretch_sums(losses.numpy(), stretches) @ nearby_steps(pred_len)
+    best = [
+        mean_log_share(total[:, :, step], margin=margin) for step in range(pred_len)
+    ]
     return np.array(SHARES)[best]
 
 
@@ -213,7 +229,7 @@ def _losses_of_shares(
 
 def network_share(
     module: Corrected,
-    held_out: WindowBatches,
+    validation: WindowBatches,
     *,
     steps: IntArray,
     head: Head,
@@ -223,29 +239,31 @@ def network_share(
     module: trained, in evaluation mode.
     steps: the time of each validation window.
 
-    See `surest_share`; 0 if the rows are too few for two periods that hold a forecast each.
+    See `upper_bound_share`; 0 if the rows are too few for two stretches that hold a forecast each.
     """
-    losses = network_losses(module, held_out, steps, head)
-    return SHARES[surest_share(losses)]
+    losses = network_losses(module, validation, steps, head)
+    return SHARES[upper_bound_share(losses)]
 
 
 def network_losses(
     module: Corrected,
-    held_out: WindowBatches,
+    validation: WindowBatches,
     steps: IntArray,
     head: Head,
 ) -> Float64Array:
-    """Compute the loss of each share of the correction in each period, (n_periods, n_shares).
+    """Compute the loss of each share of the correction in each stretch, (n_stretches, n_shares).
 
-    There are no periods where the rows are too few for two that hold a forecast each.
+    There are no stretches where the rows are too few for two that hold a forecast each.
     """
-    periods = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
-    if periods is None:
+    stretches = split_into_stretches(
+        steps, validation.source.pred_len, n_most=MOST_STRETCHES
+    )
+    if stretches is None:
         return np.empty((0, len(SHARES)))
     losses = []
-    n_products = held_out.batch_size * module.largest_product
+    n_products = validation.batch_size * module.largest_product
     with threads_for(n_products), torch.inference_mode():
-        for batch in held_out:
+        for batch in validation:
             of_batch = _losses_of_shares(
                 module.path(*batch.inputs[:4]),
                 head.point(module(*batch.inputs)),
@@ -254,4 +272,4 @@ def network_losses(
                 head,
             )
             losses.append(of_batch.sum(dim=2).cpu().numpy())
-    return stretch_sums(np.concatenate(losses), periods)
+    return stretch_sums(np.concatenate(losses), stretches)

@@ -94,11 +94,13 @@ class Fit:
         del table  # from here on the timeline holds the rows, in half the memory
         data = callback_data(self.model, X, y, sample_weight)
         with self.begin_tasks(data):
-            # 2. Members: fitted to the rows before the validation split.
-            members, batches = self.fit_members(split, missing)
+            # 2. Rows before the validation split: ridges, trees and users' forecasters of a long
+            # table, with their weights, and the network, as far as these leave anything to it.
+            members, batches = self.fit_ridges_and_challengers(split, missing)
             record = self.train_network(members, batches)
-            # 3. Weights: by the errors of validation rows; then members see all rows.
-            self.weigh_members(members)
+            # 3. Rows before the split: all other members of panels and short tables. Weights, by
+            # errors on the split; then those that count are fitted to all rows.
+            self.fit_and_weigh_members(members)
             # 4. Forecasts: from a complete history; their intervals are found later.
             self.keep_course(record)
             self.fill_history(missing)
@@ -175,10 +177,13 @@ class Fit:
         )
         return self.tasks.fit()
 
-    def fit_members(
+    def fit_ridges_and_challengers(
         self, split: IntArray | None, missing: BoolArray | None
     ) -> tuple[EnsembleFit, FitBatches]:
-        """Fit the members before the network; return them, and what this is trained on.
+        """Fit all that is fitted before the network; return it, and what this is trained on.
+
+        These are the ridges, and of a long table trees and users' forecasters, which are weighed
+        beside them; of classes all forecasters but the network.
 
         missing: (n_rows, n_targets), where truths were missing; None for nowhere.
         """
@@ -281,8 +286,12 @@ class Fit:
             record.stopped = record.stopped or "no gain"
         return self.tasks.end_epoch(record) or bool(record.stopped)
 
-    def weigh_members(self, members: EnsembleFit) -> None:
-        """Predict the validation rows, weigh members by errors, and fit them to all rows."""
+    def fit_and_weigh_members(self, members: EnsembleFit) -> None:
+        """Fit the members that are not fitted yet, weigh all, and fit those that count to all rows.
+
+        Of panels and short tables classical forecasters, ridges of each series, trees and users'
+        forecasters are fitted here; of a long table the network's weight alone is found.
+        """
         model = self.model
         with self.tasks.stage("weights"), timed("weights"):
             if model.sizes_.n_series:

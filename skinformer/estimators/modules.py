@@ -15,8 +15,8 @@ from skinformer.ridge.linear_path import LinearPath
 _GENERATOR = "_extra_state"
 
 
-def _network_apart(network: Informer) -> dict[str, Any]:
-    """Take a network apart; generators of dropout and key sampling begin anew."""
+def _encode_network(network: Informer) -> dict[str, Any]:
+    """Encode a network; generators of dropout and key sampling begin anew."""
     arrays = {}
     for name, value in _weights(network).items():
         if value.dtype != torch.float32:
@@ -25,7 +25,7 @@ def _network_apart(network: Informer) -> dict[str, Any]:
     return {"built_from": network.built_from, "weights": arrays}
 
 
-def _network_together(given: Any) -> Informer:
+def _decode_network(given: Any) -> Informer:
     """Build a network, after its weights were found to be those that it needs."""
     built_from = given["built_from"]
     weights = given["weights"]
@@ -58,8 +58,8 @@ def _weights(network: Informer) -> dict[str, Tensor]:
     }
 
 
-def _resumable_apart(network: Informer) -> dict[str, Any]:
-    """Take a network apart from which training may go on."""
+def _encode_resumable(network: Informer) -> dict[str, Any]:
+    """Encode a network from which training may go on."""
     if network.training:
         raise NotPlainError("", network)
     generators = {
@@ -67,10 +67,10 @@ def _resumable_apart(network: Informer) -> dict[str, Any]:
         for name, value in network.state_dict().items()
         if name.endswith(_GENERATOR)
     }
-    return _network_apart(network) | {"generators": generators}
+    return _encode_network(network) | {"generators": generators}
 
 
-def _resumable_together(given: Any) -> Informer:
+def _decode_resumable(given: Any) -> Informer:
     """Build a network of a pickle, which runs code in any case: nothing is checked."""
     network = Informer.of(given["built_from"])
     state = given["weights"] | given["generators"]
@@ -85,8 +85,8 @@ _PATH = Kind(
     decode=lambda given: LinearPath(given["fit"]).eval(),
 )
 #: In files, and in pickles.
-MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
+MODULE_KINDS = [Kind("Informer", Informer, _encode_network, _decode_network), _PATH]
 RESUMABLE_KINDS = [
-    Kind("Informer", Informer, _resumable_apart, _resumable_together),
+    Kind("Informer", Informer, _encode_resumable, _decode_resumable),
     _PATH,
 ]

@@ -59,7 +59,7 @@ _RECORDS = [kind for kind in _RECORDS if kind not in (Clock, FittedTransformer)]
 def _linear_kind(kind: type) -> Kind:
     """List a regressor that a few numbers say all of."""
 
-    def apart(regressor: Any) -> dict[str, Any]:
+    def encode(regressor: Any) -> dict[str, Any]:
         names = {"coef_", "intercept_", "n_features_in_"}
         return {
             "parameters": regressor.get_params(),
@@ -68,18 +68,18 @@ def _linear_kind(kind: type) -> Kind:
             },
         }
 
-    def together(given: Any) -> Any:
+    def decode(given: Any) -> Any:
         regressor = kind(**given["parameters"])
         vars(regressor).update(given["learnt"])
         return regressor
 
-    return Kind(kind.__name__, kind, apart, together)
+    return Kind(kind.__name__, kind, encode, decode)
 
 
 def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
     """List trees: unfitted by their parameters, fitted by what they learnt and names beside it."""
 
-    def apart(boosted: Boosted) -> dict[str, Any]:
+    def encode(boosted: Boosted) -> dict[str, Any]:
         if not hasattr(boosted, "_predictors"):
             return {
                 "parameters": boosted.get_params(),
@@ -92,15 +92,15 @@ def _boosted_kind(kind: Any, make: Callable[..., Any], *beside: str) -> Kind:
         learnt = {name: getattr(boosted, f"{name}_") for name in beside}
         return {"parameters": None, "trees": trees, **learnt}
 
-    def together(given: Any) -> Any:
+    def decode(given: Any) -> Any:
         if given["trees"] is None:
             return kind(**given["parameters"])
         return make(given["trees"], *(given[name] for name in beside))
 
-    return Kind(kind.__name__, kind, apart, together)
+    return Kind(kind.__name__, kind, encode, decode)
 
 
-def _ready_together(given: Any) -> ReadyRegressor:
+def _decode_ready(given: Any) -> ReadyRegressor:
     ready = ReadyRegressor(given["regressor"], fill=given["fill"])
     vars(ready).update(given)
     return ready
@@ -132,7 +132,7 @@ _KINDS = [
         "ReadyRegressor",
         ReadyRegressor,
         lambda ready: dict(vars(ready)),
-        _ready_together,
+        _decode_ready,
     ),
     Kind(
         "HistoryForecaster",

@@ -133,7 +133,7 @@ def _fit_transformer(
 def with_smearing_factor(
     scaler: Scaler,
     module: Informer | Corrected,
-    held_out: WindowBatches | None,
+    validation: WindowBatches | None,
     *,
     timeline: Timeline,
     head: Head,
@@ -141,7 +141,7 @@ def with_smearing_factor(
     """Find the factors that make means of exponentials of forecast logarithms.
 
     module: trained, its path not fitted again yet, which alone forecasts where there is one.
-    held_out: validation windows, of the rows of `timeline`.
+    validation: windows of the split, of the rows of `timeline`.
 
     The scaler is as it was where there are no logarithms, no validation windows, or another loss
     than squared errors, whose forecast is a median or another quantile: these need none. Else it
@@ -153,20 +153,20 @@ def with_smearing_factor(
     Statistical Association 78.
     """
     scale = scaler.targets
-    if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
+    if scale is None or validation is None or not (head.of_mean and scale.logs.any()):
         return scaler
     n_known, of_residuals, of_exponentials = _residual_sums(
         scaler,
         module,
-        held_out,
-        timeline.series_of(held_out.draw()),
+        validation,
+        timeline.series_of(validation.draw()),
     )
     is_found = scale.logs & (n_known > 0)
     divisor = np.where(is_found, n_known, 1.0)
     mean_exponential = np.where(is_found, of_exponentials / divisor, 1.0)
     smear = np.log(mean_exponential) - of_residuals / divisor
     # Each row of the split tells how noisy a series is: of six on it counts for half.
-    share = shrinkage(n_known / held_out.source.pred_len, 6.0)
+    share = shrinkage(n_known / validation.source.pred_len, 6.0)
     smear = np.where(is_found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
     return replace(scaler, targets=replace(scale, smear=smear))
 
@@ -174,7 +174,7 @@ def with_smearing_factor(
 def _residual_sums(
     scaler: Scaler,
     module: Informer | Corrected,
-    held_out: WindowBatches,
+    validation: WindowBatches,
     series: IntArray,
 ) -> Float64Array:
     """Count known truths, and add up residuals of logarithms and their exponentials.
@@ -183,13 +183,13 @@ def _residual_sums(
 
     (3, n_series, n_targets); no residual counts for more than 3.
     """
-    n_targets = held_out.n_targets
+    n_targets = validation.n_targets
     deviation = scaler.scale[:, None, :n_targets]
     sums = np.zeros((len(deviation), 3, n_targets))
     n_done = 0
-    n_products = held_out.batch_size * module.largest_product
+    n_products = validation.batch_size * module.largest_product
     with threads_for(n_products), torch.inference_mode():
-        for batch in held_out:
+        for batch in validation:
             standardised = _residuals(module, batch)
             n_windows = len(standardised)
             of_series = series[n_done : n_done + n_windows]

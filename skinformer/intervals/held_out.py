@@ -64,15 +64,15 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut 
     timeline = forecaster.history
     # Whether a member is fitted to the last rows even where no rows are held out.
     members = forecaster.ensemble.members.values()
-    fits_again = any(member.fits_again for member in members)
+    needs_refit = any(member.needs_refit for member in members)
     if split is None:
-        if not fits_again:
+        if not needs_refit:
             return None
         split = _last_rows(timeline, forecaster.sizes.pred_len)
     # 1. The series: of panels with costly members, some.
     chosen = np.arange(timeline.n_series)
     has_embedding = forecaster.sizes.n_series > 0  # of series by their numbers
-    if fits_again and not has_embedding:
+    if needs_refit and not has_embedding:
         n_most = 256
         chosen = spread_places(timeline.n_series, n_most)
     # 2. The forecaster before the split, and windows behind it.
@@ -80,7 +80,7 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut 
     if not len(held_out.origins):
         return None
     # 3. The better choice of classical forecasters.
-    if not fits_again or timeline.n_series < FEWEST:
+    if not needs_refit or timeline.n_series < FEWEST:
         return held_out
     earlier = held_out.forecaster
     shared = earlier.ensemble.with_shared_fit(forecaster.ensemble)

@@ -24,7 +24,7 @@ from skinformer.ridge.sums import (
     Windows,
     gather,
 )
-from skinformer.selection import sure_gain
+from skinformer.selection import mean_less_error
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
@@ -170,7 +170,7 @@ def _choose_effect(
         split,
         alone=False,
     )
-    return best._replace(year=sure_gain(gains) >= _LEAST_GAIN)
+    return best._replace(year=mean_less_error(gains) >= _LEAST_GAIN)
 
 
 def _best_effect(
@@ -200,7 +200,7 @@ def _best_effect(
         gains = without - _log_errors(found, windows, split)
         gain = gains.mean()
         if kind.calendar:  # columns were asked for, and need not be sure
-            gain = sure_gain(gains) - _LEAST_GAIN
+            gain = mean_less_error(gains) - _LEAST_GAIN
         if gain >= highest:
             best = kind
             taken_off = found

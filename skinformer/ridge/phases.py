@@ -25,9 +25,9 @@ from skinformer.ridge.sums import (
 from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
-    cut_stretches,
+    split_into_stretches,
     stretch_sums,
-    surest_share,
+    upper_bound_share,
 )
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
@@ -293,7 +293,7 @@ def _choose(
     for period, ridge in zip(judges, ridges, strict=True):
         is_split = period is judges[-1]
         some = period.thinned(n_most)
-        stretches = cut_stretches(
+        stretches = split_into_stretches(
             some.windows.steps,
             problem.pred_len,
             n_most=MOST_STRETCHES if is_split else 4,
@@ -308,7 +308,7 @@ def _choose(
             losses.append(stretch_sums(of_windows, stretches))
         elif is_split:
             return STRENGTHS[0], 0.0
-    place = surest_share(np.concatenate(losses))
+    place = upper_bound_share(np.concatenate(losses))
     strength, share = divmod(place, len(SHARES))
     return STRENGTHS[strength], SHARES[share]
 

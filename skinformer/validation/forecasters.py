@@ -1,6 +1,7 @@
 """Checks of forecasters that users bring as members."""
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,16 @@ def warn_of_lost(
         f"the forecaster {name!r} in members returned NaN or infinity for {n_lost} of "
         f"{n_histories} histories: the last observed value stands there."
     )
+
+
+def warn_of_unjudged(names: Sequence[str]) -> None:
+    """Warn of forecasters that are left out because no rows can judge them."""
+    if names:
+        warn_user(
+            f"forecasters in members ({', '.join(names)}) are left out: too few rows are held "
+            "out to show what they are worth. Fit more rows, with early_stopping other than False, "
+            "or name such a forecaster alone: members=[forecaster]."
+        )
 
 
 def check_seconds(

@@ -71,12 +71,14 @@ def test_references_are_measured_on_every_window(frame):
 def test_parts_are_those_of_the_same_fit(monkeypatch):
     """A table that compares them must not compare two trainings."""
     frame = make_frame(500)  # more windows than features of the hour
-    monkeypatch.setattr("skinformer.ensemble.weighing.mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr(
+        "skinformer.ensemble.weighing.mean_log_share", lambda *_, **__: 8
+    )
     monkeypatch.setattr(
         "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5
     )
     # A half of .1.
-    monkeypatch.setattr(phases, "surest_share", lambda _: 3 * len(SHARES) + 10)
+    monkeypatch.setattr(phases, "upper_bound_share", lambda _: 3 * len(SHARES) + 10)
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
     trees = {
@@ -106,7 +108,7 @@ def test_parts_are_those_of_the_same_fit(monkeypatch):
         parts["ridges by the hour"]
         == measured({**small, "members": ["ridges", "network"]}).item()
     )
-    monkeypatch.setattr(phases, "surest_share", lambda _: 0)
+    monkeypatch.setattr(phases, "upper_bound_share", lambda _: 0)
     assert (
         parts["ridges alone"]
         == measured({**small, "members": ["ridges", "network"]}).item()

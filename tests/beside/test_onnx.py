@@ -101,7 +101,7 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
     model = InformerRegressor("load", known_future=["price"], **SMALL, **changes)
     model.fit(X.drop(last.index))
     if changes["members"] != ["network"]:
-        model.ensemble_ = model.ensemble_.trusting(0.7)
+        model.ensemble_ = model.ensemble_.with_network_share(0.7)
     path = tmp_path / "load.onnx"
     model.export_onnx(path)
     session = open_session(path)
@@ -143,7 +143,7 @@ def test_ridges_and_network_of_a_long_table_are_exported(known, tmp_path, capfd)
     given = {"known_future": ["holiday", "event"]} if known else {}
     members = {"members": ["ridges", "network"], "max_iter": 1, "max_windows": 200}
     model = InformerRegressor("load", random_state=0, **members, **given).fit(X[:-480])
-    model.ensemble_ = model.ensemble_.trusting(0.4)
+    model.ensemble_ = model.ensemble_.with_network_share(0.4)
     assert model.module_.path.fit.calendar is not None
     model.export_onnx(tmp_path / "load.onnx")
     session = open_session(tmp_path / "load.onnx")

@@ -117,7 +117,7 @@ def test_trust_is_the_network_s_share_of_the_ridges(fitted, with_trees):
     """As `series_blend_` has it, also for fits that have none; the rest is ridges alone."""
     linear, both = copy.copy(fitted), copy.copy(with_trees)
     for model in (linear, both):
-        model.ensemble_ = model.ensemble_.trusting(0.25)
+        model.ensemble_ = model.ensemble_.with_network_share(0.25)
         shares = WeightsDisplay.from_estimator(model).weights
         np.testing.assert_allclose(shares["ridges"], 3 * shares["network"])
         np.testing.assert_allclose(shares.sum(axis=1), 1)

@@ -52,7 +52,7 @@ def trio():
         "network": [0.0, 0.0, 1.0],
     }
     weights = {name: np.reshape(weight, (3, 1, 1)) for name, weight in weights.items()}
-    return Ensemble.of(members, weights, n_series=2, n_targets=1)
+    return Ensemble.combine(members, weights, n_series=2, n_targets=1)
 
 
 def forecaster(ensemble, series=(0, 1), head=None, **options):
@@ -90,7 +90,7 @@ def test_each_member_is_limited_before_it_is_weighed(trio):
     """And what a network corrects is not limited before."""
     low = np.zeros((3, 1), dtype=np.float32)
     limits = Limits(low + 2.0, low, low + 1.0)
-    mixed = trio.trusting(0.5)
+    mixed = trio.with_network_share(0.5)
     found = forecaster(mixed, limits=limits)(ROWS, np.array([2]))[0, 0, 0]
     limited = [2 + 1 / (1 + 1 / (value - 2.0)) for value in (7.0, 10.0, 12.0)]
     assert found == pytest.approx(
@@ -129,7 +129,7 @@ def test_weights_are_told_by_step_by_series_and_by_candidate(trio):
     assert trio.by_step(2).loc[2].tolist() == [0.25, 0.75, 0.0]
     assert trio.by_series(names, pd.Index(["y"])).loc["b"].tolist() == [0.0, 1.0, 0.0]
     assert list(trio.series_blend(names, pd.Index(["y"]))) == ["other", "ridges"]
-    mixed = trio.trusting(0.2)
+    mixed = trio.with_network_share(0.2)
     assert mixed.trust == pytest.approx(0.15)
     assert mixed.base_blend == {"other": 0.25, "ridges": 0.75}
     assert mixed.without("other").weights[0, 0, 0] == pytest.approx([0.0, 0.8, 0.2])
@@ -138,7 +138,7 @@ def test_weights_are_told_by_step_by_series_and_by_candidate(trio):
 def test_of_classes_each_target_has_a_row():
     """However many classes it has: their columns have one weight."""
     members = [Says("classes", 0.0), Says("network", 0.0)]
-    ensemble = Ensemble.of(
+    ensemble = Ensemble.combine(
         members, {"classes": 0.25, "network": 0.75}, n_series=1, n_targets=5
     )
     table = ensemble.series_blend(None, pd.Index(["light", "door"]))

@@ -236,6 +236,7 @@ def test_the_same_histories_are_asked_for_once(months):
     ids="-".join,
 )
 @pytest.mark.parametrize("data", ["months", "hours", "panel"])
+@pytest.mark.filterwarnings("ignore:forecasters in members .* are left out")
 def test_noise_counts_for_nothing(months, hours, members, data):
     frame = {"months": months, "hours": hours, "panel": panel_of(months)}[data]
     sizes = MONTHS if data != "hours" else {"seq_len": 48, "pred_len": 24} | QUICK
@@ -274,9 +275,11 @@ def test_one_that_knows_the_future_counts_for_nearly_all(months, hours, data):
 def test_it_does_not_count_where_nothing_shows_what_it_is_worth(months):
     """Of two horizons of rows none are left to judge by."""
     short = months.iloc[:11]
-    model = InformerRegressor("y", members=["classical", repeat_season], **MONTHS).fit(
-        short
-    )
+    model = InformerRegressor("y", members=["classical", repeat_season], **MONTHS)
+    with pytest.warns(
+        UserWarning, match=r"\(repeat_season\) are left out: too few rows"
+    ):
+        model.fit(short)
     assert list(model.ensemble_.members) == ["classical", "network"]
 
 

@@ -250,7 +250,7 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     monkeypatch.setattr(
         members.weighing,
         "series_origins",
-        lambda held_out: seen.append(held_out) or series_origins(held_out),
+        lambda origins: seen.append(origins) or series_origins(origins),
     )
     InformerRegressor("y", **P).fit(panel.loc[1][:50])
     assert (seen[0].low.tolist(), seen[0].high.tolist()) == ([42], [46])
@@ -357,7 +357,7 @@ def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(
     """What is known ahead is their own: there neither end is the safe one."""
     requested = []
     monkeypatch.setattr(
-        "skinformer.ensemble.weighing.mean_share",
+        "skinformer.ensemble.weighing.mean_log_share",
         lambda _, **how: requested.append(how) or 0,
     )
     rng = np.random.default_rng(0)

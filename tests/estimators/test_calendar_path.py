@@ -66,7 +66,7 @@ def known(df, **changes):
 
 def flat(model):
     """Leave the network out of it."""
-    model.ensemble_ = model.ensemble_.trusting(0.0)
+    model.ensemble_ = model.ensemble_.with_network_share(0.0)
     return model
 
 
@@ -94,7 +94,9 @@ def fitted(fits, request):
 @pytest.fixture
 def all_speak(monkeypatch):
     """Give everybody a share, whatever they prove on these rows."""
-    monkeypatch.setattr("skinformer.ensemble.weighing.mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr(
+        "skinformer.ensemble.weighing.mean_log_share", lambda *_, **__: 8
+    )
 
 
 # --- the choice -------------------------------------------------------------------------------
@@ -437,7 +439,7 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
         tree = DecisionTreeRegressor(max_depth=4, random_state=0)
         changes["members"] = ["classical", "ridges", tree, "network"]
         monkeypatch.setattr(
-            "skinformer.ensemble.weighing.mean_share", lambda *_, **__: 8
+            "skinformer.ensemble.weighing.mean_log_share", lambda *_, **__: 8
         )
     if case == "logarithms":
         changes["target_transform"] = "log"

@@ -79,7 +79,7 @@ def case(request, frame, modes, truths):
     # All forecasters speak, one on features among them.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(members.weighing, "weigh_series", equally)
-        patch.setattr(classes, "best_share", lambda _: 2)  # a half
+        patch.setattr(classes, "minimax_share", lambda _: 2)  # a half
         classes_ = ["classes", trees, "network"]
         numbers = ["classical", "ridges", Ridge(), follow, "network"]
         chosen = numbers if truths == "numbers" else classes_

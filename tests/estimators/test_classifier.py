@@ -335,7 +335,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     network = Network(
         lambda *_: torch.from_numpy(logits).repeat(32, 1, 1), None, (slice(0, 3),)
     )
-    halves = Ensemble.of(
+    halves = Ensemble.combine(
         [base, network], {"classes": 0.5, "network": 0.5}, n_series=1, n_targets=3
     )
     sizes = ModelSizes(3, 0, 0, 0, 0, (), seq_len=1, pred_len=1, patch_len=1)
@@ -357,7 +357,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     logs = 2.0 - np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2)
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2
     np.testing.assert_allclose(forecast(rows, np.array([1]))[0, 0], expected, rtol=1e-6)
-    monkeypatch.setattr(classes, "best_share", lambda _: 4)
+    monkeypatch.setattr(classes, "minimax_share", lambda _: 4)
     trusting = InformerClassifier("level", **P).fit(df)
     assert trusting.trust_ == 1.0 != model.trust_
     assert not np.allclose(

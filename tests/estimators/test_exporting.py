@@ -46,7 +46,7 @@ def fit(X, y=None, **changes):
     settings = {**SMALL, "target": "load", "known_future": ["price"], **changes}
     model = InformerRegressor(**settings).fit(X, y)
     if settings["members"] == SMALL["members"]:
-        model.ensemble_ = model.ensemble_.trusting(0.7)
+        model.ensemble_ = model.ensemble_.with_network_share(0.7)
     return model
 
 
@@ -219,7 +219,7 @@ def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
     model = fit(known, **changes)
     if "ridges" in model.ensemble_.members:
         trust = np.array([[0.2], [0.9], [0.4]])
-        model.ensemble_ = model.ensemble_.trusting(trust[:, None])
+        model.ensemble_ = model.ensemble_.with_network_share(trust[:, None])
     last = X.groupby(level=0).tail(6)
     hidden = X.copy()
     hidden.loc[last.index, ["load", "flow"]] = np.nan

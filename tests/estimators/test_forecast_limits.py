@@ -41,7 +41,7 @@ def outliers(model, network=0.0):
     """Let ridges, or a network that is half trusted, go far beyond all that ever was."""
     module = model.module_
     if network:
-        model.ensemble_ = model.ensemble_.trusting(0.5)
+        model.ensemble_ = model.ensemble_.with_network_share(0.5)
         with torch.no_grad():
             module.network.projection.bias.fill_(network)
     else:
@@ -74,7 +74,7 @@ def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
 def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
     """Its half of the forecast is that of a limited one, not half of a wild one."""
     plain = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
-    plain.ensemble_ = plain.ensemble_.trusting(0.0)
+    plain.ensemble_ = plain.ensemble_.with_network_share(0.0)
     ridges = plain.forecast().to_numpy()
     model = outliers(
         InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows),

@@ -21,7 +21,7 @@ from skinformer.estimators import fitting as fitting_of_model
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import fit as fitting
-from skinformer.selection import likely_gain
+from skinformer.selection import gain_of_best_share
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("long_tables")
 
 def distrust(estimator):
     """Leave the linear path alone."""
-    estimator.ensemble_ = estimator.ensemble_.trusting(0.0)
+    estimator.ensemble_ = estimator.ensemble_.with_network_share(0.0)
     return estimator
 
 
@@ -277,7 +277,10 @@ def test_without_validation_the_network_is_trusted(small, frame):
 def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
     """In the weights, which forecast, and in the attribute, which is read."""
     estimator = options(max_iter=2).fit(frame(150))
-    assert estimator.ensemble_.trusting(estimator.trust_).trust == estimator.trust_
+    assert (
+        estimator.ensemble_.with_network_share(estimator.trust_).trust
+        == estimator.trust_
+    )
     ridges, network = (
         estimator.ensemble_.weights_of(name) for name in ("ridges", "network")
     )
@@ -372,7 +375,7 @@ def tried(options, frame, monkeypatch):
     def fit(*gains, stretches=3, has_trial=True, **changes):
         monkeypatch.setattr(trial, "TRIAL", 24 if has_trial else 1e9)
         left = list(gains)
-        monkeypatch.setattr(trial, "likely_gain", lambda _: left.pop(0))
+        monkeypatch.setattr(trial, "gain_of_best_share", lambda _: left.pop(0))
         monkeypatch.setattr(trial, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 
@@ -423,10 +426,10 @@ def test_a_gain_is_what_the_best_share_takes_off_less_a_standard_error(scale):
     """None is found where stretches differ by more."""
     stretches = 1 + np.random.default_rng(0).normal(size=12) * 0.001
     losses = stretches[:, None] * (1 - scale * np.array([0.0, 0.5, 1.0]))
-    assert likely_gain(losses) == pytest.approx(max(scale, 0), abs=1e-9)
+    assert gain_of_best_share(losses) == pytest.approx(max(scale, 0), abs=1e-9)
     losses[:, 1:] *= np.linspace(0.95, 1.05, 12)[:, None]
-    assert likely_gain(losses) < max(scale, 1e-9)
-    assert likely_gain(losses[:1]) == likely_gain(0 * losses) == 0
+    assert gain_of_best_share(losses) < max(scale, 1e-9)
+    assert gain_of_best_share(losses[:1]) == gain_of_best_share(0 * losses) == 0
 
 
 def test_a_fit_that_writes_checkpoints_has_no_trial(tried, tmp_path):

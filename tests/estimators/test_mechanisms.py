@@ -221,7 +221,7 @@ def corrected(df):
     model = InformerRegressor(
         **SMALL | {"members": ["classical", "ridges", "network"]}
     ).fit(df)
-    model.ensemble_ = model.ensemble_.trusting(1.0)
+    model.ensemble_ = model.ensemble_.with_network_share(1.0)
     return model
 
 

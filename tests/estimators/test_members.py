@@ -211,7 +211,7 @@ def test_ridges_alone_train_nothing_and_forecast_as_beside_a_silent_network(df, 
     beside = InformerRegressor("load", members=["ridges", "network"], **P).fit(
         df[:n_rows]
     )
-    beside.ensemble_ = beside.ensemble_.trusting(0.0)
+    beside.ensemble_ = beside.ensemble_.with_network_share(0.0)
     np.testing.assert_allclose(model.forecast(), beside.forecast(), rtol=1e-6)
 
 

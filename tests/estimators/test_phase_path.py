@@ -119,7 +119,7 @@ def test_what_is_exported_of_a_series_alone_knows_the_hour(df):
     df = df[["one"]]
     model = fit(df[:TRAIN], target="one", known_future=None)
     assert phases(model) is not None
-    model.ensemble_ = model.ensemble_.trusting(0.0)
+    model.ensemble_ = model.ensemble_.with_network_share(0.0)
     assert_exported(model, df)
 
 

@@ -231,8 +231,8 @@ def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
     data = hourly(1200, seed=5)
     model, plain = fan().fit(data[:900]), fan(loss="mae").fit(data[:900])
     model.module_.network.register_forward_hook(noise)
-    model.ensemble_ = model.ensemble_.trusting(0.0)
-    plain.ensemble_ = plain.ensemble_.trusting(0.0)
+    model.ensemble_ = model.ensemble_.with_network_share(0.0)
+    plain.ensemble_ = plain.ensemble_.with_network_share(0.0)
     losses = [
         pinball_loss(
             data["load"][900:],
@@ -271,7 +271,7 @@ def test_panels(fan, n):
 def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
     """A network that forecasts no better than the path may still know how sure that is."""
     other, ahead = pickle.loads(pickle.dumps(model)), rows[600:606]
-    other.ensemble_ = other.ensemble_.trusting(0.0)
+    other.ensemble_ = other.ensemble_.with_network_share(0.0)
     values = outputs_of(other, ahead)
     apart = [each - each[..., 1:2] for each in (values, outputs_of(model, ahead))]
     np.testing.assert_allclose(*apart, atol=1e-5)
@@ -279,7 +279,7 @@ def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
     plain = InformerRegressor(
         loss="mae", members=["classical", "ridges", "network"], **SIZES
     ).fit(rows[:600])
-    plain.ensemble_ = plain.ensemble_.trusting(0.0)
+    plain.ensemble_ = plain.ensemble_.with_network_share(0.0)
     medians = other.scaler_.inverse(values[0, :, 1:2], np.zeros(6, dtype=int))
     np.testing.assert_allclose(medians[:, 0], plain.predict(ahead), rtol=1e-5)
 
@@ -298,7 +298,9 @@ def test_others_share_the_median_and_not_the_distances():
 
     sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len=1, pred_len=1, patch_len=1)
     both = [Says("other", [[9.0]]), Says("network", [[[1.0, 3.0, 7.0]]])]
-    halves = Ensemble.of(both, {"other": 0.5, "network": 0.5}, n_series=1, n_targets=1)
+    halves = Ensemble.combine(
+        both, {"other": 0.5, "network": 0.5}, n_series=1, n_targets=1
+    )
     forecast = EnsembleForecaster(
         halves, sizes, np.array([0]), RowClock(), "cpu", QuantileHead((0.1, 0.9))
     )

@@ -122,7 +122,7 @@ def test_the_end_of_a_forecast_is_what_a_later_origin_would_say_of_the_season(mo
 
 
 def test_what_is_exported_knows_the_day_of_the_year(df, model):
-    model.ensemble_ = model.ensemble_.trusting(0.5)
+    model.ensemble_ = model.ensemble_.with_network_share(0.5)
     inputs, _ = window_inputs(df[:TRAIN], model.signature_)
     with torch.inference_mode():
         forecast, _ = exported_module(model)(
@@ -130,7 +130,7 @@ def test_what_is_exported_knows_the_day_of_the_year(df, model):
         )
     expected = model.forecast()["temp"]
     np.testing.assert_allclose(forecast.numpy().ravel(), expected, atol=1e-3)
-    model.ensemble_ = model.ensemble_.trusting(0.0)
+    model.ensemble_ = model.ensemble_.with_network_share(0.0)
 
 
 @pytest.mark.parametrize(

@@ -158,9 +158,9 @@ def test_a_network_without_a_share_is_told(df):
     model = InformerRegressor(**SIZES | {"members": ["ridges", "network"]}).fit(
         df[:TRAIN]
     )
-    model.ensemble_ = model.ensemble_.trusting(0.5)
+    model.ensemble_ = model.ensemble_.with_network_share(0.5)
     assert attention_maps(model)[0].weight == pytest.approx(0.5)
-    model.ensemble_ = model.ensemble_.trusting(0.0)
+    model.ensemble_ = model.ensemble_.with_network_share(0.0)
     text = (
         "the network has no share in 6 of 6 forecasts: others make them, and its attention "
         "explains nothing of them. trust_ tells how far a fit trusts it; with "
@@ -172,7 +172,7 @@ def test_a_network_without_a_share_is_told(df):
     several = InformerRegressor(
         **SIZES | {"members": ["ridges", "network"]}, loss=[0.1, 0.5, 0.9]
     ).fit(df[:TRAIN])
-    several.ensemble_ = several.ensemble_.trusting(0.0)
+    several.ensemble_ = several.ensemble_.with_network_share(0.0)
     with pytest.warns(
         UserWarning, match="forecasts but for how far quantiles lie apart: others"
     ):
@@ -186,7 +186,7 @@ def test_a_network_without_a_share_is_told(df):
 def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
     model = InformerRegressor(**SIZES | {"members": "auto"} | options).fit(df[:TRAIN])
-    model.ensemble_ = model.ensemble_.trusting(0.25)
+    model.ensemble_ = model.ensemble_.with_network_share(0.25)
     assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(model.trust_)
 
 

@@ -50,10 +50,12 @@ def make_frame(n=430, seed=0):
 
 def fit(df, trust=0.75, **changes):
     """Fit a model of which everybody has a share, whatever a fit this small proves."""
-    with patch("skinformer.ensemble.weighing.mean_share", return_value=8):  # two fifths
+    with patch(
+        "skinformer.ensemble.weighing.mean_log_share", return_value=8
+    ):  # two fifths
         model = InformerRegressor(**{"target": "load", **SIZES, **changes}).fit(df)
     if model.base_blend_ and "ridges" in model.ensemble_.members:
-        model.ensemble_ = model.ensemble_.trusting(trust)
+        model.ensemble_ = model.ensemble_.with_network_share(trust)
     return model
 
 

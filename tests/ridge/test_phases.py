@@ -28,7 +28,7 @@ def cells_of(index):
 def choose(monkeypatch, strength, share):
     """Let the choice of strength and share be given."""
     place = STRENGTHS.index(strength) * len(SHARES) + SHARES.index(share)
-    monkeypatch.setattr(phases, "surest_share", lambda _: place)
+    monkeypatch.setattr(phases, "upper_bound_share", lambda _: place)
 
 
 def make_problem(values, index, *, weight=None, n_known=0, seq_len=SEQ):
@@ -209,9 +209,9 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
 ):
     """By the split and by each of three times, all stretches alike."""
     seen = []
-    real = phases.surest_share
+    real = phases.upper_bound_share
     monkeypatch.setattr(
-        phases, "surest_share", lambda losses: seen.append(losses) or real(losses)
+        phases, "upper_bound_share", lambda losses: seen.append(losses) or real(losses)
     )
     problem = make_problem(*turning())
     before, _, others = fit(problem)

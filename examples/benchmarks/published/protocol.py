@@ -183,7 +183,7 @@ def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
     ):
         kept = ensemble.without(*left_out)
         part = copy.copy(model)
-        part.ensemble_ = (kept if network else kept.trusting(0.0)).on_device(
+        part.ensemble_ = (kept if network else kept.with_network_share(0.0)).on_device(
             model.device_
         )
         path = getattr(part.module_, "path", None)
