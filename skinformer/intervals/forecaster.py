@@ -185,7 +185,7 @@ class IntervalForecaster(StepForecaster):
                 scaler,
                 series,
             )
-        points = scaler.inverse(self.point(outputs), series)
+        points = scaler.inverse_with_smearing(self.point(outputs), series)
         quantiles = self.intervals.quantiles(
             outputs,
             levels,
