@@ -266,7 +266,7 @@ UNITS = [
     Mutant(
         "quantiles of logarithms are made means",
         "timeline/scaling.py",
-        "Scaler.restored",
+        "Scaler.inverse_without_smearing",
         "replace(self, targets=plain)",
         "self",
         ("estimators/test_ranges.py::test_quantiles_of_logarithms_are_no_means",),

@@ -55,12 +55,12 @@ def _find(
     n_series = len(first_row) - 1
     scores = {1: -np.inf}
     for period in candidates:
-        able = np.flatnonzero(np.diff(first_row) > 2 * period)
+        long_enough = np.flatnonzero(np.diff(first_row) > 2 * period)
         n_joined = period // n_parts if n_parts else 1
         n_in_memory = max(1, 4_000_000 // (_MOST_SEASONS * period))
         gain = np.zeros(n_series)
-        for start in range(0, len(able), n_in_memory):
-            some = able[start : start + n_in_memory]
+        for start in range(0, len(long_enough), n_in_memory):
+            some = long_enough[start : start + n_in_memory]
             changes = _changes(
                 values,
                 first_row[some],
@@ -72,7 +72,7 @@ def _find(
         if np.maximum(gain, 0).sum() > least_gain * n_series:
             # Losses count, too: what chance gives to a period of few seasons it takes elsewhere.
             # So do series that are too short.
-            n_short = n_series - len(able)
+            n_short = n_series - len(long_enough)
             scores[period] = gain.sum() - n_short
     return max(sorted(scores), key=scores.__getitem__)
 

@@ -174,9 +174,9 @@ class SharedRidges:
         for i, (anchor, rows) in enumerate(kinds):
             maps = self.maps.get((scale, anchor, rows))
             if maps is not None:
-                able = length >= rows
+                is_long_enough = length >= rows
                 forecast = scaled.forecast(anchor, maps)
-                found[able, i] = forecast[able]
+                found[is_long_enough, i] = forecast[is_long_enough]
         return found.reshape(len(past), -1, self.pred_len)
 
 
@@ -287,17 +287,17 @@ def _learn(
     # The last row's distance is 0.
     distance = scaled.distance[:, 1 - rows :] * is_real
     for anchor, forecast in scaled.anchors.items():
-        left = (future - forecast) / scaled.unit * is_real
+        residual = (future - forecast) / scaled.unit * is_real
         if shared.of_mean:
             weight = np.full(
-                len(left),
-                1 / len(left),
+                len(residual),
+                1 / len(residual),
             )
         else:
-            weight = _weights_of_least_absolute(distance, left)
+            weight = _weights_of_least_absolute(distance, residual)
         maps = _ridge(
             distance,
-            left,
+            residual,
             weight,
             RIDGE_STRENGTHS,
         )
@@ -306,25 +306,25 @@ def _learn(
 
 def _weights_of_least_absolute(
     distance: Float64Array,
-    left: Float64Array,
+    residual: Float64Array,
 ) -> Float64Array:
     """Weigh windows, in three rounds, by what a ridge of the last round leaves unexplained."""
     middle_strength = RIDGE_STRENGTHS[1:2]
-    weight = _robust_weights(left)
+    weight = _robust_weights(residual)
     for _ in range(2):
         [maps] = _ridge(
             distance,
-            left,
+            residual,
             weight,
             middle_strength,
         )
-        weight = _robust_weights(left - distance @ maps)
+        weight = _robust_weights(residual - distance @ maps)
     return weight
 
 
-def _robust_weights(left: Float64Array) -> Float64Array:
+def _robust_weights(residual: Float64Array) -> Float64Array:
     """Weigh windows so that squares count as absolute values where they are large."""
-    size = np.abs(left).mean(axis=1)
+    size = np.abs(residual).mean(axis=1)
     least = 0.5 * np.median(size) + 1e-9
     weight = 1 / np.maximum(size, least)
     return weight / weight.sum()
@@ -332,12 +332,12 @@ def _robust_weights(left: Float64Array) -> Float64Array:
 
 def _ridge(
     features: Float64Array,
-    left: Float64Array,
+    residual: Float64Array,
     weight: Float64Array,
     strengths: Iterable[float],
 ) -> Float64Array:
     """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T
     gram = product(weighted, features)
-    cross = product(weighted, left)
+    cross = product(weighted, residual)
     return ridge_maps(gram, cross, strengths)

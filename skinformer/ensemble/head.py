@@ -99,7 +99,7 @@ class Head:
         series: IntArray,
     ) -> Float64Array:
         """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
-        return scaler.inverse(outputs, series)
+        return scaler.inverse_with_smearing(outputs, series)
 
     def score(
         self,
@@ -195,7 +195,7 @@ class QuantileHead(Head):
         """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
         quantiles = np.empty(outputs.shape)
         for i in range(outputs.shape[-1]):
-            quantiles[..., i] = scaler.inverse(outputs[..., i], series)
+            quantiles[..., i] = scaler.inverse_with_smearing(outputs[..., i], series)
         return quantiles
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from skinformer.classical.own import OwnFit, fit_own
+from skinformer.classical.per_series_ridges import OwnFit, fit_per_series_ridges
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.ensemble.member import OWN_RIDGES
@@ -14,7 +14,7 @@ from skinformer.timeline.seasons import likely_seasons
 
 @dataclass(frozen=True)
 class OwnRidges(PerSeriesMember):
-    """Ridges of each series, see `fit_own`."""
+    """Ridges of each series, see `fit_per_series_ridges`."""
 
     fit: OwnFit
 
@@ -34,7 +34,7 @@ class OwnRidges(PerSeriesMember):
         whole: OwnFit | None = None,  # noqa: ARG004
     ) -> OwnFit:
         """Fit ridges over one and two seasons of each length, and over windows."""
-        return fit_own(
+        return fit_per_series_ridges(
             series.values,
             series.first_row,
             look_backs=look_backs(series.clock, sizes.seq_len),

@@ -191,7 +191,9 @@ class Fit:
         with self.tasks.stage("ridges"):
             members = self._start_members(split, missing)
             model.ensemble_ = members.start
-            model.calibration_ = Calibration.of(model.timeline_, split, self.settings)
+            model.calibration_ = Calibration.prepare(
+                model.timeline_, split, self.settings
+            )
             return members, members.batches.with_share(members.fit_challengers())
 
     def _start_members(

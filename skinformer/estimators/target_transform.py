@@ -23,7 +23,7 @@ from skinformer.timeline.target_scale import (
     FittedTransformer,
     TargetScale,
     apply,
-    observe_records,
+    fit_soft_clip,
     observe_targets,
 )
 from skinformer.timeline.timeline import Table, Timeline, first_known
@@ -91,7 +91,7 @@ def _fit_targets(
         is_positive = least > 0
         check_positive(least, is_positive, roles.targets, names)
         targets = replace(targets, logs=is_positive)
-        return observe_records(targets, columns, table.first_row, settings.pred_len)
+        return fit_soft_clip(targets, columns, table.first_row, settings.pred_len)
     transformers = []
     for column, name in zip(columns, roles.targets, strict=False):
         values = column[rows].astype(np.float64)

@@ -347,7 +347,7 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     series = forecasts.steps.series(model.timeline_.n_series)
     scaler = model.scaler_.with_unseen()
     for i in range(points.shape[2]):
-        points[..., i] = scaler.inverse(points[..., i], series)
+        points[..., i] = scaler.inverse_with_smearing(points[..., i], series)
     # 2. Members that have a weight somewhere in the forecast's block.
     has_weight = np.any(parts[..., 0], axis=(1, 2))
     is_kept = has_weight[window].repeat(points.shape[1], axis=0)

@@ -18,12 +18,12 @@ from skinformer.intervals.errors import forecast_windows, size_ratio
 from skinformer.intervals.features import (
     STILL,
     features_of,
-    least_volatility,
+    fit_volatility_floor,
     unmoved,
     volatility,
 )
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
-from skinformer.intervals.held_out import HeldOut, before_refit
+from skinformer.intervals.held_out import HeldOut, hold_out_last_rows
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.runs import run_distance, trailing_origins, trailing_sizes
 from skinformer.intervals.spread import Spread, fit_spread, mean_size
@@ -55,7 +55,7 @@ class Calibration:
     n_rows: IntArray
 
     @classmethod
-    def of(
+    def prepare(
         cls,
         timeline: Timeline,
         split: IntArray | None,
@@ -77,7 +77,7 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
-        held_out = before_refit(forecaster, self.split)
+        held_out = hold_out_last_rows(forecaster, self.split)
         return calibrate(forecaster, held_out)
 
 
@@ -89,7 +89,7 @@ def calibrate(
 ) -> Intervals | None:
     """Estimate the errors of forecasts; None where no window has an observed target.
 
-    held_out: what was not fitted to some windows; None where there is none.
+    held_out: an earlier forecaster, by which errors are corrected; None where there is none.
     split: rows before these may have been memorised: their errors are not representative.
 
     Cost: forecasts of some 1,500 windows, and those of `held_out`.
@@ -108,7 +108,7 @@ def calibrate(
     if np.isnan(errors).all():
         return None
     # 2. Their sizes, and the residuals in these.
-    spread, residuals, quiet = _fit_sizes(
+    spread, residuals, volatility_floor = _fit_sizes(
         forecaster,
         windows,
         outputs,
@@ -117,9 +117,9 @@ def calibrate(
     found = Intervals(
         spread=spread,
         residuals=residuals,
-        quiet=quiet,
-        far=np.empty((0, len(quiet))),
-        growth=_growth(spread.typical),
+        quiet=volatility_floor,
+        far=np.empty((0, len(volatility_floor))),
+        growth=_growth_exponent(spread.typical),
         optimism=optimism,
         distance=distance,
         fitted_until=timeline.end_step,
@@ -127,7 +127,7 @@ def calibrate(
     # 3. What the windows do not hold: unseen rows, and later steps.
     if held_out is not None:
         found = _recalibrated(found, held_out)
-    return replace(found, far=_far_sizes(forecaster, found, split))
+    return replace(found, far=_log_sizes_beyond(forecaster, found, split))
 
 
 def _distance_of_windows(forecaster: StepForecaster) -> int:
@@ -160,13 +160,13 @@ def _fit_sizes(
     begin = timeline.first_row[series]
     targets = timeline.values[:, : errors.shape[2]]
     changes = volatility(targets, begin, origins)
-    quiet = least_volatility(changes)
+    volatility_floor = fit_volatility_floor(changes)
     features = features_of(
         forecaster,
         outputs,
         changes,
         series,
-        quiet,
+        volatility_floor,
     )
     # 2. Sizes, and errors in these.
     errors = _without_standstill(
@@ -196,7 +196,7 @@ def _fit_sizes(
         timeline,
         errors,
     )
-    return spread, residuals, quiet
+    return spread, residuals, volatility_floor
 
 
 def _without_standstill(
@@ -263,7 +263,7 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _far_sizes(
+def _log_sizes_beyond(
     forecaster: StepForecaster,
     found: Intervals,
     split: IntArray | None,
@@ -289,14 +289,14 @@ def _far_sizes(
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Correct the level of sizes by windows that were held out, as far as these are many."""
     prior = 30.0  # windows that stand for no correction
-    timeline = held_out.forecaster.history
-    origins = held_out.own_origins
+    timeline = held_out.earlier_forecaster.history
+    origins = held_out.earlier_origins
     # 1. Errors in the sizes that would have been predicted.
     fitted_until = timeline.end_step
     series = timeline.series_of(origins)
     np.minimum.at(fitted_until, series, timeline.steps_of(origins))
     before = replace(found, fitted_until=fitted_until)
-    forecaster = IntervalForecaster.of(held_out.forecaster, before)
+    forecaster = IntervalForecaster.of(held_out.earlier_forecaster, before)
     outputs, errors = forecast_windows(forecaster, origins)
     relative = found.spread.relative(errors, outputs[..., 1])
     # 2. Their level.
@@ -306,7 +306,7 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     return replace(found, spread=replace(found.spread, typical=typical))
 
 
-def _growth(typical: Float64Array) -> Float64Array:
+def _growth_exponent(typical: Float64Array) -> Float64Array:
     """Estimate the power of the step by which sizes grew over the later steps."""
     most = 0.5  # that of a random walk
     pred_len, n_targets = typical.shape

@@ -21,14 +21,14 @@ def features_of(
     outputs: Float64Array,
     changes: Float64Array,
     series: IntArray,
-    quiet: Float64Array,
+    volatility_floor: Float64Array,
 ) -> Float64Array:
     """Compute features that sizes of errors depend on: (n, pred_len, n_targets, n_features).
 
     outputs: (n, pred_len, n_targets, *head.outputs), forecasts, standardised.
     changes: (n, n_targets), the volatility before each window.
     series: (n,), that of each window; the one behind all others is new to the fit.
-    quiet: (n_targets,), volatility that is added.
+    volatility_floor: (n_targets,), volatility that is added.
 
     Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
     there is none.
@@ -38,7 +38,7 @@ def features_of(
     head = forecaster.head
     points = head.point(outputs)
     scaler = forecaster.scaler.with_unseen()
-    log_volatility = np.log(changes + quiet)[:, None]
+    log_volatility = np.log(changes + volatility_floor)[:, None]
     features = [
         np.broadcast_to(log_volatility, points.shape),
         _log_levels(points, scaler, series),
@@ -70,7 +70,7 @@ def volatility(
     return mean_size(np.diff(past, axis=1), axis=1)
 
 
-def least_volatility(changes: Float64Array) -> Float64Array:
+def fit_volatility_floor(changes: Float64Array) -> Float64Array:
     """Return what is added to the volatility of windows, (n_targets,), since 0 has no logarithm."""
     share = 0.1  # of the usual one
     usual = np.nan_to_num(mean_of_known(changes, axis=0))

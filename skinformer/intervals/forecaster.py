@@ -34,14 +34,18 @@ from skinformer.timeline.windows import window_rows
 
 @dataclass(frozen=True)
 class Intervals:
-    """Errors of a fit.
+    """Sizes of errors, which recent errors multiply, and residuals in such sizes.
+
+    Recent errors are those of windows that ended before the origin.
 
     spread: their sizes, by step ahead and by what is known at the origin.
     residuals: what they are in such sizes: a sample of whole forecasts.
-    quiet: (n_targets,), volatility that is added to that of a window.
-    far: (n_far, n_targets), logs of the sizes of the steps after `pred_len`, which are forecast
-    from forecasts.
-    growth: (n_targets,), power of the step by which sizes grow beyond these.
+    quiet: (n_targets,), the volatility floor: it is added to the volatility of a window before its
+    logarithm is taken, since a window in which nothing moved has none.
+    far: (n_far, n_targets), logs of the typical sizes of the steps after `pred_len`, which are
+    forecast from forecasts: they go on where `spread.typical` ends. There may be none.
+    growth: (n_targets,), the exponent of sizes beyond these: one at n times the last step is
+    n ** growth times as large.
     optimism: (n_targets,), by how much errors are larger on rows that the forecaster was not fitted
     to.
     distance: rows between windows whose errors predict each other's.
@@ -65,6 +69,9 @@ class Intervals:
         series: IntArray,
     ) -> Float64Array:
         """Return quantiles of rows, (n, n_targets, n_levels), in y's units, ascending.
+
+        The sizes in outputs have been multiplied by the recent errors of windows that ended before
+        the origin; the median of residuals is shrunk to 0, see `Residuals.quantiles`.
 
         outputs: (n, n_targets, 3), from `IntervalForecaster.standardised`.
         scaler: of the fit, and of series that it did not hold.
@@ -178,7 +185,7 @@ class IntervalForecaster(StepForecaster):
                 scaler,
                 series,
             )
-        points = scaler.inverse(self.point(outputs), series)
+        points = scaler.inverse_with_smearing(self.point(outputs), series)
         quantiles = self.intervals.quantiles(
             outputs,
             levels,
@@ -212,6 +219,22 @@ class IntervalForecaster(StepForecaster):
         return _SizedWindows(self, super()._window_forecaster(requested), requested)
 
 
+class _Windows(NamedTuple):
+    """Requested windows and, behind them, the earlier ones whose errors their sizes depend on.
+
+    origins: (n + n_earlier,), their first forecast rows.
+    until: (n + n_earlier,), the row after the last known one before each.
+    anchor: (n + n_earlier,), the row from which what is looked at counts back.
+    earlier: (n, N_TRAILING), the places in these arrays of the windows that ended before each
+    requested one, the latest first; -1 for none.
+    """
+
+    origins: IntArray
+    until: IntArray
+    anchor: IntArray
+    earlier: IntArray
+
+
 class _Prediction(NamedTuple):
     """Forecasts of windows, and the sizes of their errors by what is known at the origins.
 
@@ -243,31 +266,18 @@ class _SizedWindows:
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         if self.known is None:
             self._find_known(rows)
-        # 1. The windows, and those that ended before them.
         n = len(origins)
-        until, anchor = self._ends(rows, origins)
-        trailing = self._trailing(rows, origins, anchor)
-        earlier = np.unique(trailing[trailing >= 0])
-        windows = np.append(origins, earlier)
+        # 1. The windows, and those that ended before them.
+        windows = self._with_earlier(rows, origins)
         # 2. Forecasts of both, and the sizes of their errors by what is known at the origins.
-        predicted = self._predict(
-            rows,
-            windows,
-            np.append(until, self.known_until[earlier - 1]),
-            np.append(anchor, earlier),
-        )
+        predicted = self._predict(rows, windows)
         # 3. The sizes of the earlier errors in these.
-        recent = self._recent_log_size(
-            rows,
-            windows,
-            trailing,
-            predicted,
-        )
+        recent = self._recent_log_size(rows, windows, predicted)
         log_size = predicted.log_size[:n] + recent[:, None]
         self._widen_unknown(log_size, rows, origins)
         # 4. The steps since the last known row.
         ahead = window_rows(
-            origins - until,
+            origins - windows.until[:n],
             log_size.shape[1],
         )[..., None]
         parts = np.broadcast_arrays(predicted.point[:n], log_size, ahead)
@@ -289,26 +299,39 @@ class _SizedWindows:
         series = self.requested.place.series[rows.segment[origins]]
         return np.minimum(series, self.forecaster.history.n_series)
 
-    def _ends(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
-        """Find where what is known before windows ends, and from where earlier ones count back.
+    def _with_earlier(self, rows: Rows, origins: IntArray) -> _Windows:
+        """Put behind requested windows those that ended before them, each once."""
+        until, anchor = self._last_known(rows, origins)
+        trailing = self._trailing_origins(rows, origins, anchor)
+        earlier = np.unique(trailing[trailing >= 0])
+        place = len(origins) + np.searchsorted(earlier, trailing)
+        return _Windows(
+            np.append(origins, earlier),
+            np.append(until, self.known_until[earlier - 1]),
+            np.append(anchor, earlier),
+            np.where(trailing >= 0, place, -1),
+        )
+
+    def _last_known(self, rows: Rows, origins: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the row after the last known one before windows, and where they look back from.
 
         Rows that are farther back than a forecast looks do not matter: whether they are there
         depends on the other steps of the request.
         """
-        begin = self.requested.place.begin[rows.segment[origins]]
-        n_since = np.maximum(rows.steps[origins] - begin, 0)
-        start = origins - n_since
-        farthest = start - self.forecaster.look_back
+        first_step = self.requested.place.begin[rows.segment[origins]]
+        n_since = np.maximum(rows.steps[origins] - first_step, 0)
+        request_start = origins - n_since
+        farthest = request_start - self.forecaster.look_back
         until = np.maximum(self.known_until[origins - 1], farthest)
-        return until, np.maximum(until, start)
+        return until, np.maximum(until, request_start)
 
-    def _trailing(
+    def _trailing_origins(
         self,
         rows: Rows,
         origins: IntArray,
         anchor: IntArray,
     ) -> IntArray:
-        """Return the windows that ended before others: (n, N_TRAILING), -1 for none.
+        """Return origins of the windows that ended before others: (n, N_TRAILING), -1 for none.
 
         anchor: (n,), the row from which they count back.
         """
@@ -325,26 +348,17 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
-    def _predict(
-        self,
-        rows: Rows,
-        origins: IntArray,
-        until: IntArray,
-        anchor: IntArray,
-    ) -> _Prediction:
-        """Forecast windows, and predict the sizes of errors by what is known at their origins.
-
-        until: (n,), the row after the last known one before each.
-        anchor: (n,), the row from which what is looked at counts back.
-        """
+    def _predict(self, rows: Rows, windows: _Windows) -> _Prediction:
+        """Forecast windows, and predict the sizes of errors by what is known at their origins."""
         fit = self.forecaster
+        origins = windows.origins
         # 1. Forecasts, of each window once.
         distinct, place = np.unique(origins, return_inverse=True)
         outputs = self.inner(rows, distinct).astype(np.float64)[place]
         # 2. What is known at the origins.
         first = rows.begin[rows.segment[origins]]
-        begin = np.maximum(first, anchor - fit.near)
-        end = np.maximum(until, begin)
+        begin = np.maximum(first, windows.anchor - fit.near)
+        end = np.maximum(windows.until, begin)
         targets = rows.values[:, : fit.sizes.n_targets]
         changes = volatility(targets, begin, end)
         features = features_of(
@@ -365,48 +379,41 @@ class _SizedWindows:
     def _recent_log_size(
         self,
         rows: Rows,
-        windows: IntArray,
-        trailing: IntArray,
+        windows: _Windows,
         predicted: _Prediction,
     ) -> Float64Array:
-        """Average the sizes of the errors before each window: their logs, (n, n_targets).
+        """Average the sizes of the errors before requested windows: their logs, (n, n_targets).
 
         They are in sizes that were predicted in the same way. Those of a standstill are left out
         where something has moved since.
-
-        windows: their origins, and behind them those of the earlier ones, ascending.
-        trailing: origins of the earlier windows that ended before each window; -1 for none.
         """
-        errors = self._errors(rows, windows, predicted.point)
+        errors = self._errors(rows, windows.origins, predicted.point)
         spread = self.forecaster.intervals.spread
         relative = spread.relative(errors, predicted.log_size)
         sizes = mean_size(relative, axis=1)
         was_still = unmoved(errors, predicted.changes)
-        has_moved = predicted.changes >= STILL
-        n = len(trailing)
-        is_none = trailing < 0
-        number = n + np.searchsorted(windows[n:], trailing)
-        number[is_none] = 0
-        is_left_out = was_still[number] & has_moved[:n, None]
-        is_left_out[is_none] = True
-        recent = np.where(is_left_out, np.nan, sizes[number])
+        earlier = windows.earlier
+        has_moved = predicted.changes[: len(earlier), None] >= STILL
+        is_left_out = was_still[earlier] & has_moved
+        is_left_out[earlier < 0] = True
+        recent = np.where(is_left_out, np.nan, sizes[earlier])
         return np.log(trailing_sizes(recent))
 
     def _errors(
         self,
         rows: Rows,
-        windows: IntArray,
+        origins: IntArray,
         point: Float64Array,
     ) -> Float64Array:
         """Compute errors of windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
-        ahead = window_rows(windows, fit.sizes.pred_len)
+        ahead = window_rows(origins, fit.sizes.pred_len)
         errors = rows.values[ahead, : fit.sizes.n_targets] - point
         errors[~self.known[ahead]] = np.nan
         if self.requested.clock == fit.history.clock:
             # Before all times for series that the fit lacked.
             until = np.append(fit.intervals.fitted_until, -np.inf)
-            was_fitted = rows.steps[windows] < until[self._series(rows, windows)]
+            was_fitted = rows.steps[origins] < until[self._series(rows, origins)]
             errors[was_fitted] *= fit.intervals.optimism
         return errors
 

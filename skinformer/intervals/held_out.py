@@ -1,4 +1,8 @@
-"""The forecaster of a fit as it was before it was fitted to its last rows, and windows of these."""
+"""The forecaster of a fit as it was before it was fitted to its last rows, and windows of these.
+
+Widths of intervals are made of the final forecaster's errors. The earlier one's give two
+corrections alone: the factor `optimism`, and one of the level of sizes.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +21,31 @@ from skinformer.timeline.windows import Origins, spread_places
 
 
 class HeldOut(NamedTuple):
-    """A forecaster that was not fitted to some windows.
+    """A forecaster that was not fitted to some windows: it corrects errors of the final one.
 
-    forecaster: with a history of its own.
-    origins, own_origins: the windows, by rows of the whole history and of its own.
+    earlier_forecaster: with a history of its own.
+    origins, earlier_origins: the windows, by rows of the final forecaster's history and of the
+    earlier one's.
     """
 
-    forecaster: StepForecaster
+    earlier_forecaster: StepForecaster
     origins: IntArray
-    own_origins: IntArray
+    earlier_origins: IntArray
 
-    def errors(self) -> Float64Array:
-        """Return errors of the windows: (n, pred_len, n_targets)."""
+    def held_out_errors(self) -> Float64Array:
+        """Return the earlier forecaster's errors of the windows: (n, pred_len, n_targets)."""
         return forecast_windows(
-            self.forecaster,
-            self.own_origins,
+            self.earlier_forecaster,
+            self.earlier_origins,
         ).errors
 
-    def optimism(self, forecaster: StepForecaster) -> Float64Array:
-        """Divide errors of the windows by those of a forecaster that was fitted to them."""
+    def optimism(self, final_forecaster: StepForecaster) -> Float64Array:
+        """Return by what factor the final forecaster's errors of fitted rows are too small."""
         most = 4.0
-        fitted = forecast_windows(forecaster, self.origins)
+        fitted = forecast_windows(final_forecaster, self.origins)
         return np.clip(
             size_ratio(
-                self.errors(),
+                self.held_out_errors(),
                 fitted.errors,
             ),
             1.0,
@@ -48,7 +53,10 @@ class HeldOut(NamedTuple):
         )
 
 
-def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut | None:
+def hold_out_last_rows(
+    forecaster: StepForecaster,
+    split: IntArray | None,
+) -> HeldOut | None:
     """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
 
     It is None where no window lies in these, or where none were held out and no member is fitted
@@ -82,9 +90,9 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut 
     # 3. The better choice of classical forecasters.
     if not needs_refit or timeline.n_series < FEWEST:
         return held_out
-    earlier = held_out.forecaster
+    earlier = held_out.earlier_forecaster
     shared = earlier.ensemble.with_shared_fit(forecaster.ensemble)
-    other = held_out._replace(forecaster=replace(earlier, ensemble=shared))
+    other = held_out._replace(earlier_forecaster=replace(earlier, ensemble=shared))
     return min(held_out, other, key=_mean_error)
 
 
@@ -98,12 +106,12 @@ def _hold_out(
     # 1. The rows of these series.
     history = timeline.of_series(chosen)
     n_before = split - timeline.first_row[:-1]
-    own_split = history.first_row[:-1] + n_before[chosen]
+    earlier_split = history.first_row[:-1] + n_before[chosen]
     # 2. The forecaster that knew those before the split alone.
     scaler = forecaster.scaler.of_series(chosen)
     ensemble = forecaster.ensemble.before_split(
         chosen,
-        history.head(own_split),
+        history.head(earlier_split),
         forecaster.sizes,
         scaler,
     )
@@ -116,10 +124,10 @@ def _hold_out(
     # 3. Windows of the others.
     n_most = 256 // ensemble.cost
     last = history.first_row[1:] - forecaster.sizes.pred_len
-    own_origins = Origins(own_split, last).thinned(n_most)
-    series = chosen[history.series_of(own_origins)]
-    origins = timeline.find(series, history.steps_of(own_origins))
-    return HeldOut(earlier, origins, own_origins)
+    earlier_origins = Origins(earlier_split, last).thinned(n_most)
+    series = chosen[history.series_of(earlier_origins)]
+    origins = timeline.find(series, history.steps_of(earlier_origins))
+    return HeldOut(earlier, origins, earlier_origins)
 
 
 def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:
@@ -134,7 +142,7 @@ def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:
 
 def _mean_error(held_out: HeldOut) -> float:
     mean = mean_size(
-        held_out.errors(),
+        held_out.held_out_errors(),
         axis=(0, 1),
     )
     return float(np.nan_to_num(mean).sum())

@@ -34,7 +34,7 @@ class SizedRows:
     def around(self, errors: Float64Array) -> Float64Array:
         """Add errors, (n_each, n, n_targets), in y's units: (n, n_targets, n_each)."""
         values = [
-            self.scaler.restored(
+            self.scaler.inverse_without_smearing(
                 self.point + error,
                 self.series,
             )
@@ -64,7 +64,7 @@ class SizedRows:
         """
         most_ratio = 2.0
         targets: Any = self.scaler.targets
-        wanted = self.scaler.inverse(
+        wanted = self.scaler.inverse_with_smearing(
             self.point,
             self.series,
         )

@@ -23,7 +23,7 @@ _MIXED_ROWS = 48  # that all columns together are looked at over, and half of th
 class Candidate(NamedTuple):
     """One way to map a window to its future.
 
-    kind: "last" (repeat the last value), "shared", "own" or "mixed".
+    kind: "last" (repeat the last value), "shared", "per target" or "mixed".
     length: rows of the window that it looks at.
     level: whether it sees the last values themselves and a constant, not distances alone.
     """
@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
         without, a walk beside columns that say nothing is forecast 1.25 times as badly as by its
         last value.
         """
-        return {"own": 0.05, "mixed": 0.2}.get(self.kind, 0.0)
+        return {"per target": 0.05, "mixed": 0.2}.get(self.kind, 0.0)
 
     def __str__(self) -> str:
         """Name the candidate, for reports."""
@@ -91,7 +91,7 @@ class Competition:
         )
         # The last value, then maps over the whole look-back, its half, and so on.
         self.candidates = [Candidate("last")]
-        kinds = ["shared", "own"] if per_column else ["shared"]
+        kinds = ["shared", "per target"] if per_column else ["shared"]
         for kind in kinds:
             for length in _halved(seq_len, 1 if alone else _HALVINGS):
                 self.candidates.append(Candidate(kind, length))

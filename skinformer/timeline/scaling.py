@@ -24,9 +24,12 @@ from skinformer.timeline.windows import origins_between, repeat_numbers
 class Limits(NamedTuple):
     """How high forecasts of each series may go, standardised; infinitely without logarithms.
 
+    A soft clip: below the knee, ``max(top, largest of the window) + rise``, forecasts stay as they
+    are; above it they come closer and closer to ``knee + width``, see `soft_clip`.
+
     top: the largest value so far, (n_series, n_targets).
-    rise, width: how far beyond it, or beyond the largest of a window, forecasts go freely, and how
-    far beyond that they come at most.
+    rise: how far beyond it, or beyond the largest of a window, the knee lies.
+    width: how far beyond the knee forecasts come at most.
     """
 
     top: Float32Array
@@ -39,31 +42,46 @@ class Limits(NamedTuple):
         series: IntArray,
         greatest: Callable[[IntArray], Float32Array],
     ) -> Float32Array:
-        """Compress what goes beyond its limit of forecasts, (n, n_steps, n_targets, …).
+        """Clip softly what goes beyond its limit of forecasts, (n, n_steps, n_targets, …).
 
         greatest: returns the largest values of windows by their numbers, (n_some, n_targets).
         """
         top = self.top[series]
         rise = self.rise[series]
-        limit = align_with_steps(top + rise, y_pred)
-        is_high = any_of_window(y_pred > limit)
+        lowest_knee = align_with_steps(top + rise, y_pred)
+        is_high = any_of_window(y_pred > lowest_knee)
+        # PERF: the largest values of windows are computed of those alone that may be clipped.
         windows = np.flatnonzero(is_high)
         if not len(windows):
             return y_pred
-        window_top = greatest(windows)
-        record = np.maximum(top[windows], window_top)
-        knee = align_with_steps(record + rise[windows], y_pred)
-        width = self.width[series[windows]]
-        width = align_with_steps(width, y_pred)
-        high = y_pred[windows]
-        is_over = high > knee
-        excess = np.where(is_over, high - knee, 1)
-        # Rational, so that every machine, and every exported graph, computes the same.
-        ratio = width / excess
-        compressed = knee + width / (1 + ratio)
+        record = np.maximum(top[windows], greatest(windows))
+        knee = record + rise[windows]
         y_pred = y_pred.copy()
-        y_pred[windows] = np.where(is_over, compressed, high)
+        y_pred[windows] = soft_clip(
+            y_pred[windows],
+            align_with_steps(knee, y_pred),
+            align_with_steps(self.width[series[windows]], y_pred),
+        )
         return y_pred
+
+
+def soft_clip(
+    x: Float32Array,
+    knee: Float32Array,
+    width: Float32Array,
+) -> Float32Array:
+    """Compress values above a knee: ``y = knee + width / (1 + width / (x - knee))``.
+
+    Its slope is 1 at the knee, and y stays below ``knee + width``. It is rational, so that every
+    machine, and every exported graph, computes the same.
+
+    >>> soft_clip(np.array([1.0, 3.0, 1e9]), np.float64(2.0), np.float64(1.0))
+    array([1. , 2.5, 3. ])
+    """
+    is_over = x > knee
+    excess = np.where(is_over, x - knee, 1)
+    compressed = knee + width / (1 + width / excess)
+    return np.where(is_over, compressed, x)
 
 
 def align_with_steps(table: Float32Array, y_pred: Float32Array) -> Float32Array:
@@ -149,10 +167,11 @@ class Scaler:
                 "it NaN if it is a target's."
             )
 
-    def inverse(self, values: Floats, series: IntArray) -> Float64Array:
+    def inverse_with_smearing(self, values: Floats, series: IntArray) -> Float64Array:
         """Put standardised forecasts, (n, n_targets), into their units, within their bounds.
 
-        What single precision made of a zero is zero again.
+        Logarithms are raised so that exponentials are means, where means are asked for. What single
+        precision made of a zero is zero again.
         """
         n_targets = values.shape[1]
         scale = self.scale[series, :n_targets]
@@ -195,19 +214,21 @@ class Scaler:
             width.astype(np.float32),
         )
 
-    def restored(self, values: Floats, series: IntArray) -> Float64Array:
+    def inverse_without_smearing(
+        self, values: Floats, series: IntArray
+    ) -> Float64Array:
         """Put standardised targets, or their quantiles, back into their units as they were.
 
-        It is `inverse` but for what makes means of exponentials, which quantiles do not need.
+        Exponentials of quantiles are quantiles: nothing is added that makes means of them.
         """
         if self.targets is None:
-            return self.inverse(values, series)
+            return self.inverse_with_smearing(values, series)
         plain = replace(
             self.targets,
             smear=0 * self.targets.smear,
         )
         scaler = replace(self, targets=plain)
-        return scaler.inverse(values, series)
+        return scaler.inverse_with_smearing(values, series)
 
     def affine_parameters(
         self, series: IntArray, k: int

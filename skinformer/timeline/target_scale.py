@@ -97,8 +97,9 @@ class TargetScale:
     logs: where logarithms are taken.
     smear: added to forecasts of logarithms, so that their exponentials are means.
     transformers: one for each target, which all series share; none for logarithms alone.
-    top, rise: the largest logarithm so far, and how far beyond it and a window's own largest one a
-    forecast goes freely; infinite without logarithms. None sets no limit.
+    top: the largest logarithm so far; infinite without logarithms.
+    rise: how far beyond it, or a window's own largest one, a soft clip begins (`Limits`). None of
+    both sets no limit.
     """
 
     floor: Float64Array
@@ -264,21 +265,22 @@ def observe_targets(
     return scale, least
 
 
-def observe_records(
+def fit_soft_clip(
     scale: TargetScale,
     columns: list[AnyArray],
     first_row: IntArray,
     n_steps: int,
 ) -> TargetScale:
-    """Find how high logarithms came, and by how much they broke their records.
+    """Find where forecasts of logarithms are clipped softly: `top` and `rise`.
 
-    Beyond a record lies what ``n_steps`` steps of the later half of the training rows added to it
-    at most, or to that of half of the panel's series; a quarter at least.
+    A series' record is its largest logarithm so far, ``max(log y_1, …, log y_t)``: `top` is the
+    last one, and `rise` what ``n_steps`` observed rows of the later half of it added at most. It is
+    no less than the median series' of the panel, nor than ``log(1.25)``.
 
     >>> rows = np.array([0, 9]), 2
     >>> scale, _ = observe_targets([2.0 ** np.arange(9)], rows[0], 1)
     >>> scale = replace(scale, logs=scale.floor == 0)
-    >>> grown = observe_records(scale, [2.0 ** np.arange(9)], *rows)
+    >>> grown = fit_soft_clip(scale, [2.0 ** np.arange(9)], *rows)
     >>> np.exp2(grown.top / np.log(2)).item(), np.exp(grown.rise).round(3).item()
     (256.0, 4.0)
     """
@@ -289,32 +291,33 @@ def observe_records(
         values = columns[j][rows]
         known = values[~np.isnan(values)]
         if len(known):
-            record = _record_of_logs(
+            records = _running_maximum_log(
                 known,
                 scale.low[i, j],
             )
-            top[i, j] = record[-1]
-            rise[i, j] = _largest_rise(record, n_steps)
-    finite = pd.DataFrame(rise).replace(np.inf, np.nan)
-    rise = np.fmax(rise, finite.median().to_numpy())
+            top[i, j] = records[-1]
+            rise[i, j] = _largest_rise(records, n_steps)
+    of_logs = pd.DataFrame(rise).replace(np.inf, np.nan)
+    median_rise = of_logs.median().to_numpy()
+    rise = np.fmax(rise, median_rise)
     # A quarter more needs no reason.
     rise = np.maximum(rise, np.log(1.25))
     return replace(scale, top=top, rise=rise)
 
 
-def _record_of_logs(values: AnyArray, low: float) -> Float64Array:
+def _running_maximum_log(values: AnyArray, low: float) -> Float64Array:
     """Return the largest logarithm so far at each observed value."""
     values = values.astype(np.float64)
     logs = np.log(np.maximum(values, low))
     return np.maximum.accumulate(logs)
 
 
-def _largest_rise(record: Float64Array, n_steps: int) -> float:
-    """Return by how much the later half of a record rose in so many steps at most.
+def _largest_rise(records: Float64Array, n_steps: int) -> float:
+    """Return by how much the later half of records rose in so many steps at most.
 
     It is in proportion where there are fewer.
     """
-    later_half = record[len(record) // 2 :]
+    later_half = records[len(records) // 2 :]
     n = min(n_steps, len(later_half) - 1)
     if n <= 0:
         return 0.0

@@ -177,7 +177,7 @@ class Timeline:
         """Return targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
         series = self.series_of(rows)
         standardised = self.values[rows, :n_targets]
-        y = scaler.restored(standardised, series)
+        y = scaler.inverse_without_smearing(standardised, series)
         if self.weight is not None:
             is_missing = self.weight[rows] == 0
             y[is_missing] = np.nan

@@ -54,7 +54,9 @@ class FanHead:
 
     def to_units(self, outputs, scaler, series):
         levels = np.moveaxis(outputs, -1, 0)
-        return np.stack([scaler.inverse(level, series) for level in levels], axis=-1)
+        return np.stack(
+            [scaler.inverse_with_smearing(level, series) for level in levels], axis=-1
+        )
 
     def score(self, truth, forecast, weight):
         return -float(np.abs(truth - forecast).mean())

@@ -280,7 +280,9 @@ def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
         loss="mae", members=["classical", "ridges", "network"], **SIZES
     ).fit(rows[:600])
     plain.ensemble_ = plain.ensemble_.with_network_share(0.0)
-    medians = other.scaler_.inverse(values[0, :, 1:2], np.zeros(6, dtype=int))
+    medians = other.scaler_.inverse_with_smearing(
+        values[0, :, 1:2], np.zeros(6, dtype=int)
+    )
     np.testing.assert_allclose(medians[:, 0], plain.predict(ahead), rtol=1e-5)
 
 

@@ -332,7 +332,10 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(
 
     monkeypatch.setattr(Classical, "from_timeline", staticmethod(spy))
     _, held_out = asked(model, monkeypatch)
-    origins = held_out.own_origins - held_out.forecaster.history.first_row[[0, 1, 2]]
+    origins = (
+        held_out.earlier_origins
+        - held_out.earlier_forecaster.history.first_row[[0, 1, 2]]
+    )
     np.testing.assert_array_equal(seen[0], origins)
 
 
@@ -539,7 +542,7 @@ def asked(model, monkeypatch):
 def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
     """The final ridges know the split."""
     _, held_out = asked(model, monkeypatch)
-    own = held_out.forecaster.ensemble.members["ridges"].path.own
+    own = held_out.earlier_forecaster.ensemble.members["ridges"].path.own
     np.testing.assert_array_equal(own, model.ensemble_.held_out["ridges"].path.own)
     assert not np.array_equal(own, model.module_.path.own)
 

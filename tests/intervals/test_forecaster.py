@@ -32,11 +32,11 @@ class Counts:
     scale = np.ones((1, 1))
     targets = SimpleNamespace(floor=np.zeros((1, 1)), logs=np.zeros((1, 1), dtype=bool))
 
-    def inverse(self, values, _):
+    def inverse_with_smearing(self, values, _):
         """Return values as they are, but for the floor."""
         return np.maximum(values.astype(np.float64), 0.0)
 
-    restored = inverse
+    inverse_without_smearing = inverse_with_smearing
 
 
 @pytest.mark.parametrize("point", [100.0, 3.0])
@@ -66,11 +66,11 @@ class Logs(Counts):
 
     targets = SimpleNamespace(floor=np.zeros((1, 1)), logs=np.ones((1, 1), dtype=bool))
 
-    def inverse(self, values, _):
+    def inverse_with_smearing(self, values, _):
         """Return exponentials."""
         return np.exp(values.astype(np.float64))
 
-    restored = inverse
+    inverse_without_smearing = inverse_with_smearing
 
 
 def test_paths_of_logarithms_stay_in_this_world():

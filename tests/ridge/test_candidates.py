@@ -36,7 +36,7 @@ def laid_out(problem, candidate, origins):
     """Give features and what followed, one row a window, for each group of a candidate."""
     rows = {
         group: ([], [], [])
-        for group in range(TARGETS if candidate.kind == "own" else 1)
+        for group in range(TARGETS if candidate.kind == "per target" else 1)
     }
     for origin in origins:
         last = problem.values[origin - 1]
@@ -53,7 +53,7 @@ def laid_out(problem, candidate, origins):
         else:
             parts = [
                 (
-                    j if candidate.kind == "own" else 0,
+                    j if candidate.kind == "per target" else 0,
                     past[SEQ - candidate.length :, j],
                     future[:, j],
                     weight[j],
@@ -96,7 +96,7 @@ def test_the_candidates_are_named_once_each():
     assert len(set(names)) == len(names)
     assert names[0] == "last"
     assert "shared, 8 rows" in names
-    assert "own, 1 rows" in names
+    assert "per target, 1 rows" in names
     assert "mixed, 8 rows and levels" in names
 
 
@@ -112,7 +112,7 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     assert all(1 <= c.length <= seq_len for c in competition.candidates[1:])
     kinds = {candidate.kind for candidate in competition.candidates}
     assert ("mixed" in kinds) == (n_columns > 1)
-    assert ("own" in kinds) == (n_targets > 1)
+    assert ("per target" in kinds) == (n_targets > 1)
     competition.learn(np.arange(seq_len, seq_len + 7))
     for candidate, equations in competition.equations():
         assert np.isfinite(equations.solve(1.0)).all()
@@ -140,7 +140,9 @@ def test_a_forecast_equals_a_loop():
                 expected = (features @ maps[0]).reshape(PRED, TARGETS)
             else:
                 past = windows.past[i, SEQ - candidate.length :]
-                groups = [j if candidate.kind == "own" else 0 for j in range(TARGETS)]
+                groups = [
+                    j if candidate.kind == "per target" else 0 for j in range(TARGETS)
+                ]
                 expected = np.stack(
                     [past[:, j] @ maps[g] for j, g in enumerate(groups)], axis=1
                 )
@@ -162,7 +164,7 @@ def test_targets_in_another_order_have_their_maps_in_another_order():
     """No target is favoured by its place."""
     problem = make_problem()
     swapped = problem._replace(values=problem.values[:, [1, 0, 2]])
-    own = Candidate("own", SEQ)
+    own = Candidate("per target", SEQ)
     one, two = (
         dict(trained(p).equations())[own].solve(0.1) for p in (problem, swapped)
     )
@@ -175,9 +177,9 @@ def test_targets_in_another_order_have_their_maps_in_another_order():
         (80, 80, 720, 24, set()),
         (321, 321, 336, 96, {"mixed"}),
         (862, 862, 96, 96, {"mixed"}),
-        (862, 862, 336, 96, {"own", "mixed"}),
+        (862, 862, 336, 96, {"per target", "mixed"}),
         (100, 2, 10, 6000, {"mixed"}),
-        (40, 40, 2000, 2, {"own"}),
+        (40, 40, 2000, 2, {"per target"}),
     ],
 )
 def test_kinds_are_left_out_for_their_own_size_only(
@@ -189,8 +191,10 @@ def test_kinds_are_left_out_for_their_own_size_only(
         Problem(values, None, None, n_targets, seq_len, pred_len, effect)
     )
     kinds = {candidate.kind for candidate in competition.candidates}
-    assert kinds == {"last", "shared", "own", "mixed"} - left_out
-    assert len(competition.columns.gram) == (1 if "own" in left_out else n_targets)
+    assert kinds == {"last", "shared", "per target", "mixed"} - left_out
+    assert len(competition.columns.gram) == (
+        1 if "per target" in left_out else n_targets
+    )
 
 
 @pytest.mark.parametrize(

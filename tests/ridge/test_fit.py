@@ -838,7 +838,7 @@ def test_many_targets_are_fitted_in_bounded_memory():
     assert {name.split(",")[0] for name in found.blend} == {
         "last",
         "shared",
-        "own",
+        "per target",
         "mixed",
     }
     assert found.own.shape == (150, 24, 12)

@@ -77,9 +77,9 @@ def forecast_tabular(driven: Driven) -> Float64Array:
     begin = np.zeros_like(origins)
     forecast = fit.forecast(timeline.values, begin, origins, origins, clock)
     rows = forecast.reshape(-1, 1)
-    return scaler.inverse(rows, np.zeros(len(rows), dtype=np.int64)).reshape(
-        -1, HORIZON
-    )
+    return scaler.inverse_with_smearing(
+        rows, np.zeros(len(rows), dtype=np.int64)
+    ).reshape(-1, HORIZON)
 
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:

@@ -6,7 +6,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.optimize import nnls
 from sklearn.linear_model import Ridge
 
-from skinformer.classical.own import OwnFit, fit_own
+from skinformer.classical.per_series_ridges import OwnFit, fit_per_series_ridges
 from skinformer.classical.windows import UnitWindows
 from skinformer.timeline.clock import RowClock
 
@@ -38,7 +38,7 @@ def by_hand(
     series = values.reshape(-1, LENGTH)
     units = series.std(axis=1)
     windows = sliding_window_view(series / units[:, None], ROWS + PRED_LEN, axis=1)
-    # As many of each: each of the windows as often as `fit_own` takes it.
+    # As many of each: each of the windows as often as `fit_per_series_ridges` takes it.
     windows = windows[:, np.arange(256) * windows.shape[1] // 256]
     windows = windows - windows[:, :, :ROWS].mean(axis=2, keepdims=True)
     past, future = windows[:, :, :ROWS], windows[:, :, ROWS:]
@@ -75,7 +75,7 @@ def ahead_of(
 def test_a_series_has_the_shared_ridge_and_ridges_of_what_it_leaves():
     """Of strengths from .01 to 1000, and of none, each by its share."""
     values = waves(5.0, 7.0, 9.5)
-    [found] = fit_own(values, starts(values), **SIZES).ridges
+    [found] = fit_per_series_ridges(values, starts(values), **SIZES).ridges
     tried = {
         share: by_hand(values, share, 1.0)[0] for share in 10.0 ** np.arange(-4, 2)
     }
@@ -94,7 +94,7 @@ def test_a_series_has_the_shared_ridge_and_ridges_of_what_it_leaves():
 
 def test_a_new_series_has_the_shared_ridge():
     values = waves(5.0, 7.0, 9.5)
-    fit = fit_own(values, starts(values), **SIZES)
+    fit = fit_per_series_ridges(values, starts(values), **SIZES)
     rows = values.reshape(-1, LENGTH)[:, -ROWS:]
     middle = rows.mean(axis=1, keepdims=True)
     found = ahead_of(fit, values, np.full(3, -1))
@@ -110,7 +110,7 @@ def test_series_unlike_the_others_are_forecast_by_maps_of_their_own():
     )
     values = values.reshape(7, -1)
     past, truth = values[:, :LENGTH].ravel(), values[:, LENGTH:]
-    fit = fit_own(past, starts(past), **SIZES)
+    fit = fit_per_series_ridges(past, starts(past), **SIZES)
     own_error, shared_error = (
         (
             np.abs(ahead_of(fit, past, series) - truth)
@@ -130,19 +130,20 @@ def test_what_grows_by_a_share_is_seen_in_logarithms():
             for _ in "abcd"
         ]
     )
-    fit = fit_own(values, starts(values), **SIZES)
+    fit = fit_per_series_ridges(values, starts(values), **SIZES)
     weights = {ridge.logs: ridge.weight[:-1].mean() for ridge in fit.ridges}
     assert weights[True] > 0.8
     zeros = np.where(np.arange(len(values)) % LENGTH == 50, 0.0, values)
     assert not any(
-        ridge.logs for ridge in fit_own(zeros, starts(zeros), **SIZES).ridges
+        ridge.logs
+        for ridge in fit_per_series_ridges(zeros, starts(zeros), **SIZES).ridges
     )
 
 
 def test_a_long_look_back_is_for_series_that_have_windows_enough():
     values = waves(5.0, 7.0)
     first_row = np.array([0, 40, len(values)])
-    fit = fit_own(
+    fit = fit_per_series_ridges(
         values, first_row, look_backs=(ROWS, 48), pred_len=PRED_LEN, of_mean=False
     )
     long = [ridge for ridge in fit.ridges if len(ridge.shared) == 48]
@@ -154,7 +155,7 @@ def test_a_long_look_back_is_for_series_that_have_windows_enough():
 
 def test_a_short_window_is_one_that_was_constant_before():
     values = waves(5.0, 7.0)
-    fit = fit_own(values, starts(values), **SIZES)
+    fit = fit_per_series_ridges(values, starts(values), **SIZES)
     short, whole = (
         np.array([[np.nan] * 10 + [3.0, 4.0]]),
         np.array([[3.0] * 11 + [4.0]]),
@@ -166,7 +167,7 @@ def test_a_short_window_is_one_that_was_constant_before():
 
 def test_series_without_windows_have_the_last_value():
     values = waves(5.0, 7.0)
-    fit = fit_own(values, np.arange(0, len(values) + 1, 8), **SIZES)
+    fit = fit_per_series_ridges(values, np.arange(0, len(values) + 1, 8), **SIZES)
     past = np.array([[np.nan] * 10 + [3.0, 4.0]])
     np.testing.assert_array_equal(fit.forecast(windows_of(past)), 4.0)
 
@@ -175,14 +176,15 @@ def test_series_without_windows_have_the_last_value():
 def test_units_change_nothing(factor):
     values = waves(5.0, 7.0, level=5.0)
     found, scaled = (
-        ahead_of(fit_own(x, starts(x), **SIZES), x) for x in (values, factor * values)
+        ahead_of(fit_per_series_ridges(x, starts(x), **SIZES), x)
+        for x in (values, factor * values)
     )
     np.testing.assert_allclose(scaled, factor * found, rtol=1e-5)
 
 
 def test_a_forecast_depends_on_no_other_window():
     values = waves(5.0, 7.0, 9.5, level=5.0)
-    fit = fit_own(values, starts(values), **SIZES)
+    fit = fit_per_series_ridges(values, starts(values), **SIZES)
     together = ahead_of(fit, values)
     assert {ridge.logs for ridge in fit.ridges} == {False, True}
     for i, rows in enumerate(values.reshape(-1, LENGTH)):
@@ -191,9 +193,11 @@ def test_a_forecast_depends_on_no_other_window():
 
 
 def test_noise_is_forecast_by_about_its_mean():
-    """Strengths are judged on blocks of windows that what is judged has not learnt."""
+    """Strengths are judged on folds of windows that what is judged has not learnt."""
     noise = np.random.default_rng(2).normal(size=4 * LENGTH)
-    fit = fit_own(noise, starts(noise), look_backs=(48,), pred_len=24, of_mean=False)
+    fit = fit_per_series_ridges(
+        noise, starts(noise), look_backs=(48,), pred_len=24, of_mean=False
+    )
     seen = np.random.default_rng(3).normal(size=(200, 48))
     found = fit.forecast(windows_of(seen, np.arange(200) % 4)) - seen.mean(
         axis=1, keepdims=True
@@ -203,7 +207,7 @@ def test_noise_is_forecast_by_about_its_mean():
 
 def test_constants_are_forecast_as_they_are():
     values = np.repeat([0.1, 0.0, 3.0], LENGTH)
-    found = ahead_of(fit_own(values, starts(values), **SIZES), values)
+    found = ahead_of(fit_per_series_ridges(values, starts(values), **SIZES), values)
     np.testing.assert_allclose(
         found, np.repeat([0.1, 0.0, 3.0], PRED_LEN).reshape(3, -1)
     )

@@ -3,8 +3,8 @@
 A window less its mean is mapped to what follows by ``W + B A_i``: W is the ridge of all series'
 windows, each in units of its series; B are the directions in which these vary most, and A_i is the
 ridge of what W leaves of the windows of series i. How strong it is, how many rows it looks back,
-and whether it sees logarithms, mean absolute errors tell: on four blocks of windows, each forecast
-by what was fitted to windows that share no truth with it.
+and whether it sees logarithms, mean absolute errors of a cross-validation tell: each of four folds
+of windows is forecast by what was fitted to windows that share no truth with it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from skinformer.classical.windows import (
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-#: Parts of each series' windows that are left out in turn.
-_BLOCKS = 4
+#: Folds of the cross-validation: consecutive windows of each series.
+_N_FOLDS = 4
+#: Stands in place of a fold where no window is left out.
+_NO_FOLD = _N_FOLDS
 #: Strengths of own maps, in mean squares of a direction; the endless one leaves none.
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, math.inf)
 
@@ -118,16 +120,16 @@ class OwnFit:
         positive = past.min(axis=1) > 0
         weights = np.zeros((len(self.ridges), len(past)))
         for ridge, weight in zip(self.ridges, weights, strict=True):
-            able = windows.length >= len(ridge.shared)
+            is_usable = windows.length >= len(ridge.shared)
             if ridge.logs:
-                able &= positive
-            weight[able] = ridge.weight[windows.series[able]]
+                is_usable &= positive
+            weight[is_usable] = ridge.weight[windows.series[is_usable]]
         # Before the first row is what stands there.
         weights[0, weights.sum(axis=0) == 0] = 1.0
         return weights / weights.sum(axis=0)
 
 
-def fit_own(
+def fit_per_series_ridges(
     values: Float64Array,
     first_row: IntArray,
     *,
@@ -171,7 +173,7 @@ def fit_own(
                 parts.append(part)
     weights = _weights(parts, n_series)
     ridges = [
-        part.fitted(weight, of_mean=of_mean)
+        part.fit_all_windows(weight, of_mean=of_mean)
         for part, weight in zip(parts, weights, strict=True)
     ]
     return OwnFit(
@@ -187,7 +189,7 @@ class _Windows(NamedTuple):
     past, future: (n_series, n, rows or pred_len).
     middle: the mean, (n_series, n, 1).
     unit: of each series, (n_series, 1, 1).
-    kept: (n_blocks + 1, n_series, n), whether they share no truth with a block; the last keeps all.
+    kept: (n_folds + 1, n_series, n), whether they share no truth with a fold; `_NO_FOLD` keeps all.
     """
 
     past: Float64Array
@@ -248,14 +250,14 @@ class _WindowsOfSeries(NamedTuple):
         place: IntArray,
         n_windows: IntArray,
     ) -> BoolArray:
-        """Return which windows share no truth with each block, and all."""
-        block = np.arange(_BLOCKS + 1)[:, None, None]
-        borders = block * n_windows // _BLOCKS
+        """Return which windows share no truth with each fold, and all."""
+        fold = np.arange(_N_FOLDS + 1)[:, None, None]
+        borders = fold * n_windows // _N_FOLDS
         is_before = place <= borders[:-1] - self.pred_len
         is_behind = place >= borders[1:] + self.pred_len - 1
-        without_block = is_before | is_behind
-        everything = np.ones_like(without_block[:1])
-        return np.concatenate([without_block, everything])
+        without_fold = is_before | is_behind
+        everything = np.ones_like(without_fold[:1])
+        return np.concatenate([without_fold, everything])
 
     def of_each_series(self, function: Callable[[Float64Array], float]) -> Float64Array:
         """Compute a number from the rows of each series, (n_series,)."""
@@ -271,12 +273,12 @@ def _windows_of(
 ) -> _WindowsOfSeries:
     """Find the series that have windows enough, and the unit of each."""
     n_windows = np.diff(first_row) - rows - pred_len + 1
-    is_enough = n_windows >= max(rows // 2, _BLOCKS)
+    is_enough = n_windows >= max(rows // 2, _N_FOLDS)
     least = np.minimum.reduceat(values, first_row[:-1])
     series = np.flatnonzero(is_enough & np.isfinite(least))
     # Windows of each series, spread over it: 128 to 256, and so many of all.
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
-    n_taken -= n_taken % _BLOCKS
+    n_taken -= n_taken % _N_FOLDS
     windows = _WindowsOfSeries(
         values,
         series,
@@ -295,13 +297,13 @@ def _fit_shared(
     n_directions: int,
     *,
     logs: bool,
-) -> _OwnMaps:
+) -> _PerSeriesMaps:
     """Fit the map of all series, and the directions in which windows vary most."""
-    maps, gram = _best_maps(part)
+    maps, gram = _cross_validate_shared(part)
     _, vectors = eigenvectors(gram)
     strongest_first = vectors[:, ::-1]
     directions = np.ascontiguousarray(strongest_first[:, :n_directions])
-    return _OwnMaps(
+    return _PerSeriesMaps(
         logs,
         part,
         directions,
@@ -309,54 +311,57 @@ def _fit_shared(
     )
 
 
-def _best_maps(part: _WindowsOfSeries) -> tuple[Float64Array, Float64Array]:
-    """Find the strength by which what is fitted without a block forecasts it best.
+def _cross_validate_shared(
+    part: _WindowsOfSeries,
+) -> tuple[Float64Array, Float64Array]:
+    """Fit shared maps without each fold and to all windows, of the strength that errs least.
 
-    Returned are its maps, without each block and of all windows, and the products of all windows.
+    Returned are these maps, (n_folds + 1, rows, pred_len), and the products of all windows.
     """
-    windows, block = _sample(part)
+    windows, fold_of_window = _sample(part)
     past = windows.past.reshape(-1, part.rows)
     future = windows.future.reshape(-1, part.pred_len)
     strengths = 10.0 ** np.arange(-4, 2)  # in mean squares of a row
     errors = np.zeros(len(strengths))
     tried = []
-    for b, is_kept in enumerate(windows.kept):
+    for fold, is_kept in enumerate(windows.kept):
         kept = past[is_kept.ravel()]
         gram = product(kept.T, kept)
         cross = product(kept.T, future[is_kept.ravel()])
         maps = ridge_maps(gram, cross, strengths)
-        inside = block == b
-        left = future[inside] - product(past[inside], maps)
-        errors += (left**2).sum(axis=(1, 2))
+        # None where no fold is left out.
+        is_held_out = fold_of_window == fold
+        residual = future[is_held_out] - product(past[is_held_out], maps)
+        errors += (residual**2).sum(axis=(1, 2))
         tried.append(maps)
     best = errors.argmin()
     return np.stack(tried)[:, best], gram
 
 
 def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
-    """Cut some windows of some series, 20,000 in all, and find the block of each."""
+    """Cut some windows of some series, 20,000 in all, and find the fold of each."""
     most_windows = 20_000
     n_windows = len(part.series) * part.n_taken
     step = max(1, n_windows // most_windows)
-    step = min(step, part.n_taken // _BLOCKS)
+    step = min(step, part.n_taken // _N_FOLDS)
     every = math.ceil(n_windows / (step * most_windows))
     windows = part.cut(slice(None, None, every), step)
     taken = np.arange(0, part.n_taken, step)
-    block = taken * _BLOCKS // part.n_taken
-    return windows, np.tile(block, len(windows.past))
+    fold = taken * _N_FOLDS // part.n_taken
+    return windows, np.tile(fold, len(windows.past))
 
 
 @dataclass(frozen=True)
-class _OwnMaps:
+class _PerSeriesMaps:
     """Maps of what the shared map leaves of each series, while they are fitted.
 
-    maps: the shared ones, of all but each block's windows, and of all.
+    shared: (n_folds + 1, rows, pred_len), shared maps without each fold; `_NO_FOLD` has the final.
     """
 
     logs: bool
     windows: _WindowsOfSeries
     directions: Float64Array
-    maps: Float64Array
+    shared: Float64Array
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
         """Return windows of some series after the other, and what is read of them."""
@@ -373,86 +378,88 @@ class _OwnMaps:
         self,
         windows: _Windows,
         read: Float64Array,
-        b: int,
+        fold: int,
     ) -> list[Float64Array]:
-        """Fit own maps without a block: of each strength, (n_series, n_directions, pred_len)."""
-        is_kept = windows.kept[b, :, :, None]
+        """Fit own maps without a fold: of each strength, (n_series, n_directions, pred_len)."""
+        is_kept = windows.kept[fold, :, :, None]
         kept = (read * is_kept).swapaxes(1, 2)
         cross = product(kept, windows.past)
-        by_shared = product(cross, self.maps[b])
-        left = product(kept, windows.future) - by_shared
+        by_shared = product(cross, self.shared[fold])
+        residual = product(kept, windows.future) - by_shared
         values, vectors = eigenvectors(product(kept, read))
         values = np.maximum(values, 0.0)[:, :, None]
         mean = values.mean(axis=1, keepdims=True) + 1e-12
         inverse = np.ascontiguousarray(vectors.swapaxes(1, 2))
-        turned = product(inverse, left)
+        turned = product(inverse, residual)
         maps = []
         for strength in _STRENGTHS:
             shrunk = turned / (values + strength * mean)
             maps.append(product(vectors, shrunk))
         return maps
 
-    def errors(self) -> Float64Array:
+    def cross_validate(self) -> Float64Array:
         """Return the mean absolute error of each strength in units of values, (n_series, n)."""
         shape = len(self.windows.series), len(_STRENGTHS)
-        found = np.zeros(shape)
+        errors = np.zeros(shape)
         for some, windows, read in self._chunks():
-            for b in range(_BLOCKS):
-                found[some] += self._errors_on_block(windows, read, b)
-        return found / _BLOCKS
+            for fold in range(_N_FOLDS):
+                errors[some] += self._errors_on_fold(windows, read, fold)
+        return errors / _N_FOLDS
 
-    def _errors_on_block(
+    def _errors_on_fold(
         self,
         windows: _Windows,
         read: Float64Array,
-        b: int,
+        fold: int,
     ) -> Float64Array:
-        """Forecast a block by maps of all others: mean absolute errors, (n_series, n_strengths)."""
-        n_inside = windows.past.shape[1] // _BLOCKS
-        inside = slice(b * n_inside, (b + 1) * n_inside)
-        read_inside = read[:, inside]
-        middle = windows.middle[:, inside]
-        future = windows.future[:, inside]
-        truth = self._on_values((middle + future) * windows.unit)
+        """Forecast a fold by maps fitted without it: (n_series, n_strengths)."""
+        fold_size = windows.past.shape[1] // _N_FOLDS
+        held_out = slice(fold * fold_size, (fold + 1) * fold_size)
+        mean = windows.middle[:, held_out]
+        future = windows.future[:, held_out]
+        y = self._on_values((mean + future) * windows.unit)
         by_shared = product(
-            windows.past[:, inside],
-            self.maps[b],
+            windows.past[:, held_out],
+            self.shared[fold],
         )
         errors = []
-        for maps in self._fit(windows, read, b):
-            by_own = product(read_inside, maps)
+        for own in self._fit(windows, read, fold):
+            by_own = product(read[:, held_out], own)
             # In units from a window's mean.
             distance = np.clip(
                 by_shared + by_own,
                 -10.0,
                 10.0,
             )
-            y_pred = self._on_values((middle + distance) * windows.unit)
-            error = np.abs(y_pred - truth)
+            y_pred = self._on_values((mean + distance) * windows.unit)
+            error = np.abs(y_pred - y)
             errors.append(error.mean(axis=(1, 2)))
         return np.stack(errors, axis=1)
 
     def _on_values(self, scaled: Float64Array) -> Float64Array:
         return np.exp(scaled) if self.logs else scaled
 
-    def fitted(
+    def fit_all_windows(
         self,
         weights: Float64Array,
         *,
         of_mean: bool,
     ) -> OwnRidge:
-        """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
+        """Fit own maps to all windows, and average those of all strengths.
+
+        weights: (n_series of the panel + 1, n_strengths); their sum is the weight of the ridge.
+        """
         total = weights.sum(axis=1)
         share = weights / np.maximum(total[:, None], 1e-300)
         shape = len(weights), self.directions.shape[1], self.windows.pred_len
         own = np.zeros(shape, dtype=np.float32)
         for some, windows, read in self._chunks():
             series = self.windows.series[some]
-            maps = self._fit(windows, read, _BLOCKS)
+            by_strength = self._fit(windows, read, _NO_FOLD)
             own[series] = np.einsum(
                 "nk,kndh->ndh",
                 share[series],
-                np.stack(maps),
+                np.stack(by_strength),
             )
         log_shift = np.zeros(len(weights))
         if of_mean and self.logs:
@@ -462,7 +469,7 @@ class _OwnMaps:
             log_shift[-1] = np.median(shifts)
         return OwnRidge(
             self.logs,
-            self.maps[-1],
+            self.shared[_NO_FOLD],
             self.directions,
             own,
             total.astype(np.float32),
@@ -479,7 +486,7 @@ def _deviation(values: Float64Array) -> float:
 
 
 def _weights(
-    parts: list[_OwnMaps],
+    parts: list[_PerSeriesMaps],
     n_series: int,
 ) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
@@ -505,7 +512,7 @@ def _weights(
 
 
 def _log_errors(
-    parts: list[_OwnMaps],
+    parts: list[_PerSeriesMaps],
     n_series: int,
 ) -> Float64Array:
     """Return logs of errors, (n_series, n_parts, n_strengths), less the first shared map's.
@@ -515,7 +522,7 @@ def _log_errors(
     shape = n_series, len(parts), len(_STRENGTHS)
     errors = np.full(shape, np.nan)
     for i, part in enumerate(parts):
-        errors[part.windows.series, i] = part.errors()
+        errors[part.windows.series, i] = part.cross_validate()
     logs = np.log(np.maximum(errors, 1e-300))
     by_first_shared = logs[:, :1, -1:]
     # Differences that count.
