@@ -21,6 +21,7 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.training import step as steps
 from skinformer.training.optimizers import make_optimizers
+from skinformer.training.precision import make_scaler
 
 SIZE_A = {
     "seq_len": 96,
@@ -94,6 +95,7 @@ def training_step(fitted):
     batches = training_batches(fitted)
     optimizers = make_optimizers(parameter_groups(module), settings.trainer)
     parameters = list(module.parameters())
+    scaler = make_scaler("fp32", device=torch.device("cpu"))
 
     def once():
         module.train()
@@ -102,9 +104,9 @@ def training_step(fitted):
             "precision": "fp32",
             "device": torch.device("cpu"),
         }
-        steps.accumulate_gradients(module, [next(iter(batches))], scaler=None, **how)
+        steps.accumulate_gradients(module, [next(iter(batches))], scaler=scaler, **how)
         steps.clip_and_step(
-            optimizers, parameters=parameters, max_norm=1.0, scaler=None
+            optimizers, parameters=parameters, max_norm=1.0, scaler=scaler
         )
 
     with torch.random.fork_rng():

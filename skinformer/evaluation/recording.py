@@ -76,7 +76,7 @@ class RequestedForecasts:
         observe: returns an item for each window, of the ensemble, its rows and the windows'
         origins.
         """
-        keys = pd.MultiIndex.from_arrays([self.steps.segment, self.origins])
+        keys = pd.Index(zip(self.steps.segment, self.origins, strict=True))
         windows = keys.unique().sort_values()
         found: list[Any] = [None] * len(windows)
 
@@ -86,7 +86,7 @@ class RequestedForecasts:
             origins: IntArray,
         ) -> None:
             places = [rows.segment[origins], rows.steps[origins]]
-            place = windows.get_indexer(pd.MultiIndex.from_arrays(places))
+            place = windows.get_indexer(pd.Index(zip(*places, strict=True)))
             is_requested = place >= 0
             if is_requested.any():
                 observed = observe(ensemble, rows, origins[is_requested])

@@ -208,7 +208,7 @@ def _decode_moments(node: Any) -> Any:
 
 
 def _encode_frame(frame: pd.DataFrame) -> Any:
-    numbers = pd.RangeIndex(len(frame))
+    numbers = pd.Index(np.arange(len(frame)))
     if not (frame.columns.is_unique and frame.index.equals(numbers)):
         raise NotPlainError("", frame)
     return [[name, column.to_numpy()] for name, column in frame.items()]

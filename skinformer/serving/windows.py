@@ -59,7 +59,8 @@ class _Rows(NamedTuple):
         series: (n_windows,); steps: (n_windows, length).
         """
         of_steps = np.repeat(series, steps.shape[1])
-        wanted = pd.MultiIndex.from_arrays([of_steps, steps.ravel()])
+        places = pd.DataFrame({"series": of_steps, "step": steps.ravel()})
+        wanted = places.set_index(["series", "step"]).index
         columns = self.values.iloc[:, first:]
         values = columns.reindex(wanted).to_numpy()
         contiguous = np.array(values, order="C")

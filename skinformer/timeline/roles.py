@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pandas import Index, MultiIndex
+from pandas import Index
 
 #: Names of columns; numbers for those of an array.
 Names = tuple[Hashable, ...]
@@ -56,10 +56,9 @@ class Roles:
 
 
 def _label_columns(names: Any, levels: Names) -> Index:
-    if len(levels) > 1:
-        return MultiIndex.from_tuples(names, names=levels)
+    several = len(levels) > 1
     return Index(
         list(names),
-        tupleize_cols=False,
-        name=levels[0],
+        tupleize_cols=several,
+        name=levels if several else levels[0],
     )

@@ -21,7 +21,7 @@ SMALL = {
     "d_model": 8,
     "n_heads": 2,
     "max_iter": 1,
-    "members": ["classical", "ridges", "network"],
+    "members": ["ridges", "network"],
     "patch_len": 1,
     "random_state": 0,
     "device": "cpu",

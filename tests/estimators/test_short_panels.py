@@ -91,7 +91,12 @@ def test_a_search_over_a_network_that_adds_nothing_says_so():
     hours = pd.date_range("2024-01-01", periods=400, freq="h")
     load = pd.Series(np.random.default_rng(0).normal(size=400), hours, name="load")
     model = InformerRegressor(
-        "load", seq_len=24, pred_len=6, max_iter=1, random_state=0
+        "load",
+        seq_len=24,
+        pred_len=6,
+        members=["ridges", "network"],
+        max_iter=1,
+        random_state=0,
     )
     search = GridSearchCV(
         model, {"dropout": [0.1, 0.3]}, cv=TimeSeriesSplit(2, test_size=12)
