@@ -58,7 +58,10 @@ def use_as_member(tmp_path):
         mixed = InformerRegressor(
             "load", members=["ridges", clone(forecaster)], **sizes
         )
-        mixed.fit(rows)
+        with pytest.warns(UserWarning, match="are left out: too few rows"):
+            mixed.fit(rows)
+        long_days = pd.date_range("2024-01-01", periods=150, freq="D")
+        mixed.fit(pd.DataFrame({"load": _waves(150)}, long_days))
         assert np.isfinite(mixed.forecast(horizon=5)).all(axis=None)
         assert type(forecaster).__name__ in mixed._repr_html_()
         interval = model.forecast(coverage=0.8)
