@@ -459,7 +459,7 @@ def test_classical_forecasters_are_refused():
     """Of short series these forecast alone, or with a share."""
     X = make_frame(40)[["load"]]
     with pytest.warns(UserWarning, match="network"):
-        model = fit(X, known_future=None)
+        model = fit(X, members=["classical", "ridges", "network"], known_future=None)
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == REFUSAL.format("classical")
