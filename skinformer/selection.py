@@ -73,11 +73,7 @@ def mean_errors(
     total = np.zeros(shape)
     total_weight = np.zeros(shape)
     np.add.at(total, series, errors)
-    np.add.at(
-        total_weight,
-        series,
-        weight.sum(axis=1),
-    )
+    np.add.at(total_weight, series, weight.sum(axis=1))
     with np.errstate(invalid="ignore"):
         return total / total_weight
 
@@ -91,11 +87,7 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
     is_finite = np.isfinite(errors).all(axis=-1)
     is_judged = np.asarray(is_finite & (errors > small).any(axis=-1))
     at_least_small = np.maximum(errors, small)
-    comparable = np.where(
-        is_judged[..., None],
-        at_least_small,
-        1.0,
-    )
+    comparable = np.where(is_judged[..., None], at_least_small, 1.0)
     logs = np.log(comparable)
     logs -= logs.mean(axis=-1, keepdims=True)
     # No single series decides.
@@ -212,8 +204,4 @@ def _relative(losses: Float64Array) -> Float64Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = losses / losses[:, :1]
     # Where none has no error, any share does infinite harm.
-    return np.where(
-        np.isnan(relative),
-        1.0,
-        relative,
-    )
+    return np.where(np.isnan(relative), 1.0, relative)

@@ -67,9 +67,7 @@ class Stopwatch:
         # Behind the others.
         spent[_OTHER] = spent.pop(_OTHER)
         table = pd.DataFrame.from_dict(
-            spent,
-            orient="index",
-            columns=["seconds", "cpu_seconds"],
+            spent, orient="index", columns=["seconds", "cpu_seconds"]
         )
         return table.rename_axis("part").reset_index()
 

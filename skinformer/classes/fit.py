@@ -151,10 +151,7 @@ class ClassFit:
         for start in range(0, len(origins), n_windows):
             chunk = slice(start, start + n_windows)
             pairs = Pairs.of_windows(
-                origins[chunk],
-                begin[chunk],
-                steps[chunk],
-                pred_len,
+                origins[chunk], begin[chunk], steps[chunk], pred_len
             )
             series_of_pair = np.repeat(series[chunk], pred_len)
             for fit in self.targets:
@@ -228,11 +225,7 @@ def _fit_target(
     seen = np.unique(number)
     if classifier is None or len(seen) < 2:
         return fit
-    fitted = ready(classifier, seed).fit(
-        features,
-        number,
-        truths.weight[place],
-    )
+    fitted = ready(classifier, seed).fit(features, number, truths.weight[place])
     return replace(fit, classifier=fitted, seen=seen)
 
 

@@ -222,11 +222,7 @@ def fit_transitions(truths: Truths, pred_len: int) -> Transitions:
     counts = np.zeros((pred_len, n_classes + 1, n_classes))
     for ahead in range(pred_len):
         before = truths.rows - ahead - 1
-        class_before = np.where(
-            before >= begin,
-            truths.classes[before],
-            -1,
-        )
+        class_before = np.where(before >= begin, truths.classes[before], -1)
         places = class_before, number
         np.add.at(counts[ahead], places, truths.weight)
     counts[:, -1] = 0.0

@@ -49,11 +49,7 @@ class _Rest(NamedTuple):
 _AROUND = 0.8
 #: Constants of smoothing: level, trend, damping.
 _LEVELS = [(alpha, 0.0, 0.0) for alpha in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
-_TRENDS = product(
-    (0.1, 0.3, 0.6, 0.9),
-    (0.05, 0.2, 0.5),
-    (0.98, 0.9),
-)
+_TRENDS = product((0.1, 0.3, 0.6, 0.9), (0.05, 0.2, 0.5), (0.98, 0.9))
 _GRID = Grid(*np.transpose([*_LEVELS, *_TRENDS]))
 #: What a season counts for beside the next one in profiles of two seasons, which are harder to tell
 #: apart.
@@ -160,11 +156,7 @@ def _on_values(
             levels[f"{prefix}median"] = np.nanmedian(values, axis=1)
     found = {}
     for name, level in levels.items():
-        found[name] = np.repeat(
-            level[:, None],
-            past.horizon,
-            axis=1,
-        )
+        found[name] = np.repeat(level[:, None], past.horizon, axis=1)
     for season in seasons:
         last = last_values(past, season)
         means = place_means(past, season)
@@ -200,11 +192,7 @@ def _around_levels(
     for i, one in enumerate(each):
         for name, forecasts in levels.items():
             forecast = np.split(forecasts, len(each))[i] + one.wave
-            found[name + one.name] = np.where(
-                one.able[:, None],
-                forecast,
-                np.nan,
-            )
+            found[name + one.name] = np.where(one.able[:, None], forecast, np.nan)
     return found
 
 
@@ -214,40 +202,19 @@ def _without_seasons(
 ) -> list[_Rest]:
     """Take nothing off windows, each season's profile, and both."""
     everywhere = np.ones(1, dtype=bool)
-    each = [
-        _Rest(
-            "",
-            past,
-            np.zeros(1),
-            everywhere,
-        )
-    ]
+    each = [_Rest("", past, np.zeros(1), everywhere)]
     for season in seasons:
         profile = around_level(past, season, _AROUND)
         rest, wave = _without(past, profile)
         able = _holds(past, season)
-        each.append(
-            _Rest(
-                f" + season {season}",
-                rest,
-                wave,
-                able,
-            )
-        )
+        each.append(_Rest(f" + season {season}", rest, wave, able))
     if len(seasons) > 1:
         short, long = seasons
         profile = around_level(past, short, _OF_TWO)
         rest, wave = _without(past, profile)
         rest, slow = _without(rest, _shrunk_means(rest, long))
         able = _holds(past, 1.5 * long)
-        each.append(
-            _Rest(
-                " + both seasons",
-                rest,
-                wave + slow,
-                able,
-            )
-        )
+        each.append(_Rest(" + both seasons", rest, wave + slow, able))
     return each
 
 

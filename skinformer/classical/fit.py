@@ -95,10 +95,7 @@ class Candidates:
         plain = candidate_names(self.sizes.seasons, of_mean=self.of_mean)
         if self.ridges is None:
             return plain
-        return plain + ridge_names(
-            self.sizes.ridge_rows,
-            self.sizes.period,
-        )
+        return plain + ridge_names(self.sizes.ridge_rows, self.sizes.period)
 
     def forecast(
         self,
@@ -136,27 +133,12 @@ class Candidates:
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
-            found = forecast_candidates(
-                some,
-                self.sizes.seasons,
-                of_mean=self.of_mean,
-            )
+            found = forecast_candidates(some, self.sizes.seasons, of_mean=self.of_mean)
             if self.ridges is not None:
-                by_ridges = self.ridges.forecast(
-                    filled[rows],
-                    length[rows],
-                )
+                by_ridges = self.ridges.forecast(filled[rows], length[rows])
                 found = np.concatenate([found, by_ridges], axis=1)
-            lowest = np.where(
-                floor[rows],
-                0.0,
-                -np.inf,
-            )
-            np.maximum(
-                found,
-                lowest[:, None, None],
-                out=found,
-            )
+            lowest = np.where(floor[rows], 0.0, -np.inf)
+            np.maximum(found, lowest[:, None, None], out=found)
             yield rows, found
 
 
@@ -207,19 +189,13 @@ class ClassicalFit:
         """
         series = windows.series
         is_new = series < 0
-        alive_from = np.where(
-            is_new,
-            _ALWAYS,
-            self.begun[series],
-        )
+        alive_from = np.where(is_new, _ALWAYS, self.begun[series])
         past = self._past(windows, alive_from)
         filled = padded(windows.past, windows.length)
         # Later rows may be below zero.
         floor = filled.min(axis=1) >= 0
         floor &= np.where(
-            is_new,
-            self.never_negative.all(),
-            self.never_negative[series],
+            is_new, self.never_negative.all(), self.never_negative[series]
         )
         weights = np.where(
             is_new[:, None],
@@ -227,12 +203,7 @@ class ClassicalFit:
             self.weights[series],
         )
         out = np.empty((len(filled), self.pred_len))
-        batches = self.candidates.forecast(
-            past,
-            filled,
-            windows.length,
-            floor,
-        )
+        batches = self.candidates.forecast(past, filled, windows.length, floor)
         for rows, forecast in batches:
             out[rows] = _joint(forecast, weights[rows])
         return out
@@ -294,12 +265,7 @@ def fit_classical(
         candidates = judged.candidates_before(origin)
         for series, forecast, level in judged.forecasts(candidates, some, origin):
             truth = judged.truths(series, origin)
-            errors.add(
-                series,
-                forecast,
-                truth,
-                level,
-            )
+            errors.add(series, forecast, truth, level)
 
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
@@ -386,11 +352,7 @@ class _JudgedRows:
         is_inside = row < self.end[series, None]
         row = np.where(is_inside, row, 0)
         is_known = is_inside & self.rows.known[row]
-        return np.where(
-            is_known,
-            self.rows.values[row],
-            np.nan,
-        )
+        return np.where(is_known, self.rows.values[row], np.nan)
 
     def forecasts(
         self,
@@ -400,21 +362,13 @@ class _JudgedRows:
     ) -> Iterator[tuple[IntArray, Float64Array, Float64Array]]:
         """Forecast some series at their origins: numbers of a batch, forecasts, recent levels."""
         filled, length = pasts(
-            self.rows.values,
-            self.begin[some],
-            origin[some],
-            self.sizes.seq_len,
+            self.rows.values, self.begin[some], origin[some], self.sizes.seq_len
         )
         past = self._past(some, origin, length)
         floor = self.never_negative[some]
         # The recent level is the mean of the last third of a horizon.
         n_recent = max(_FEWEST, self.sizes.pred_len // 3)
-        batches = candidates.forecast(
-            past,
-            filled,
-            length,
-            floor,
-        )
+        batches = candidates.forecast(past, filled, length, floor)
         for part, forecast in batches:
             level = past.take(part).recent_level(n_recent)
             yield some[part], forecast, level
@@ -437,11 +391,7 @@ class _JudgedRows:
         wall = rows.wall[held] + row - held
         seen = held[:, :seq_len]
         is_known = rows.known[seen] & real_rows(length, seq_len)
-        values = np.where(
-            is_known,
-            rows.values[seen],
-            np.nan,
-        )
+        values = np.where(is_known, rows.values[seen], np.nan)
         return Past(values, wall)
 
 

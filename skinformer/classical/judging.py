@@ -142,11 +142,7 @@ class ErrorAccumulator:
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
-        self._add_moves(
-            series,
-            weight,
-            np.abs(truth - level[:, None]),
-        )
+        self._add_moves(series, weight, np.abs(truth - level[:, None]))
 
     def _add_moves(
         self,
@@ -157,11 +153,7 @@ class ErrorAccumulator:
         """Add how far series went from their level before, (n, horizon), NaN where not known."""
         move = mean_of_known(distance)
         leap = mean_of_known(_first_steps(distance))
-        leap = np.where(
-            np.isnan(leap),
-            move,
-            leap,
-        )
+        leap = np.where(np.isnan(leap), move, leap)
         self.moves[series] += weight * move
         self.leaps[series] += weight * leap
 
@@ -204,11 +196,7 @@ class ErrorAccumulator:
         total = self.errors + _TYPICAL * typical[:, None]
         mean = total / (self.counts + _TYPICAL)
         logs = np.log(mean + 1e-6)
-        return np.where(
-            self.counts > 0,
-            logs,
-            np.nan,
-        )
+        return np.where(self.counts > 0, logs, np.nan)
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
         """

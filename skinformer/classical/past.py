@@ -75,11 +75,7 @@ class Past(NamedTuple):
         """Repeat profiles, (n, season), over the rows and over the steps to forecast."""
         place = self.wall % profile.shape[1]
         repeated = np.take_along_axis(profile, place, axis=1)
-        return np.split(
-            repeated,
-            [self.n_rows],
-            axis=1,
-        )
+        return np.split(repeated, [self.n_rows], axis=1)
 
     def recent_values(self, n_rows: int) -> Float64Array:
         """Return the last known rows of each window, of so many, and NaN before, (n, n_rows)."""

@@ -69,18 +69,10 @@ class OwnRidge:
         distance = seen - middle
         read = row_products(distance, self.directions)
         found = middle + row_products(distance, self.shared)
-        found += np.einsum(
-            "nd,ndh->nh",
-            read,
-            self.own[series],
-        )
+        found += np.einsum("nd,ndh->nh", read, self.own[series])
         if not self.logs:
             return found
-        found = np.clip(
-            found,
-            middle - 30,
-            middle + 30,
-        )
+        found = np.clip(found, middle - 30, middle + 30)
         return np.exp(found + self.log_shift[series, None])
 
 
@@ -104,10 +96,7 @@ class OwnFit:
         out = np.zeros((len(past), self.pred_len))
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
-            forecast = ridge.forecast(
-                past[some],
-                windows.series[some],
-            )
+            forecast = ridge.forecast(past[some], windows.series[some])
             out[some] += weight[some, None] * forecast
         return bounded(out[:, None], past)[:, 0]
 
@@ -158,29 +147,16 @@ def fit_per_series_ridges(
     parts = []
     for scale in (values, logs):
         for rows in look_backs:
-            windows = _windows_of(
-                scale,
-                first_row,
-                rows,
-                pred_len,
-            )
+            windows = _windows_of(scale, first_row, rows, pred_len)
             if len(windows.series):
-                part = _fit_shared(
-                    windows,
-                    n_directions,
-                    logs=scale is logs,
-                )
+                part = _fit_shared(windows, n_directions, logs=scale is logs)
                 parts.append(part)
     weights = _weights(parts, n_series)
     ridges = [
         part.fit_all_windows(weight, of_mean=of_mean)
         for part, weight in zip(parts, weights, strict=True)
     ]
-    return OwnFit(
-        max(look_backs),
-        pred_len,
-        ridges,
-    )
+    return OwnFit(max(look_backs), pred_len, ridges)
 
 
 class _Windows(NamedTuple):
@@ -231,11 +207,7 @@ class _WindowsOfSeries(NamedTuple):
         both = self.values[row] / unit
         middle = both[:, :, : self.rows].mean(axis=2, keepdims=True)
         both -= middle
-        past, future = np.split(
-            both,
-            [self.rows],
-            axis=2,
-        )
+        past, future = np.split(both, [self.rows], axis=2)
         kept = self._kept(place, n_windows)
         return _Windows(
             past,
@@ -303,12 +275,7 @@ def _fit_shared(
     _, vectors = eigenvectors(gram)
     strongest_first = vectors[:, ::-1]
     directions = np.ascontiguousarray(strongest_first[:, :n_directions])
-    return _PerSeriesMaps(
-        logs,
-        part,
-        directions,
-        maps,
-    )
+    return _PerSeriesMaps(logs, part, directions, maps)
 
 
 def _cross_validate_shared(
@@ -426,11 +393,7 @@ class _PerSeriesMaps:
         for own in self._fit(windows, read, fold):
             by_own = product(read[:, held_out], own)
             # In units from a window's mean.
-            distance = np.clip(
-                by_shared + by_own,
-                -10.0,
-                10.0,
-            )
+            distance = np.clip(by_shared + by_own, -10.0, 10.0)
             y_pred = self._on_values((mean + distance) * windows.unit)
             error = np.abs(y_pred - y)
             errors.append(error.mean(axis=(1, 2)))
@@ -457,9 +420,7 @@ class _PerSeriesMaps:
             series = self.windows.series[some]
             by_strength = self._fit(windows, read, _NO_FOLD)
             own[series] = np.einsum(
-                "nk,kndh->ndh",
-                share[series],
-                np.stack(by_strength),
+                "nk,kndh->ndh", share[series], np.stack(by_strength)
             )
         log_shift = np.zeros(len(weights))
         if of_mean and self.logs:
@@ -526,8 +487,4 @@ def _log_errors(
     logs = np.log(np.maximum(errors, 1e-300))
     by_first_shared = logs[:, :1, -1:]
     # Differences that count.
-    return np.clip(
-        logs - by_first_shared,
-        -2.0,
-        2.0,
-    )
+    return np.clip(logs - by_first_shared, -2.0, 2.0)

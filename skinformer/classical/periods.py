@@ -27,21 +27,11 @@ def find_period(
     Where single changes tell of no period, those of the means of a thirteenth of one are asked:
     of weeks, noise hides what a year does.
     """
-    found = _find(
-        values,
-        first_row,
-        set(candidates) - {0, 1},
-        n_parts=None,
-    )
+    found = _find(values, first_row, set(candidates) - {0, 1}, n_parts=None)
     long = {period for period in candidates if period >= 2 * _PARTS}
     if found > 1 or not long:
         return found
-    return _find(
-        values,
-        first_row,
-        long,
-        _PARTS,
-    )
+    return _find(values, first_row, long, _PARTS)
 
 
 def _find(
@@ -80,11 +70,7 @@ def _find(
 def _gains(changes: Float64Array) -> Float64Array:
     """Return the share of series' absolute changes that their other seasons explain, (n,)."""
     is_real = ~np.isnan(changes)
-    trend = np.nanmean(
-        changes,
-        axis=(1, 2),
-        keepdims=True,
-    )
+    trend = np.nanmean(changes, axis=(1, 2), keepdims=True)
     changes = np.nan_to_num(changes - trend)
     others = changes.sum(axis=1, keepdims=True) - changes
     n_others = is_real.sum(axis=1, keepdims=True) - 1
@@ -92,11 +78,7 @@ def _gains(changes: Float64Array) -> Float64Array:
     unexplained = unexplained.mean(axis=(1, 2), where=is_real)
     total = np.abs(changes).mean(axis=(1, 2), where=is_real)
     explained = total - unexplained
-    gain = explained / np.where(
-        total > 0,
-        total,
-        np.inf,
-    )
+    gain = explained / np.where(total > 0, total, np.inf)
     return np.maximum(gain, -1)
 
 
@@ -119,11 +101,7 @@ def _changes(
     seasons = window[:, 1:].reshape(n, -1, period)
     whole_parts = seasons[:, :, period % n_joined :]
     parts = whole_parts.reshape(n, -1, n_joined).mean(axis=2)
-    changes = np.diff(
-        parts,
-        axis=1,
-        prepend=window[:, :1],
-    )
+    changes = np.diff(parts, axis=1, prepend=window[:, :1])
     changes = changes.reshape(*seasons.shape[:2], -1)
     is_whole = real_rows(n_seasons, seasons.shape[1])
     changes[~is_whole] = np.nan

@@ -32,16 +32,8 @@ def place_means(
     weighted = weight * np.nan_to_num(past.values)
     window = np.arange(n)[:, None]
     cell = (window * season + place).ravel()
-    total = np.bincount(
-        cell,
-        weighted.ravel(),
-        n * season,
-    )
-    count = np.bincount(
-        cell,
-        weight.ravel(),
-        n * season,
-    )
+    total = np.bincount(cell, weighted.ravel(), n * season)
+    count = np.bincount(cell, weight.ravel(), n * season)
     with np.errstate(invalid="ignore"):
         means = total / count
     return means.reshape(n, season)
@@ -99,10 +91,7 @@ def _moving_mean(
     season: int,
 ) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
-    cumulated = sums_before(
-        np.nan_to_num(values),
-        ~np.isnan(values),
-    )
+    cumulated = sums_before(np.nan_to_num(values), ~np.isnan(values))
     half = season // 2
     shorter_half = (season - 1) // 2
     # Twice a season; the first and the last row of an even one count half.
@@ -125,11 +114,7 @@ def _around(
     n_rows = cumulated.shape[2] - 1
     rows = np.arange(n_rows)
     low = np.clip(rows + first, 0, n_rows)
-    high = np.clip(
-        rows + last + 1,
-        0,
-        n_rows,
-    )
+    high = np.clip(rows + last + 1, 0, n_rows)
     return sums_between(cumulated, low, high)
 
 
@@ -142,9 +127,5 @@ def _interpolated(
     has_gaps = known.any(axis=1) & ~known.all(axis=1)
     for i in np.flatnonzero(has_gaps):
         there = rows[known[i]]
-        values[i] = np.interp(
-            rows,
-            there,
-            values[i, there],
-        )
+        values[i] = np.interp(rows, there, values[i, there])
     return values

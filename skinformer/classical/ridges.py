@@ -51,10 +51,7 @@ def look_backs(
 def ridge_names(seq_len: int, period: int) -> list[str]:
     """Name the ridges as `SharedRidges.forecast` orders them."""
     ridges = itertools.product(
-        _SCALES,
-        _ANCHORS,
-        look_backs(seq_len, period),
-        RIDGE_STRENGTHS,
+        _SCALES, _ANCHORS, look_backs(seq_len, period), RIDGE_STRENGTHS
     )
     return [
         f"{scale}ridge {rows} from {anchor} {strength:g}"
@@ -143,18 +140,10 @@ class SharedRidges:
         found = self._on_scale("log ", logs, length)
         # Within what has an exponential.
         last = logs[:, -1, None, None]
-        found = np.clip(
-            found,
-            last - 30,
-            last + 30,
-        )
+        found = np.clip(found, last - 30, last + 30)
         if self.of_mean:
             n_rows = logs.shape[1]
-            known = np.where(
-                real_rows(length, n_rows),
-                logs,
-                np.nan,
-            )
+            known = np.where(real_rows(length, n_rows), logs, np.nan)
             wall = np.broadcast_to(np.arange(n_rows), logs.shape)
             shift = mean_log_shift(Past(known, wall), self.period)
             found += shift[:, None, None]
@@ -202,17 +191,11 @@ def fit_ridges(
     )
     pred_len = shared.pred_len
     for rows in look_backs(shared.seq_len, shared.period):
-        origins = Origins(
-            begin + rows,
-            end - pred_len,
-        )
+        origins = Origins(begin + rows, end - pred_len)
         origin = origins.thinned(8192)
         series = np.searchsorted(begin, origin, side="right") - 1
         windows, length = pasts(
-            values,
-            begin[series],
-            origin + pred_len,
-            shared.seq_len + pred_len,
+            values, begin[series], origin + pred_len, shared.seq_len + pred_len
         )
         length -= pred_len
         _learn(
@@ -253,11 +236,7 @@ def scaled_as(
     back = np.minimum(back, past.shape[1])
     anchors = {
         "drift": last + drift * (steps + 1),
-        "season": np.where(
-            is_held,
-            past[:, -back],
-            last,
-        ),
+        "season": np.where(is_held, past[:, -back], last),
     }
     return Scaled(distance, unit, anchors)
 
@@ -275,11 +254,7 @@ def _learn(
     """
     if len(windows) < _FEWEST_WINDOWS:
         return
-    past, future = np.split(
-        windows,
-        [shared.seq_len],
-        axis=1,
-    )
+    past, future = np.split(windows, [shared.seq_len], axis=1)
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
     spread = np.ptp(past, axis=1, keepdims=True)
@@ -289,18 +264,10 @@ def _learn(
     for anchor, forecast in scaled.anchors.items():
         residual = (future - forecast) / scaled.unit * is_real
         if shared.of_mean:
-            weight = np.full(
-                len(residual),
-                1 / len(residual),
-            )
+            weight = np.full(len(residual), 1 / len(residual))
         else:
             weight = _weights_of_least_absolute(distance, residual)
-        maps = _ridge(
-            distance,
-            residual,
-            weight,
-            RIDGE_STRENGTHS,
-        )
+        maps = _ridge(distance, residual, weight, RIDGE_STRENGTHS)
         shared.maps[scale, anchor, rows] = maps
 
 
@@ -312,12 +279,7 @@ def _weights_of_least_absolute(
     middle_strength = RIDGE_STRENGTHS[1:2]
     weight = _robust_weights(residual)
     for _ in range(2):
-        [maps] = _ridge(
-            distance,
-            residual,
-            weight,
-            middle_strength,
-        )
+        [maps] = _ridge(distance, residual, weight, middle_strength)
         weight = _robust_weights(residual - distance @ maps)
     return weight
 

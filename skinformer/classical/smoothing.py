@@ -84,11 +84,7 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     """
     values = values[:, -400:]  # what lies before is forgotten
     start = _start(values)[:, None]
-    level = np.repeat(
-        start,
-        len(grid.alpha),
-        axis=1,
-    )
+    level = np.repeat(start, len(grid.alpha), axis=1)
     trend = np.zeros_like(level)
     missed = np.zeros_like(level)
     beta = grid.alpha * grid.beta
@@ -101,22 +97,13 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
         trend = grid.phi * trend + beta * error
     n_known = (~np.isnan(values)).sum(axis=1)
     n_known = np.maximum(n_known, 1.0)
-    return Smoothed(
-        level,
-        trend,
-        missed / n_known[:, None],
-        n_known,
-    )
+    return Smoothed(level, trend, missed / n_known[:, None], n_known)
 
 
 def _start(values: Float64Array) -> Float64Array:
     """Average the first three known rows, of few rows at most half: (n,)."""
     known = ~np.isnan(values)
-    n_first = np.clip(
-        known.sum(axis=1) // 2,
-        1,
-        3,
-    )
+    n_first = np.clip(known.sum(axis=1) // 2, 1, 3)
     number = np.cumsum(known, axis=1)
     is_first = number <= n_first[:, None]
     first = mean_of_known(np.where(is_first, values, np.nan))
@@ -139,11 +126,7 @@ def line(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     (array([[13.]]), array([[2.]]))
     """
     place = np.arange(1.0 - values.shape[1], 1.0)
-    place = np.where(
-        np.isnan(values),
-        np.nan,
-        place,
-    )
+    place = np.where(np.isnan(values), np.nan, place)
     middle = mean_of_known(place)[:, None]
     mean = mean_of_known(values)[:, None]
     away = np.nan_to_num(place - middle)

@@ -50,11 +50,7 @@ def without_step(past: Past, season: int) -> Past:
     distance = np.nan_to_num(np.abs(differences))
     unit = distance.max(axis=1, keepdims=True) + _TINY
     first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
-    height, relative = _possible_steps(
-        differences / unit,
-        first_raised,
-        season,
-    )
+    height, relative = _possible_steps(differences / unit, first_raised, season)
 
     highest = relative.argmax(axis=1)[:, None]
     height = np.take_along_axis(height, highest, axis=1) * unit
@@ -74,11 +70,7 @@ def _seasonal_differences(
     wall = past.wall[:, : past.n_rows]
     clock_change = wall[:, season:] - wall[:, :-season] - season
     before = np.arange(past.n_rows - season) + clock_change
-    before = np.clip(
-        before,
-        0,
-        past.n_rows - 1,
-    )
+    before = np.clip(before, 0, past.n_rows - 1)
     earlier = np.take_along_axis(past.values, before, axis=1)
     return past.values[:, season:] - earlier
 
@@ -94,15 +86,8 @@ def _possible_steps(
     deviations of differences, 0 where there is no sudden step.
     """
     filled = np.nan_to_num(differences)
-    sums = sums_before(
-        ~np.isnan(differences),
-        filled,
-        filled**2,
-    )
-    end = np.minimum(
-        begin + season,
-        differences.shape[1],
-    )
+    sums = sums_before(~np.isnan(differences), filled, filled**2)
+    end = np.minimum(begin + season, differences.shape[1])
     raised = sums_between(sums, begin, end)
     total = sums[:, :, -1:]
     others = total - raised
@@ -131,16 +116,8 @@ def _is_sudden(
 ) -> BoolArray:
     """Return whether most of each height is there at once, in the first row, and stays."""
     n_behind = min(_FEWEST, season)
-    before = sums_between(
-        sums,
-        begin - _FEWEST,
-        begin,
-    )
-    behind = sums_between(
-        sums,
-        begin,
-        begin + n_behind,
-    )
+    before = sums_between(sums, begin - _FEWEST, begin)
+    behind = sums_between(sums, begin, begin + n_behind)
     first = sums_between(sums, begin, begin + 1)
     height_at_once = _mean(behind) - _mean(before)
     tolerance = 0.4 * np.abs(height)

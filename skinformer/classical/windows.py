@@ -105,11 +105,7 @@ def bounded(
     low = np.nanmin(values, axis=1)[:, None, None]
     high = np.nanmax(values, axis=1)[:, None, None]
     spread = high - low
-    return np.clip(
-        forecast,
-        low - spread,
-        high + spread,
-    )
+    return np.clip(forecast, low - spread, high + spread)
 
 
 def row_products(
@@ -159,11 +155,7 @@ def unit_of(
     A window of no more rows than a season is measured by differences of neighbours. The unit, (n,),
     is above 0: where nothing changes a trillionth of the values, or 1 where they are all 0.
     """
-    lag = np.where(
-        length > period,
-        period,
-        1,
-    )
+    lag = np.where(length > period, period, 1)
     n_rows = past.shape[1]
     before = np.maximum(np.arange(n_rows) - lag[:, None], 0)
     earlier = np.take_along_axis(past, before, axis=1)
@@ -172,8 +164,4 @@ def unit_of(
     total = (change * real_rows(n_changes, n_rows)).sum(axis=1)
     unit = total / np.maximum(n_changes, 1)
     least = 1e-12 * np.abs(past).max(axis=1)
-    return np.where(
-        least > 0,
-        np.maximum(unit, least),
-        1.0,
-    )
+    return np.where(least > 0, np.maximum(unit, least), 1.0)

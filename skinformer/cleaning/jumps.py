@@ -22,10 +22,7 @@ def nearest_expected(
     Expected are the last value, the one before, that of the same hour a season ago, and the last
     one changed as a season ago. None is after a gap.
     """
-    rows = np.arange(
-        season + 1,
-        len(values),
-    )
+    rows = np.arange(season + 1, len(values))
     last = before[rows - 1]
     second = before[rows - 2]
     seasonal = before[rows - season]
@@ -65,10 +62,7 @@ def fit_jump_limits(
     limits = factor * _farthest_jumps(jumps, phase, n_phases)
     zero_limits = limits.copy()
     if _is_count(values):
-        had_zero = np.isin(
-            np.arange(n_phases),
-            phase[known <= 0],
-        )
+        had_zero = np.isin(np.arange(n_phases), phase[known <= 0])
         zero_limits[~had_zero] *= 0.15
     return np.column_stack([limits, zero_limits])
 

@@ -24,30 +24,19 @@ def judge(
     jump_limits: (n, 2), see `fit_jump_limits`.
     may_grow: whether what is usual grows with the levels of a season.
     """
-    bounds = _usual_bounds(
-        values,
-        usual,
-        season if may_grow else 0,
-    )
+    bounds = _usual_bounds(values, usual, season if may_grow else 0)
     low, high = bounds
     outlying = _is_out_of_range(values, low, high, usual)
     # Values that are so many times as large as in training jump farther.
     growth = np.abs(bounds).max(axis=0) / np.abs(usual[:2]).max()
-    limits = growth * np.where(
-        values > 0,
-        *jump_limits.T,
-    )
+    limits = growth * np.where(values > 0, *jump_limits.T)
     for _ in range(2):  # the second time without those that jumped
         before = np.where(outlying, np.nan, values)
         expected = nearest_expected(values, before, season)
         outlying |= np.abs(values - expected) > limits
     # Of those that jumped, what is usual lies within a jump of what is expected.
     is_jump = outlying & (low <= values) & (values <= high)
-    near = np.clip(
-        [expected - limits, expected + limits],
-        low,
-        high,
-    )
+    near = np.clip([expected - limits, expected + limits], low, high)
     return outlying, np.where(is_jump, near, bounds)
 
 
@@ -60,23 +49,14 @@ def _usual_bounds(
 
     A level is the median of five values: a new one counts from its third row on.
     """
-    bounds = np.full(
-        (len(values), 2),
-        usual[:2],
-    ).T
+    bounds = np.full((len(values), 2), usual[:2]).T
     if not n_rows:
         return bounds
     last_five = pd.Series(values).rolling(5, min_periods=3)
     level = last_five.quantile(0.5, interpolation="lower")
     last_levels = level.rolling(n_rows, min_periods=1)
-    bounds[0] = np.fmin(
-        last_levels.min(),
-        bounds[0],
-    )
-    bounds[1] = np.fmax(
-        last_levels.max(),
-        bounds[1],
-    )
+    bounds[0] = np.fmin(last_levels.min(), bounds[0])
+    bounds[1] = np.fmax(last_levels.max(), bounds[1])
     return bounds
 
 
@@ -90,22 +70,11 @@ def _is_out_of_range(
 
     What grows may double.
     """
-    margin = np.maximum(
-        high - low,
-        usual.margin,
-    )
+    margin = np.maximum(high - low, usual.margin)
     least = low - margin
     if not usual.is_rare:  # what is sold may come back
         above_zero = np.maximum(least, -high / 2)
-        least = np.where(
-            low >= 0,
-            above_zero,
-            least,
-        )
+        least = np.where(low >= 0, above_zero, least)
         is_compact = high < COMPACT * low
-        least = np.where(
-            is_compact,
-            NEAR_ZERO * low,
-            least,
-        )
+        least = np.where(is_compact, NEAR_ZERO * low, least)
     return (values < least) | (values > high + margin)

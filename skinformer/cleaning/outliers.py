@@ -63,12 +63,7 @@ class OutlierBounds:
     ) -> None:
         """Set how far values of a series and column jump, from those without outliers."""
         limits = self.jump_limits[place]
-        limits[:] = fit_jump_limits(
-            values,
-            first_step,
-            self.season,
-            len(limits),
-        )
+        limits[:] = fit_jump_limits(values, first_step, self.season, len(limits))
 
     def clean(
         self, table: Table, history: Timeline
@@ -83,10 +78,7 @@ class OutlierBounds:
         columns = list(table.columns)
         recent = self.recent.copy()
         order = np.lexsort((table.steps, table.series))
-        first_row = runs(
-            table.series[order],
-            len(recent),
-        )
+        first_row = runs(table.series[order], len(recent))
         parts = np.split(order, first_row[1:])
         end_step = history.end_step
         is_continued = table.clock == history.clock
@@ -94,18 +86,10 @@ class OutlierBounds:
             if not len(rows):
                 continue
             part = _append_rows(
-                recent[i],
-                end_step[i] if is_continued else None,
-                table,
-                rows,
+                recent[i], end_step[i] if is_continued else None, table, rows
             )
             recent[i] = part.values[:, -recent.shape[2] :]
-            found += self._clean_series(
-                i,
-                part,
-                columns,
-                table.n_targets,
-            )
+            found += self._clean_series(i, part, columns, table.n_targets)
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
@@ -140,12 +124,7 @@ class OutlierBounds:
             )
             if rows.size and j >= n_targets:
                 columns[j] = columns[j].astype(np.float64)
-                columns[j][rows] = _impute(
-                    values,
-                    outlying,
-                    usual,
-                    self.season,
-                )[steps]
+                columns[j][rows] = _impute(values, outlying, usual, self.season)[steps]
 
 
 class _Part(NamedTuple):
@@ -202,10 +181,7 @@ def find_outliers(
     found: list[Outlier] = []
     bounds = _without_bounds(table)
     columns = list(table.columns)
-    for j in range(
-        0 if targets else table.n_targets,
-        len(columns),
-    ):
+    for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
         outlying = _fit_column(bounds, table, j, column)
         if outlying.any():
@@ -252,11 +228,7 @@ def _fit_column(
         if is_target and not usual.is_rare:
             bounds.fit_jumps(
                 (i, j),
-                np.where(
-                    outlying,
-                    np.nan,
-                    parts[i],
-                ),
+                np.where(outlying, np.nan, parts[i]),
                 table.steps[first_row[i]],
             )
     return np.concatenate([outlying for _, outlying in ranges])
@@ -295,11 +267,7 @@ def _impute(
     outliers = np.flatnonzero(outlying)
     low, high, _, is_rare = ranges
     imputed = values.copy()
-    imputed[outliers] = np.clip(
-        values[outliers],
-        low,
-        high,
-    )
+    imputed[outliers] = np.clip(values[outliers], low, high)
     has_before = (outliers - season >= first_row) & (is_rare == 0)
     for place in outliers[has_before]:
         before = imputed[place - season]
@@ -318,8 +286,4 @@ def _marked(
     for outlier in found:
         if outlier.column < table.n_targets:
             marks[outlier.row, outlier.column] = True
-    return replace(
-        table,
-        columns=columns,
-        outliers=marks if marks.any() else None,
-    )
+    return replace(table, columns=columns, outliers=marks if marks.any() else None)

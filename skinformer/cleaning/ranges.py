@@ -66,11 +66,7 @@ def _find_range(
         return UNKNOWN, none
     centre = np.nanmedian(values)
     distance = np.abs(values - centre)
-    farthest, margin = _farthest_usual(
-        distance,
-        abs(centre),
-        least_margin,
-    )
+    farthest, margin = _farthest_usual(distance, abs(centre), least_margin)
     if margin == 0:
         return UNKNOWN, none
     outlying = distance > farthest
@@ -137,11 +133,7 @@ def _margins(
     half, nearly_all = np.quantile(distance, [0.5, 0.95])
     if half == 0:
         return n_distances * _HEAVY_TAIL * usual
-    tail = np.clip(
-        usual / (4 * nearly_all),
-        1,
-        _HEAVY_TAIL,
-    )
+    tail = np.clip(usual / (4 * nearly_all), 1, _HEAVY_TAIL)
     return n_distances * tail * usual
 
 

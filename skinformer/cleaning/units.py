@@ -36,26 +36,13 @@ def in_last_unit(
     found = []
     columns = list(table.columns)
     start = table.first_row[:-1]
-    for j in range(
-        0 if targets else table.n_targets,
-        len(columns),
-    ):
+    for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
-        for first, values in zip(
-            start,
-            np.split(column, start[1:]),
-            strict=True,
-        ):
+        for first, values in zip(start, np.split(column, start[1:]), strict=True):
             for change, factor in _find_changes(values, season):
                 values[:change] *= factor
                 columns[j] = column
-                found.append(
-                    UnitChange(
-                        first + change,
-                        j,
-                        factor,
-                    )
-                )
+                found.append(UnitChange(first + change, j, factor))
     if not found:
         return table, found
     return replace(table, columns=columns), found
@@ -88,9 +75,6 @@ def _common_power(powers: Float64Array) -> int:
     if has_few or np.ptp(known) == 0:  # two levels
         return 0
     power = round(np.median(known))
-    half, most = np.quantile(
-        np.abs(known - power),
-        [0.5, 0.9],
-    )
+    half, most = np.quantile(np.abs(known - power), [0.5, 0.9])
     is_power = abs(power) >= _LEAST_POWER and half < 0.4 and most < 0.7
     return power if is_power else 0

@@ -36,11 +36,7 @@ def rescale_by_volatility(
     seasons = likely_seasons(table.clock)
     scale = scaler.scale.copy()
     for j in range(table.n_targets):
-        column = scaler.forward(
-            table.columns[j],
-            table.series,
-            j,
-        )
+        column = scaler.forward(table.columns[j], table.series, j)
         column = column.astype(np.float64)
         parts = [column[first:last] for first, last in zip(start, stop, strict=True)]
         changes = _volatility(parts, seasons)
@@ -63,11 +59,7 @@ def _volatility(
     first_row = np.cumsum([0, *map(len, parts)])
     filled = np.concatenate(parts)[:, None]
     fill_forward(filled, first_row)
-    season = find_period(
-        filled[:, 0],
-        first_row,
-        seasons,
-    )
+    season = find_period(filled[:, 0], first_row, seasons)
     by_row, _ = _mean_changes(parts, 1)
     if season < 2:
         return by_row
@@ -77,11 +69,7 @@ def _volatility(
     ratio = 1.0
     if both.any():
         ratio = np.median(seasonal[both] / by_row[both])
-    return np.where(
-        enough,
-        seasonal,
-        ratio * by_row,
-    )
+    return np.where(enough, seasonal, ratio * by_row)
 
 
 def _mean_changes(

@@ -270,12 +270,7 @@ def _draw_steps(
         color=colours,
     )
     colour = ink(ax)
-    ax.bar_label(
-        bars,
-        texts,
-        padding=7,
-        color=colour,
-    )
+    ax.bar_label(bars, texts, padding=7, color=colour)
     ax.vlines(
         ends[:-1],
         places[:-1] - 0.35,

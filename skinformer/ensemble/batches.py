@@ -248,11 +248,7 @@ class WindowBatches:
         places = torch.arange(n_drawn)
         n_windows = self.origins.count
         if n_drawn < n_windows:
-            inside = torch.rand(
-                n_drawn,
-                generator=generator,
-                dtype=torch.float64,
-            )
+            inside = torch.rand(n_drawn, generator=generator, dtype=torch.float64)
             run_length = n_windows / n_drawn
             places = ((places + inside) * run_length).long()
         order = torch.randperm(n_drawn, generator=generator)

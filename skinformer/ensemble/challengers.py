@@ -72,10 +72,7 @@ def weigh_challengers(
     if stretches is None:
         return []
     margin = _margin(
-        ridges,
-        rows,
-        settings,
-        is_complete=stretches.max() + 1 == MOST_STRETCHES,
+        ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
     )
     if margin is None:
         fits = []

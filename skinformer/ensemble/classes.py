@@ -129,8 +129,7 @@ def weigh_classes(
         if settings.refits_on_all:
             base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
         ensemble = rows.make_ensemble(
-            [base, network],
-            {base.name: 1 - share, NETWORK: share},
+            [base, network], {base.name: 1 - share, NETWORK: share}
         )
     return replace(ensemble, temperature=validation.temperature(logits))
 

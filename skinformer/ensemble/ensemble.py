@@ -277,13 +277,7 @@ class EnsembleForecaster:
         is_short = windows.origins - windows.begin < self.sizes.seq_len
         if is_short.any():
             weights[is_short] = ensemble.for_short_windows().weights[series[is_short]]
-        return dict(
-            zip(
-                ensemble.members,
-                np.moveaxis(weights, -1, 0),
-                strict=True,
-            )
-        )
+        return dict(zip(ensemble.members, np.moveaxis(weights, -1, 0), strict=True))
 
     def parts(
         self, rows: Rows, origins: IntArray

@@ -93,9 +93,7 @@ class HistoryForecaster:
         for start in range(0, len(new), batch_size):
             batch = new[start : start + batch_size]
             y_pred = self._predict_in_parts(
-                [every[key] for key in batch],
-                horizon,
-                levels,
+                [every[key] for key in batch], horizon, levels
             )
             # Kept if the next one fails.
             kept.update(zip(batch, y_pred, strict=True))
@@ -120,9 +118,7 @@ class HistoryForecaster:
         parts = []
         for start in range(0, horizon, longest):
             y_pred = self._predict_steps(
-                continued,
-                min(longest, horizon - start),
-                levels,
+                continued, min(longest, horizon - start), levels
             )
             y_pred = self._without_lost(y_pred, histories)
             parts.append(y_pred)
@@ -148,9 +144,7 @@ class HistoryForecaster:
             shape.append(len(levels))
             given["levels"] = levels
         answer = self._predict(
-            [history.values.copy() for history in histories],
-            n_steps,
-            **given,
+            [history.values.copy() for history in histories], n_steps, **given
         )
         return check_answer(answer, self.name, tuple(shape))
 

@@ -118,11 +118,7 @@ class PerSeriesMember(Member):
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = _log_targets(scaler)
         is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
-        series = _single_series(
-            timeline,
-            values,
-            of_mean=of_mean and not is_raised,
-        )
+        series = _single_series(timeline, values, of_mean=of_mean and not is_raised)
         fit = cls.fit_series(series, sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
@@ -148,8 +144,7 @@ class PerSeriesMember(Member):
     ) -> Float32Array:
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
         y_pred = np.zeros(
-            (len(windows), self.fit.pred_len, self.n_targets),
-            dtype=np.float32,
+            (len(windows), self.fit.pred_len, self.n_targets), dtype=np.float32
         )
         n_at_once = 4096
         for start in range(0, len(windows), n_at_once):

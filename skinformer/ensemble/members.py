@@ -81,11 +81,7 @@ class EnsembleFit:
         if isinstance(module, Corrected):
             self.ridges = Ridges(module.path)
             base = RIDGES
-        self.network = Network(
-            network_of(module),
-            base,
-            tuple(self.head.groups),
-        )
+        self.network = Network(network_of(module), base, tuple(self.head.groups))
         #: Members of a long table beside ridges and network.
         self.challengers: list[Challenger] = []
         #: What fits members to all rows, begun when their weights were known.
@@ -354,14 +350,10 @@ class EnsembleFit:
         forecasts = self._predict_each([*members, ridges], windows)
         if self.settings.train_network:
             forecasts[NETWORK] = predict_points(
-                self.network,
-                windows,
-                self.head,
-                forecasts[RIDGES],
+                self.network, windows, self.head, forecasts[RIDGES]
             )
         of_windows = weighing.prior_of_windows(
-            max(self.batches.training.origins.count, 1),
-            rows.sizes.seq_len,
+            max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         reads_windows = np.array([name in (RIDGES, NETWORK) for name in forecasts])
         return self._ensemble_of(
@@ -390,8 +382,7 @@ class EnsembleFit:
             )
         members = [challenger.member for challenger in self.challengers]
         return self._ensemble_of(
-            members,
-            joint_weights(self.challengers, network_share=share),
+            members, joint_weights(self.challengers, network_share=share)
         )
 
     def _ensemble_of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:

@@ -64,10 +64,7 @@ def predict_windows(
         chunk = np.minimum(chunk, len(origins) - 1)
         forecasts.append(
             _predict_chunk(
-                module,
-                source,
-                origins[chunk],
-                None if base is None else base[chunk],
+                module, source, origins[chunk], None if base is None else base[chunk]
             )
         )
     return np.concatenate(forecasts)[: len(origins)]

@@ -40,9 +40,7 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
     # Series of a panel have cycles of their own.
     if timeline.n_series == 1:
         cycle = row_cells(
-            timeline,
-            sizes.calendar_fields,
-            years=sizes.n_network_fields is not None,
+            timeline, sizes.calendar_fields, years=sizes.n_network_fields is not None
         )
     longest = 2048  # rows of a window: what it costs grows by their square and cube
     problem = Problem(

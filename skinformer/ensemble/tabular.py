@@ -80,10 +80,7 @@ class Tabular(Member):
     def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
         """Return the same, fitted to all rows."""
         return self.from_rows(
-            rows,
-            settings,
-            before_split=False,
-            plain=self.plain_columns,
+            rows, settings, before_split=False, plain=self.plain_columns
         )
 
     def forecast(

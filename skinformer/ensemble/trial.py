@@ -82,19 +82,14 @@ class NetworkTrial:
     def _has_enough_stretches(self, validation: WindowBatches, n_least: int) -> bool:
         """Return whether the split holds enough forecasts for little gain to mean none."""
         stretches = split_into_stretches(
-            self._steps(validation),
-            self.rows.sizes.pred_len,
-            n_most=MOST_STRETCHES,
+            self._steps(validation), self.rows.sizes.pred_len, n_most=MOST_STRETCHES
         )
         return stretches is None or bool(stretches.max() + 1 >= n_least)
 
     def _gains_little(self, validation: WindowBatches) -> bool:
         """Return whether the network likely takes less than half a percent off ridges' loss."""
         losses = network_losses(
-            self.module,
-            validation,
-            self._steps(validation),
-            self.settings.head,
+            self.module, validation, self._steps(validation), self.settings.head
         )
         return gain_of_best_share(losses) < 0.005
 

@@ -115,8 +115,7 @@ class UserForecaster(Member):
         sizes = self.sizes
         outputs = () if self.levels is None else (len(self.levels),)
         out = np.zeros(
-            (len(windows), sizes.pred_len, sizes.n_targets, *outputs),
-            dtype=np.float32,
+            (len(windows), sizes.pred_len, sizes.n_targets, *outputs), dtype=np.float32
         )
         with timed(self.name):
             for j in range(sizes.n_targets):
@@ -184,12 +183,7 @@ class UserForecaster(Member):
         for i, (first, origin) in enumerate(zip(begin, windows.origins, strict=True)):
             values = windows.values[None, first:origin, j].astype(np.float64)
             history = units.take([i]).inverse_transform(values)[0]
-            found.append(
-                _between_observed(
-                    history,
-                    windows.known[first:origin, j],
-                )
-            )
+            found.append(_between_observed(history, windows.known[first:origin, j]))
         return found
 
     @property
@@ -241,10 +235,7 @@ def _all_series(
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
     values = targets_in_units(
-        timeline,
-        np.zeros((0, sizes.n_targets)),
-        scaler,
-        own_logs=True,
+        timeline, np.zeros((0, sizes.n_targets)), scaler, own_logs=True
     )
     known = observed_targets(timeline, sizes.n_targets)
     borders = timeline.first_row[1:-1]

@@ -166,10 +166,7 @@ def _rates(
     np.add.at(size, series, errors.sum(axis=1))
     n_known = max(known.sum(), 1)
     return np.divide(
-        1 / n_known,
-        size,
-        out=np.zeros_like(size),
-        where=known & (size > 0),
+        1 / n_known, size, out=np.zeros_like(size), where=known & (size > 0)
     )
 
 

@@ -256,9 +256,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     def _make_head(self) -> ClassHead:
         return ClassHead(
-            self.reader_.sizes,
-            float(self.label_smoothing),
-            float(self.z_loss),
+            self.reader_.sizes, float(self.label_smoothing), float(self.z_loss)
         )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
@@ -368,9 +366,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         """
         values, index = self._ahead(X, horizon)
         return self.reader_.decode_frame(
-            self.head_.likeliest(values),
-            index,
-            self.roles_.target_labels,
+            self.head_.likeliest(values), index, self.roles_.target_labels
         )
 
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:

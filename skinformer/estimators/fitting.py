@@ -158,9 +158,7 @@ class Fit:
         scaler = rescale_by_volatility(scaler, table, split)
         scaler = model.reader_.adapt_scaler(scaler)
         timeline = build_timeline(
-            table,
-            scaler,
-            fill_covariates="missing" not in self.settings.embeddings,
+            table, scaler, fill_covariates="missing" not in self.settings.embeddings
         )
         warn_of_closed(Closed.of(timeline))
         model.scaler_ = scaler
@@ -218,14 +216,9 @@ class Fit:
         linear = None
         out_of_fold = None
         if settings.linear_path:
-            linear = linear_fit(
-                rows,
-                training,
-                refit=settings.early_stopping == "auto",
-            )
+            linear = linear_fit(rows, training, refit=settings.early_stopping == "auto")
             rows = replace(
-                rows,
-                calendars=(linear.before.calendar, linear.final.calendar),
+                rows, calendars=(linear.before.calendar, linear.final.calendar)
             )
             # Where rows are too few, the network corrects ridges that have seen them.
             if linear.folds:
@@ -347,11 +340,7 @@ def _fit_copy_on(
         if not name.endswith("_"):
             setattr(copy, name, value)
     goes_on = model.warm_start and hasattr(model, "ensemble_")
-    fit = Fit(
-        copy,
-        device=device,
-        earlier=model if goes_on else None,
-    )
+    fit = Fit(copy, device=device, earlier=model if goes_on else None)
     watch = stopwatch()
     if model.verbose:
         # It writes what it measures.

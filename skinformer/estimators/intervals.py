@@ -282,8 +282,7 @@ class IntervalsMixin(RequestMixin):
         self, requested: RequestedSteps
     ) -> tuple[IntervalForecaster, Float64Array]:
         forecaster = IntervalForecaster.of(
-            self._forecaster,
-            check_ranges(self.intervals_),
+            self._forecaster, check_ranges(self.intervals_)
         )
         return forecaster, forecaster.standardised(requested)
 

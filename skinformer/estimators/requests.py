@@ -40,11 +40,7 @@ class RequestMixin(FittedState):
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
-        table = read_prediction(
-            self,
-            self.reader_.encode_rows(X),
-            fitted_rows(self),
-        )
+        table = read_prediction(self, self.reader_.encode_rows(X), fitted_rows(self))
         return clean_later_rows(self, self.reader_.one_hot(table))[0]
 
     def _requested_rows(self, X: Any) -> RequestedSteps:

@@ -129,10 +129,7 @@ _KINDS = [
         lambda given: slice(*given),
     ),
     Kind(
-        "ReadyRegressor",
-        ReadyRegressor,
-        lambda ready: dict(vars(ready)),
-        _decode_ready,
+        "ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _decode_ready
     ),
     Kind(
         "HistoryForecaster",

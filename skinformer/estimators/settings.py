@@ -46,12 +46,7 @@ def read_settings(
     label_len = estimator.label_len
     return FitSettings(
         head=head,
-        network=_network(
-            estimator,
-            memory,
-            n_tokens=n_tokens,
-            device=device,
-        ),
+        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
         trainer=_trainer(
             estimator,
             head,
@@ -176,9 +171,7 @@ def _network(
         norm="zc_rms" if norm == "zc_rms" else "layer",
         norm_first=norm != "post_layer",
         attention=resolve_attention(
-            attention.encoder,
-            n_tokens=n_tokens,
-            device=device,
+            attention.encoder, n_tokens=n_tokens, device=device
         ),
         decoder_attention=attention.decoder,
         factor=float(attention.factor),
@@ -217,9 +210,7 @@ def _trainer(
         max_grad_norm=1.0,
         accumulate=estimator.batch_size // micro,
         precision=resolve_precision(
-            estimator.precision,
-            device=device,
-            d_model=estimator.d_model,
+            estimator.precision, device=device, d_model=estimator.d_model
         ),
         loss=head.error,
     )

@@ -123,11 +123,7 @@ def _fit_transformer(
         reach=max(1e-4 * np.ptp(distinct), 1e-6 * largest),
         is_decreasing=not head.allows_ridges and bool((np.diff(transformed) < 0).any()),
     )
-    return FittedTransformer(
-        fitted,
-        transformed.min(),
-        transformed.max(),
-    )
+    return FittedTransformer(fitted, transformed.min(), transformed.max())
 
 
 def with_smearing_factor(
@@ -156,10 +152,7 @@ def with_smearing_factor(
     if scale is None or validation is None or not (head.of_mean and scale.logs.any()):
         return scaler
     n_known, of_residuals, of_exponentials = _residual_sums(
-        scaler,
-        module,
-        validation,
-        timeline.series_of(validation.draw()),
+        scaler, module, validation, timeline.series_of(validation.draw())
     )
     is_found = scale.logs & (n_known > 0)
     divisor = np.where(is_found, n_known, 1.0)

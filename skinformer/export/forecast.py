@@ -101,12 +101,7 @@ class ExportedForecast(nn.Module):
         # 2. Forecasts of all members, weighted.
         categories = self._categories(calendar, row)
         found = self._predict(window, ahead, categories)
-        mean = self._weigh(
-            found,
-            window,
-            units,
-            row,
-        )
+        mean = self._weigh(found, window, units, row)
         # 3. In units.
         forecast, fed_back = self.units.restore(mean, units)
         return (
@@ -123,22 +118,10 @@ class ExportedForecast(nn.Module):
         """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
         n_unknown = sizes.n_targets + sizes.n_past
-        window = self.units.standardise(
-            past,
-            units,
-            first=0,
-        )
-        ahead = window.new_zeros(
-            past.shape[0],
-            sizes.pred_len,
-            n_unknown,
-        )
+        window = self.units.standardise(past, units, first=0)
+        ahead = window.new_zeros(past.shape[0], sizes.pred_len, n_unknown)
         if future is not None:
-            known = self.units.standardise(
-                future,
-                units,
-                first=n_unknown,
-            )
+            known = self.units.standardise(future, units, first=n_unknown)
             ahead = torch.cat([ahead, known], dim=-1)
         return torch.cat([window, ahead], dim=1)
 
@@ -222,11 +205,7 @@ class ExportedForecast(nn.Module):
         """Limit the forecasts of members, and compute their weighted mean."""
         weighted = []
         for name, weights in self.weights.items():
-            limited = self.units.limit(
-                found[name],
-                window,
-                units,
-            )
+            limited = self.units.limit(found[name], window, units)
             weighted.append(weights[row] * limited)
         mean = torch.stack(weighted).sum(dim=0)
         return mean.float()
@@ -238,11 +217,7 @@ def _hold(rows: Tensor) -> tuple[Tensor, Tensor]:
     n_known = is_known.cumsum(dim=1)
     number = torch.from_numpy(np.arange(rows.shape[1]))
     # The numbers of known rows, ascending: a graph has no running maximum.
-    known_rows = torch.where(
-        is_known,
-        number[:, None],
-        number[-1],
-    )
+    known_rows = torch.where(is_known, number[:, None], number[-1])
     ascending, _ = known_rows.sort(dim=1)
     place = (n_known - 1).clamp(min=0)
     last_known = ascending.gather(1, place)

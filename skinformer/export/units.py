@@ -92,16 +92,8 @@ class Units(nn.Module):
         n_targets = low.shape[-1]
         targets = values[..., :n_targets]
         others = values[..., n_targets:]
-        positive = torch.where(
-            targets < low,
-            low,
-            targets,
-        )
-        transformed = torch.where(
-            of_windows["logs"],
-            positive.log(),
-            targets,
-        )
+        positive = torch.where(targets < low, low, targets)
+        transformed = torch.where(of_windows["logs"], positive.log(), targets)
         return torch.cat([transformed, others], dim=-1)
 
     def limit(
@@ -122,11 +114,7 @@ class Units(nn.Module):
         record = torch.maximum(of_windows["top"], largest)
         knee = record + of_windows["rise"]
         is_beyond = forecast > knee
-        excess = torch.where(
-            is_beyond,
-            forecast - knee,
-            1.0,
-        )
+        excess = torch.where(is_beyond, forecast - knee, 1.0)
         width = of_windows["width"]
         compressed = knee + width / (1 + width / excess)
         return torch.where(is_beyond, compressed, forecast)
@@ -144,22 +132,10 @@ class Units(nn.Module):
         if self.takes_logs:
             logs = of_windows["logs"]
             mean_log = fed_back + of_windows["smear"]
-            values = torch.where(
-                logs,
-                _exp(mean_log),
-                fed_back,
-            )
-            fed_back = torch.where(
-                logs,
-                _exp(fed_back),
-                fed_back,
-            )
+            values = torch.where(logs, _exp(mean_log), fed_back)
+            fed_back = torch.where(logs, _exp(fed_back), fed_back)
         floor = of_windows["floor"]
-        bounded = torch.where(
-            values < floor,
-            floor,
-            values,
-        )
+        bounded = torch.where(values < floor, floor, values)
         return bounded, fed_back
 
 

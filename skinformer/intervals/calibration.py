@@ -109,10 +109,7 @@ def calibrate(
         return None
     # 2. Their sizes, and the residuals in these.
     spread, residuals, volatility_floor = _fit_sizes(
-        forecaster,
-        windows,
-        outputs,
-        errors,
+        forecaster, windows, outputs, errors
     )
     found = Intervals(
         spread=spread,
@@ -137,10 +134,7 @@ def _distance_of_windows(forecaster: StepForecaster) -> int:
     """
     seasons = _seasons(forecaster.history)
     shorter = seasons[:-1] or seasons
-    return run_distance(
-        forecaster.sizes.pred_len,
-        max(shorter, default=1),
-    )
+    return run_distance(forecaster.sizes.pred_len, max(shorter, default=1))
 
 
 def _fit_sizes(
@@ -169,16 +163,8 @@ def _fit_sizes(
         volatility_floor,
     )
     # 2. Sizes, and errors in these.
-    errors = _without_standstill(
-        errors,
-        changes,
-        timeline,
-        series,
-    )
-    steps = window_rows(
-        timeline.steps_of(origins),
-        errors.shape[1],
-    )
+    errors = _without_standstill(errors, changes, timeline, series)
+    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
     spread = fit_spread(
         errors,
         features,
@@ -190,12 +176,7 @@ def _fit_sizes(
     relative = spread.relative(errors, log_size)
     residuals = _sample(relative, windows, timeline)
     # 3. Targets of which too few errors are known.
-    spread, residuals = with_random_walk(
-        spread,
-        residuals,
-        timeline,
-        errors,
-    )
+    spread, residuals = with_random_walk(spread, residuals, timeline, errors)
     return spread, residuals, volatility_floor
 
 
@@ -313,11 +294,6 @@ def _growth_exponent(typical: Float64Array) -> Float64Array:
     first = pred_len // 4
     if pred_len - first < 3:
         return np.full(n_targets, most / 2)
-    log_step = np.log(
-        np.arange(
-            first + 1.0,
-            pred_len + 1,
-        )
-    )
+    log_step = np.log(np.arange(first + 1.0, pred_len + 1))
     slope, _ = np.polyfit(log_step, typical[first:], 1)
     return np.clip(slope, 0.0, most)

@@ -43,11 +43,7 @@ def with_random_walk(
     walk = replace(
         spread,
         typical=np.where(few, walk_sizes, spread.typical),
-        slope=np.where(
-            few[:, None],
-            0.0,
-            spread.slope,
-        ),
+        slope=np.where(few[:, None], 0.0, spread.slope),
         profile=np.where(few, 0.0, spread.profile),
     )
     return walk, _with_walk_errors(residuals, few)
@@ -63,10 +59,7 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     walk = ndtri(level) / _MEAN_SIZE
     _, *shape = residuals.errors.shape
     n = max(n_paths, len(residuals.errors))
-    errors = np.resize(
-        residuals.errors,
-        (n, *shape),
-    )
+    errors = np.resize(residuals.errors, (n, *shape))
     errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
     return replace(

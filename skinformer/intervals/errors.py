@@ -54,9 +54,4 @@ def size_ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
     size = mean_size(errors, axis=(0, 1))
     other = mean_size(others, axis=(0, 1))
     is_known = (size > 0) & (other > 0)
-    return np.divide(
-        size,
-        other,
-        out=np.ones_like(size),
-        where=is_known,
-    )
+    return np.divide(size, other, out=np.ones_like(size), where=is_known)

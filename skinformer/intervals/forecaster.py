@@ -108,12 +108,7 @@ class Intervals:
         table = self.residuals.quantiles(shares)
         table = np.clip(table, -most_error, most_error)
         rows = self._sized_rows(outputs, scaler, series)
-        drawn = interpolate(
-            table,
-            shares,
-            levels,
-            rows.ahead,
-        )
+        drawn = interpolate(table, shares, levels, rows.ahead)
         paths = rows.around_within_limits(drawn)
         if not head.of_mean:
             return paths
@@ -179,19 +174,9 @@ class IntervalForecaster(StepForecaster):
         scaler = self.scaler.with_unseen()
         if self.head.level is not None:
             levels = np.append(self.head.level, levels)
-            return self.intervals.quantiles(
-                outputs,
-                levels,
-                scaler,
-                series,
-            )
+            return self.intervals.quantiles(outputs, levels, scaler, series)
         points = scaler.inverse_with_smearing(self.point(outputs), series)
-        quantiles = self.intervals.quantiles(
-            outputs,
-            levels,
-            scaler,
-            series,
-        )
+        quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
         return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(
@@ -276,20 +261,14 @@ class _SizedWindows:
         log_size = predicted.log_size[:n] + recent[:, None]
         self._widen_unknown(log_size, rows, origins)
         # 4. The steps since the last known row.
-        ahead = window_rows(
-            origins - windows.until[:n],
-            log_size.shape[1],
-        )[..., None]
+        ahead = window_rows(origins - windows.until[:n], log_size.shape[1])[..., None]
         parts = np.broadcast_arrays(predicted.point[:n], log_size, ahead)
         return np.stack(parts, axis=-1).astype(np.float32)
 
     def _find_known(self, rows: Rows) -> None:
         known: Any = rows.known  # rows of a recursion always have it
         self.known = known.all(axis=1)
-        first_row = np.searchsorted(
-            rows.segment,
-            rows.segment,
-        )
+        first_row = np.searchsorted(rows.segment, rows.segment)
         after = np.arange(1, len(first_row) + 1)
         until = np.where(self.known, after, first_row)
         self.known_until = np.maximum.accumulate(until)
@@ -369,10 +348,7 @@ class _SizedWindows:
             fit.intervals.quiet,
         )
         # 3. Sizes by this.
-        steps = window_rows(
-            rows.steps[origins],
-            fit.sizes.pred_len,
-        )
+        steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
         log_size = fit.intervals.spread.log_size(features, steps)
         return _Prediction(fit.head.point(outputs), log_size, changes)
 
@@ -426,23 +402,12 @@ class _SizedWindows:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
         series = self._series(rows, origins)
-        first_row = np.searchsorted(
-            rows.segment,
-            rows.segment[origins],
-        )
+        first_row = np.searchsorted(rows.segment, rows.segment[origins])
         is_unknown = self.known_until[origins - 1] == first_row
         is_unknown &= series < fit.history.n_series
         if not is_unknown.any():
             return
-        by_level = level_sizes(
-            fit.history,
-            fit.scaler,
-            fit.sizes.n_targets,
-        )
+        by_level = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)
         wider = by_level[series[is_unknown], None] - fit.intervals.spread.typical
-        wider = np.where(
-            np.isnan(wider),
-            log_size[is_unknown],
-            wider,
-        )
+        wider = np.where(np.isnan(wider), log_size[is_unknown], wider)
         log_size[is_unknown] = wider

@@ -34,23 +34,13 @@ class HeldOut(NamedTuple):
 
     def held_out_errors(self) -> Float64Array:
         """Return the earlier forecaster's errors of the windows: (n, pred_len, n_targets)."""
-        return forecast_windows(
-            self.earlier_forecaster,
-            self.earlier_origins,
-        ).errors
+        return forecast_windows(self.earlier_forecaster, self.earlier_origins).errors
 
     def optimism(self, final_forecaster: StepForecaster) -> Float64Array:
         """Return by what factor the final forecaster's errors of fitted rows are too small."""
         most = 4.0
         fitted = forecast_windows(final_forecaster, self.origins)
-        return np.clip(
-            size_ratio(
-                self.held_out_errors(),
-                fitted.errors,
-            ),
-            1.0,
-            most,
-        )
+        return np.clip(size_ratio(self.held_out_errors(), fitted.errors), 1.0, most)
 
 
 def hold_out_last_rows(
@@ -110,10 +100,7 @@ def _hold_out(
     # 2. The forecaster that knew those before the split alone.
     scaler = forecaster.scaler.of_series(chosen)
     ensemble = forecaster.ensemble.before_split(
-        chosen,
-        history.head(earlier_split),
-        forecaster.sizes,
-        scaler,
+        chosen, history.head(earlier_split), forecaster.sizes, scaler
     )
     earlier = replace(
         forecaster,
@@ -134,15 +121,9 @@ def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:
     """Return the first of the last `pred_len` rows of each series; of a short one of half of it."""
     first = timeline.first_row[:-1]
     end = timeline.first_row[1:]
-    return np.maximum(
-        end - pred_len,
-        (first + end) // 2,
-    )
+    return np.maximum(end - pred_len, (first + end) // 2)
 
 
 def _mean_error(held_out: HeldOut) -> float:
-    mean = mean_size(
-        held_out.held_out_errors(),
-        axis=(0, 1),
-    )
+    mean = mean_size(held_out.held_out_errors(), axis=(0, 1))
     return float(np.nan_to_num(mean).sum())

@@ -106,11 +106,7 @@ def independent_errors(errors: Float64Array, n_windows: float) -> float:
     n_pairs = (count**2 - count).sum(axis=0)
     products = (total**2 - count).sum(axis=0)
     # Where there are no pairs, all are taken to be alike.
-    alike = np.where(
-        n_pairs > 0,
-        products / np.maximum(n_pairs, 1),
-        1.0,
-    )
+    alike = np.where(n_pairs > 0, products / np.maximum(n_pairs, 1), 1.0)
     # The correlation of normal errors with such signs.
     correlation = np.sin(np.clip(alike, 0.0, 1.0) * np.pi / 2)
     n_errors = np.maximum(count.mean(axis=0), 1.0)

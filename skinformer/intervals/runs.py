@@ -97,11 +97,7 @@ def choose_runs(
     n_kept = max(1, int(n_most / length.mean()))
     kept = spread_places(len(last), n_kept)
     # 3. The windows of each.
-    origins, run = _list_windows(
-        last[kept],
-        length[kept],
-        distance,
-    )
+    origins, run = _list_windows(last[kept], length[kept], distance)
     return origins, run, min(n_apart, len(origins))
 
 
@@ -116,10 +112,7 @@ def _list_windows(
     """
     first = last - distance * (length - 1)
     run = np.repeat(np.arange(len(last)), length)
-    place = origins_between(
-        np.zeros_like(length),
-        length - 1,
-    )
+    place = origins_between(np.zeros_like(length), length - 1)
     return first[run] + distance * place, run
 
 
@@ -144,10 +137,7 @@ def _cut_runs(
     longest = 120
     n_parts = -(-length // longest)
     run = np.repeat(np.arange(len(last)), n_parts)
-    part = origins_between(
-        np.zeros_like(n_parts),
-        n_parts - 1,
-    )
+    part = origins_between(np.zeros_like(n_parts), n_parts - 1)
     n_behind = part * longest
     part_last = last[run] - n_behind * distance
     return part_last, np.minimum(length[run] - n_behind, longest)
@@ -182,29 +172,15 @@ def trailing_sizes(sizes: Float64Array) -> Float64Array:
     weight = known * decay**age
     logs = np.log(np.maximum(np.where(known, sizes, 1.0), least))
     median = _weighted_median(logs, weight)
-    near = np.clip(
-        logs,
-        median - most_log,
-        median + most_log,
-    )
+    near = np.clip(logs, median - most_log, median + most_log)
     total_weight = weight.sum(axis=1) + _PRIOR
     return np.exp((weight * near).sum(axis=1) / total_weight)
 
 
 def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:
     """Compute the median of the forecasts of each window, and of usual ones: (n, 1, n_targets)."""
-    logs = np.insert(
-        logs,
-        0,
-        0.0,
-        axis=1,
-    )
-    weight = np.insert(
-        weight,
-        0,
-        _PRIOR,
-        axis=1,
-    )
+    logs = np.insert(logs, 0, 0.0, axis=1)
+    weight = np.insert(weight, 0, _PRIOR, axis=1)
     return np.quantile(
         logs,
         0.5,

@@ -34,10 +34,7 @@ class SizedRows:
     def around(self, errors: Float64Array) -> Float64Array:
         """Add errors, (n_each, n, n_targets), in y's units: (n, n_targets, n_each)."""
         values = [
-            self.scaler.inverse_without_smearing(
-                self.point + error,
-                self.series,
-            )
+            self.scaler.inverse_without_smearing(self.point + error, self.series)
             for error in errors
         ]
         return np.stack(values, axis=2)
@@ -48,11 +45,7 @@ class SizedRows:
         targets: Any = self.scaler.targets
         n_targets = self.point.shape[1]
         scale = self.scaler.scale[self.series, :n_targets]
-        limit = np.where(
-            targets.logs[self.series],
-            most_log / scale,
-            np.inf,
-        )
+        limit = np.where(targets.logs[self.series], most_log / scale, np.inf)
         return self.around(np.clip(self.size * residuals, -limit, limit))
 
     def with_mean(self, paths: Float64Array, mean: Float64Array) -> Float64Array:
@@ -64,17 +57,9 @@ class SizedRows:
         """
         most_ratio = 2.0
         targets: Any = self.scaler.targets
-        wanted = self.scaler.inverse_with_smearing(
-            self.point,
-            self.series,
-        )
+        wanted = self.scaler.inverse_with_smearing(self.point, self.series)
         is_amount = (targets.floor[self.series] == 0) & (mean > 0)
-        ratio = np.divide(
-            wanted,
-            mean,
-            out=np.ones_like(mean),
-            where=is_amount,
-        )
+        ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
         ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
         scaled = paths * ratio[..., None]
         shifted = paths + (wanted - mean)[..., None]

@@ -99,11 +99,7 @@ def _smooth_curve(logs: Float64Array, known: BoolArray) -> Float64Array:
     terms = powers[:, : known.sum()]
     observed = logs[known]
     coefficients = np.linalg.lstsq(terms[known], observed, rcond=None)[0]
-    smooth = np.clip(
-        terms @ coefficients,
-        observed.min(),
-        observed.max(),
-    )
+    smooth = np.clip(terms @ coefficients, observed.min(), observed.max())
     last_known = log_step[known].max()
     behind = np.maximum(log_step - last_known, 0.0)
     return smooth + behind / 2
@@ -142,12 +138,7 @@ def fit_spread(
             seasons,
             prior,
         )
-    spread = Spread(
-        np.zeros((pred_len, n_targets)),
-        centre,
-        slope,
-        profile,
-    )
+    spread = Spread(np.zeros((pred_len, n_targets)), centre, slope, profile)
     relative = spread.relative(errors, spread.log_size(features, steps))
     return replace(spread, typical=typical_sizes(relative, n_windows))
 
@@ -213,11 +204,7 @@ def _fit_profile(
             break  # phases that are seen so seldom are mostly noise
         phase = steps % season
         # The mean size at each phase, shrunk to the usual one.
-        total = np.bincount(
-            phase[known],
-            relative[known],
-            minlength=season,
-        )
+        total = np.bincount(phase[known], relative[known], minlength=season)
         count = np.bincount(phase[known], minlength=season)
         effect = np.log((total + prior + 1) / (count + prior + 1))
         profile += np.resize(effect, len(profile))

@@ -47,12 +47,7 @@ def choose_windows(
     n_most = 1024 if forecaster.ensemble.cost == 1 else 512
     timeline = forecaster.history
     pred_len = forecaster.sizes.pred_len
-    low, end = _range_of_origins(
-        forecaster,
-        pred_len,
-        distance,
-        split,
-    )
+    low, end = _range_of_origins(forecaster, pred_len, distance, split)
     for n_rows_after in (pred_len, 1):
         windows = _choose_until(
             timeline,
@@ -75,27 +70,12 @@ def _choose_until(
 ) -> CalibrationWindows:
     """Choose at most so many windows between two origins of each series."""
     overlap = 4  # windows that share a row, at most, where they are few
-    high = _at_same_steps(
-        timeline,
-        low,
-        high,
-        distance,
-    )
+    high = _at_same_steps(timeline, low, high, distance)
     n_each = count_windows(low, high, distance)
     n_wanted = min(n_most, overlap * int(n_each.sum()))
-    origins, run, n_apart = choose_runs(
-        low,
-        high,
-        distance=distance,
-        n_most=n_wanted,
-    )
+    origins, run, n_apart = choose_runs(low, high, distance=distance, n_most=n_wanted)
     n_moments = max(int(n_each.max()), FEWEST)
-    return CalibrationWindows(
-        origins,
-        run,
-        n_apart,
-        min(n_apart, n_moments),
-    )
+    return CalibrationWindows(origins, run, n_apart, min(n_apart, n_moments))
 
 
 def _at_same_steps(
@@ -149,12 +129,7 @@ def choose_far_windows(
     n_most = 96 // forecaster.ensemble.cost
     for n_blocks in (4, 3, 2):
         horizon = n_blocks * forecaster.sizes.pred_len
-        low, end = _range_of_origins(
-            forecaster,
-            horizon,
-            distance,
-            split,
-        )
+        low, end = _range_of_origins(forecaster, horizon, distance, split)
         origins, _, n_apart = choose_runs(
             low, end - horizon, distance=distance, n_most=n_most
         )

@@ -162,10 +162,5 @@ class MultiHeadAttention(nn.Module):
         """Turn (batch, length, d_model) to (batch, n_heads, length, d_head)."""
         batch, length, d_model = x.shape
         d_head = d_model // self.n_heads
-        heads = x.view(
-            batch,
-            length,
-            self.n_heads,
-            d_head,
-        )
+        heads = x.view(batch, length, self.n_heads, d_head)
         return heads.transpose(1, 2)

@@ -65,10 +65,7 @@ def write_content(path: FilePath, content: Content) -> None:
     Content(tree={'is': 3}, arrays=[array([0, 1])])
     """
     # The widest first: then each begins at a multiple of its own width.
-    numbered = sorted(
-        enumerate(content.arrays),
-        key=lambda pair: -pair[1].itemsize,
-    )
+    numbered = sorted(enumerate(content.arrays), key=lambda pair: -pair[1].itemsize)
     text = _header(content.tree, numbered)  # with zeros in the digest's place
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
@@ -114,11 +111,7 @@ def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
 
 
 def _as_json(tree: Any) -> str:
-    return json.dumps(
-        tree,
-        allow_nan=False,
-        separators=(",", ":"),
-    )
+    return json.dumps(tree, allow_nan=False, separators=(",", ":"))
 
 
 def _digest(*parts: Any) -> bytes:

@@ -180,9 +180,7 @@ def _decode_values(node: Any) -> Any:
     kind = node["dtype"]
     if kind == "category":
         return pd.Categorical.from_codes(
-            node["codes"],
-            node["categories"],
-            node["ordered"],
+            node["codes"], node["categories"], node["ordered"]
         )
     if kind == "period":
         step = pd.PeriodDtype(node["step"])
@@ -229,24 +227,9 @@ def _decode_label(node: Any, dtype: str) -> Any:
 
 
 LABEL_KINDS = [
-    Kind(
-        "Timestamp",
-        pd.Timestamp,
-        _encode_label,
-        partial(_decode_label, dtype="M"),
-    ),
-    Kind(
-        "Timedelta",
-        pd.Timedelta,
-        _encode_label,
-        partial(_decode_label, dtype="m"),
-    ),
-    Kind(
-        "Period",
-        pd.Period,
-        _encode_label,
-        partial(_decode_label, dtype="period"),
-    ),
+    Kind("Timestamp", pd.Timestamp, _encode_label, partial(_decode_label, dtype="M")),
+    Kind("Timedelta", pd.Timedelta, _encode_label, partial(_decode_label, dtype="m")),
+    Kind("Period", pd.Period, _encode_label, partial(_decode_label, dtype="period")),
     Kind(
         "Step",
         pd.offsets.BaseOffset,
@@ -268,10 +251,7 @@ LABEL_KINDS = [
         lambda node: pd.CategoricalDtype(**node),
     ),
     Kind(
-        "DataFrame",
-        pd.DataFrame,
-        _encode_frame,
-        lambda node: pd.DataFrame(dict(node)),
+        "DataFrame", pd.DataFrame, _encode_frame, lambda node: pd.DataFrame(dict(node))
     ),
     Kind("Fraction", Fraction, Fraction.as_integer_ratio, _decode_fraction),
     Kind(

@@ -168,10 +168,7 @@ class CalendarFeatures(RowTransformer):
         sizes = np.array([FIELDS[field].size for field in self.fields_])
         places = calendar_values(rows.time, self.fields_)
         angle = 2 * np.pi * places / sizes
-        circle = np.stack(
-            [np.sin(angle), np.cos(angle)],
-            axis=-1,
-        )
+        circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
         circle = circle.reshape(len(values), -1)
         holidays = holiday_values(rows.time, self.holidays_)
         return self._wrap(np.hstack([values, circle, holidays]), X)

@@ -96,11 +96,7 @@ class SlidingWindow(RowTransformer):
         """
         self._validate_params()
         rows = read_rows(self, X, reset=True)
-        grouped = group_rows(
-            rows.time,
-            rows.series,
-            len(rows.values),
-        )
+        grouped = group_rows(rows.time, rows.series, len(rows.values))
         self.clock_, steps = grouped.count_steps(None)
         self._places = grouped.places(X, self.clock_, steps)
         self.series_ = grouped.names
@@ -139,12 +135,7 @@ class SlidingWindow(RowTransformer):
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = as_float(rows.values)
-        found = self._places.find(
-            X,
-            rows.time,
-            rows.series,
-            len(values),
-        )
+        found = self._places.find(X, rows.time, rows.series, len(values))
         past_values, past_codes, past_steps = self._past(values, found)
         mean = self._means_of(found.series).astype(values.dtype)
         shape = (*values.shape, self.seq_len)
@@ -160,11 +151,7 @@ class SlidingWindow(RowTransformer):
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
         for back, row in enumerate(rows_back, start=1):
             is_known = row[:, None] >= 0
-            windows[:, :, -back] = np.where(
-                is_known,
-                past_values[row],
-                mean,
-            )
+            windows[:, :, -back] = np.where(is_known, past_values[row], mean)
         windows = windows.reshape(len(values), -1)
         return self._wrap(windows, X)
 
@@ -225,9 +212,5 @@ def _rows_back(
     keys = keys[rows]
     for _ in range(length):
         place = keys.get_indexer(sought)
-        yield np.where(
-            place < 0,
-            -1,
-            rows[place],
-        )
+        yield np.where(place < 0, -1, rows[place])
         sought -= 1

@@ -54,10 +54,7 @@ class GroupedRows:
         checks.check_freq(time_of_longest, freq)
         step = infer_step(time_of_longest, freq)
         if step is None:
-            checks.raise_irregular(
-                time_of_longest,
-                panel=self.names is not None,
-            )
+            checks.raise_irregular(time_of_longest, panel=self.names is not None)
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
         checks.check_on_grid(

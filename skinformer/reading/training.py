@@ -149,12 +149,7 @@ def _assign_roles(
     mode: Literal["frame", "both", "features"] = "frame"
     labels: Names = ()
     y_names = None if y_targets is None else y_targets.own_names
-    targets = find_targets(
-        settings.target,
-        names,
-        named=columns.named,
-        y_names=y_names,
-    )
+    targets = find_targets(settings.target, names, named=columns.named, y_names=y_names)
     if y_targets is not None and not targets:
         targets = find_copies(columns.values, y_targets, classifies=classifies)
         labels = y_targets.own_names if targets else ()

@@ -46,10 +46,7 @@ def choose_weights(
     errors = np.diagonal(products, axis1=1, axis2=2) + _FLOOR
     relative = np.log(errors / errors.min(axis=1, keepdims=True))
     worst = relative.max(axis=0) + margins
-    first = np.maximum(
-        softmax(-worst / 0.1),
-        np.finfo(float).tiny,
-    )
+    first = np.maximum(softmax(-worst / 0.1), np.finfo(float).tiny)
     of_first = mixed_errors(stretches, first, chosen)
     return _minimise((products / of_first[:, None, None]).mean(axis=0), first)
 
@@ -58,22 +55,14 @@ def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
     """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights ``w = softmax(logits)``."""
 
     def objective(logits: Float64Array) -> tuple[float, Float64Array]:
-        weights = np.maximum(
-            softmax(logits),
-            np.finfo(float).tiny,
-        )
+        weights = np.maximum(softmax(logits), np.finfo(float).tiny)
         log_ratio = np.log(weights / first)
         mixed = errors @ weights
         slope = 2 * mixed + 0.1 * log_ratio
         price = weights @ (mixed + 0.1 * log_ratio)
         return float(price), weights * (slope - weights @ slope)
 
-    found = minimize(
-        objective,
-        np.log(first),
-        jac=True,
-        options={"gtol": 1e-9},
-    )
+    found = minimize(objective, np.log(first), jac=True, options={"gtol": 1e-9})
     return softmax(found.x)
 
 

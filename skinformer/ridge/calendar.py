@@ -32,11 +32,7 @@ class Effect(NamedTuple):
         """Find the effects by windows, and set them; those that cannot be found are left out."""
         if self.calendar:
             problem = problem._replace(
-                calendar=calendar_effect(
-                    problem,
-                    origins,
-                    with_known=self.columns,
-                ),
+                calendar=calendar_effect(problem, origins, with_known=self.columns)
             )
         elif self.columns:
             problem = problem._replace(effect=known_effect(problem, origins))
@@ -69,10 +65,7 @@ def _change_sums(problem: Problem, origins: IntArray) -> Sums:
     n_columns = problem.n_columns
     n_targets = problem.n_targets
     # Of all columns what follows is read.
-    everything = problem._replace(
-        n_targets=n_columns,
-        effect=np.empty((0, n_columns)),
-    )
+    everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
     sums = Sums.of_sizes(1, problem.n_known, n_targets)
     for windows in gather(everything, origins):
         changes = windows.future.reshape(-1, n_columns)
@@ -120,12 +113,7 @@ def calendar_effect(
     penalty = _choose_penalty(parts, design)
     [found] = Sums.total(parts).means().solve(penalty)
     return design.effect(
-        found,
-        _known_bounds(
-            problem,
-            np.concatenate(blocks),
-            design.n_known,
-        ),
+        found, _known_bounds(problem, np.concatenate(blocks), design.n_known)
     )
 
 
@@ -260,11 +248,7 @@ def _level_sums(
 ) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     assert problem.cycle is not None
-    sums = Sums.of_sizes(
-        1,
-        design.width,
-        problem.n_targets,
-    )
+    sums = Sums.of_sizes(1, design.width, problem.n_targets)
     for rows in blocks:
         y = problem.values[rows, : problem.n_targets].astype(float)
         is_known = _is_known(problem, rows)
@@ -360,17 +344,8 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     penalty = np.full(regressors.shape[1], 1e-3)
     penalty[-2:] = 0.0
     y = _bounded_targets(problem, rows)
-    sums = Sums.of_sizes(
-        1,
-        len(penalty),
-        problem.n_targets,
-    )
-    sums.add(
-        0,
-        regressors,
-        y,
-        np.ones_like(y),
-    )
+    sums = Sums.of_sizes(1, len(penalty), problem.n_targets)
+    sums.add(0, regressors, y, np.ones_like(y))
     [found] = sums.means().solve(penalty)
     year = product(waves, found[:-2])
     return year.reshape(cells.n_days, cells.n_times, -1)

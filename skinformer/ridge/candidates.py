@@ -73,21 +73,14 @@ class Competition:
         seq_len = problem.seq_len
         n_targets = problem.n_targets
         n_outputs = n_targets * problem.pred_len
-        fits = affordable(
-            n_targets * seq_len**2,
-            seq_len * n_outputs,
-        )
+        fits = affordable(n_targets * seq_len**2, seq_len * n_outputs)
         per_column = n_targets > 1 and fits and not alone
         self.columns = Sums.of_sizes(
-            n_targets if per_column else 1,
-            seq_len,
-            problem.pred_len,
+            n_targets if per_column else 1, seq_len, problem.pred_len
         )
         self.mixed_len = 0 if alone else _mixed_length(problem)
         self.mixed = Sums.of_sizes(
-            1,
-            _n_mixed_features(problem, self.mixed_len),
-            n_outputs,
+            1, _n_mixed_features(problem, self.mixed_len), n_outputs
         )
         # The last value, then maps over the whole look-back, its half, and so on.
         self.candidates = [Candidate("last")]
@@ -175,8 +168,7 @@ def _mixed_length(problem: Problem) -> int:
     )
     n_features = _n_mixed_features(problem, length)
     fits = affordable(
-        n_features**2,
-        2 * n_features * problem.n_targets * problem.pred_len,
+        n_features**2, 2 * n_features * problem.n_targets * problem.pred_len
     )
     return length if problem.n_columns > 1 and fits else 0
 

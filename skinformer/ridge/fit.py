@@ -92,12 +92,7 @@ def fit_linear_path(
     # 3. The newest holiday, too.
     if len(late) and rest.calendar is not None:
         newest = effect.find(problem, np.append(training.origins, late))
-        fits = fits._replace(
-            final=replace(
-                fits.final,
-                calendar=newest.calendar,
-            )
-        )
+        fits = fits._replace(final=replace(fits.final, calendar=newest.calendar))
     # 4. What the same maps at all hours leave.
     if split is None or not fits.folds:
         return fits
@@ -124,11 +119,7 @@ def _fit_blends(
     if len(late):
         trial.competition.learn(late)
         final = _blend(trial.competition, choice)
-    return LinearFits(
-        before,
-        final,
-        periods.fit(choice),
-    )
+    return LinearFits(before, final, periods.fit(choice))
 
 
 def _choose_effect(
@@ -148,28 +139,13 @@ def _choose_effect(
         return Effect()
     # Windows that end before the first stretch.
     early = windows.ending_before(stretches[0][0], problem.pred_len).origins
-    best, taken_off = _best_effect(
-        problem,
-        windows,
-        split,
-        early,
-    )
+    best, taken_off = _best_effect(problem, windows, split, early)
     with_waves = with_year(taken_off, early)
     if with_waves is taken_off:
         return best
     # By all candidates: those that see levels gain most.
-    without = _log_errors(
-        taken_off,
-        windows,
-        split,
-        alone=False,
-    )
-    gains = without - _log_errors(
-        with_waves,
-        windows,
-        split,
-        alone=False,
-    )
+    without = _log_errors(taken_off, windows, split, alone=False)
+    gains = without - _log_errors(with_waves, windows, split, alone=False)
     return best._replace(year=mean_less_error(gains) >= _LEAST_GAIN)
 
 
@@ -223,12 +199,7 @@ def _log_errors(
     """
     problem = problem._replace(seq_len=min(problem.seq_len, 336))
     windows = windows.thinned(10_000 if alone else 4_000)
-    trial = _try_candidates(
-        problem,
-        windows,
-        split,
-        alone=alone,
-    )
+    trial = _try_candidates(problem, windows, split, alone=alone)
     if not trial.stretches:
         return np.array([np.nan])
     return np.log(mixed_errors(trial.stretches, *_weigh(trial)))
@@ -263,11 +234,7 @@ def _try_candidates(
     competition.learn(training.origins[n_learnt:])
     # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
     noise = 0.5 * math.sqrt(pred_len / min(n_times, default=1))
-    return _Trial(
-        competition,
-        stretches,
-        noise,
-    )
+    return _Trial(competition, stretches, noise)
 
 
 def _stretch_borders(
@@ -301,12 +268,7 @@ def _fold_ends(
     """Cut training windows into equal times and return where each ends; none where few."""
     if len(steps) < n_folds * (problem.seq_len + problem.pred_len):
         return steps[:0]
-    places = np.linspace(
-        0,
-        len(steps) - 1,
-        n_folds + 1,
-        dtype=np.int64,
-    )
+    places = np.linspace(0, len(steps) - 1, n_folds + 1, dtype=np.int64)
     return steps[places[1:]] + 1
 
 
@@ -369,12 +331,7 @@ def _count_in_windows(
     origins: IntArray,
 ) -> IntArray:
     """Count the flagged rows of each window."""
-    total = np.insert(
-        flags,
-        0,
-        0,
-        axis=0,
-    ).cumsum(axis=0)
+    total = np.insert(flags, 0, 0, axis=0).cumsum(axis=0)
     return total[origins + problem.pred_len] - total[origins - problem.seq_len]
 
 
@@ -395,11 +352,7 @@ def _usable(
     windows = TimedOrigins(origins[order], steps[order])
     if problem.missing is None:
         return windows
-    n_missing = _count_in_windows(
-        problem,
-        problem.missing,
-        windows.origins,
-    )
+    n_missing = _count_in_windows(problem, problem.missing, windows.origins)
     whole = windows.take((n_missing == 0).all(axis=1))
     if len(whole.origins) >= min(4 * problem.seq_len, len(windows.origins)):
         return whole
@@ -420,16 +373,8 @@ def _without_jumps(
     size = np.abs(problem.values[:, : problem.n_targets]).max(axis=1)
     # Windows that begin with each row, less those that ended before it.
     change = np.zeros(len(size) + 1)
-    np.add.at(
-        change,
-        training.origins - problem.seq_len,
-        1,
-    )
-    np.subtract.at(
-        change,
-        training.origins + problem.pred_len,
-        1,
-    )
+    np.add.at(change, training.origins - problem.seq_len, 1)
+    np.subtract.at(change, training.origins + problem.pred_len, 1)
     is_learnt = change.cumsum()[:-1] > 0
     is_far = size > 10 * size[is_learnt].max(initial=1.0)
     late = windows.origins[len(training.origins) :]
@@ -449,9 +394,7 @@ def _compare(competition: Competition, origins: IntArray) -> list[Float64Array]:
     products = np.zeros((n_forecasts, n_forecasts))
     total = 0.0
     for windows in gather(
-        problem,
-        origins,
-        max(1, 16_000_000 // (n_forecasts * n_outputs)),
+        problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))
     ):
         errors = _weighted_errors(competition, ridges, windows)
         products += product(errors, errors.T)
@@ -484,17 +427,11 @@ def _weigh(trial: _Trial) -> _Choice:
     first = np.arange(len(candidates)) * len(STRENGTHS)
     if not trial.stretches:
         return _Choice(np.eye(len(candidates))[0], first)
-    chosen = first + choose_strengths(
-        trial.stretches,
-        len(STRENGTHS),
-    )
+    chosen = first + choose_strengths(trial.stretches, len(STRENGTHS))
     margins = np.array([candidate.margin for candidate in candidates])
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
     margins[1:] += trial.noise
-    return _Choice(
-        choose_weights(trial.stretches, chosen, margins=margins),
-        chosen,
-    )
+    return _Choice(choose_weights(trial.stretches, chosen, margins=margins), chosen)
 
 
 def _blend(competition: Competition, choice: _Choice) -> LinearFit:
@@ -504,10 +441,7 @@ def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     strengths = np.array(STRENGTHS)[choice.chosen % len(STRENGTHS)]
     # The first candidate, the last value, has no map.
     for (candidate, equations), weight, strength in zip(
-        competition.equations(),
-        choice.weights[1:],
-        strengths[1:],
-        strict=True,
+        competition.equations(), choice.weights[1:], strengths[1:], strict=True
     ):
         if weight >= 1e-6:
             whole = mixed if candidate.kind == "mixed" else own

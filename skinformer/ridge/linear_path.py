@@ -34,10 +34,7 @@ class LinearPath(nn.Module):
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
         self.phases = None if fit.phases is None else Phases(fit.phases)
-        _keep(
-            self,
-            {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect},
-        )
+        _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
         self,
@@ -57,14 +54,8 @@ class LinearPath(nn.Module):
             future = self.seen(future)
             # 1. Take off what calendar and columns known ahead do.
             effect = self._effect(past, past_calendar)
-            targets, others = past.tensor_split(
-                [self.n_targets],
-                dim=-1,
-            )
-            rest = torch.cat(
-                [targets - effect, others],
-                dim=-1,
-            )
+            targets, others = past.tensor_split([self.n_targets], dim=-1)
+            rest = torch.cat([targets - effect, others], dim=-1)
             # 2. Map distances from the last value.
             last = rest[:, -1:]
             distance = rest - last
@@ -158,10 +149,7 @@ class _Calendar(nn.Module):
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
         n_known = self.known.shape[1]
-        others, known = values.tensor_split(
-            [values.shape[-1] - n_known],
-            dim=-1,
-        )
+        others, known = values.tensor_split([values.shape[-1] - n_known], dim=-1)
         low, high = self.bounds
         return torch.cat([others, known.clamp(low, high)], dim=-1)
 
@@ -194,10 +182,7 @@ class Phases(nn.Module):
         n_columns).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
         """
-        features = self.read(
-            distance,
-            number_cells(self.places, categories),
-        )
+        features = self.read(distance, number_cells(self.places, categories))
         return (self.weights.mT @ features).permute(2, 1, 0)
 
     def read(self, distance: Tensor, cell: Tensor) -> Tensor:
@@ -218,10 +203,7 @@ class Phases(nn.Module):
                 torch.ones_like(by_column[0, :1]),
             ]
         )
-        read = torch.cat(
-            [own, others.expand(n_targets, -1, -1)],
-            dim=1,
-        )
+        read = torch.cat([own, others.expand(n_targets, -1, -1)], dim=1)
         return (waves[:, None] * read[:, None]).flatten(1, 2)
 
 

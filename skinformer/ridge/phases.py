@@ -70,8 +70,7 @@ def find_phases(
     n_features = _n_features(problem, layout)
     n_rows = 4 * problem.n_targets * n_features
     if len(training.origins) < n_features or not affordable(
-        n_rows * n_features,
-        n_rows * problem.pred_len,
+        n_rows * n_features, n_rows * problem.pred_len
     ):
         return fits
     # 2. Maps, judged by each time and by the split.
@@ -79,12 +78,7 @@ def find_phases(
     judges.append(_Period(fits.before, validation))
     if not all(len(period.windows.origins) for period in judges):
         return fits
-    maps = _find_maps(
-        problem,
-        layout,
-        judges,
-        late,
-    )
+    maps = _find_maps(problem, layout, judges, late)
     return _with_phases(fits, layout, maps) if maps else fits
 
 
@@ -111,12 +105,7 @@ def _find_maps(
     learnt = [*Sums.leave_one_out(sums), whole]
     ridges = [each.means().decomposed() for each in learnt]
     # 2. Strength and share, by periods that were not learnt.
-    strength, share = _choose(
-        problem,
-        layout,
-        judges,
-        ridges,
-    )
+    strength, share = _choose(problem, layout, judges, ridges)
     if not share:
         return []
     maps = [share * ridge.solve(strength) for ridge in ridges]
@@ -131,11 +120,7 @@ def _find_maps(
 def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
     """Cut the training windows into the periods of the folds, each beside its fold's fit."""
     ends = [end for end, _ in fits.folds]
-    number = np.searchsorted(
-        ends[:-1],
-        training.steps,
-        side="right",
-    )
+    number = np.searchsorted(ends[:-1], training.steps, side="right")
     periods = []
     for i, (_, fit) in enumerate(fits.folds):
         periods.append(_Period(fit, training.take(number == i)))
@@ -156,10 +141,7 @@ def _with_phases(
     for (end, fit), without in zip(fits.folds, phases, strict=False):
         folds.append((end, replace(fit, phases=without)))
     return LinearFits(
-        before=replace(
-            fits.before,
-            phases=phases[len(folds)],
-        ),
+        before=replace(fits.before, phases=phases[len(folds)]),
         final=replace(fits.final, phases=phases[-1]),
         folds=tuple(folds),
     )
@@ -182,10 +164,7 @@ def _make_layout(problem: Problem) -> PhaseMaps | None:
         waves=fourier(np.arange(n_times) / n_times, n_waves).astype(np.float32),
         own=own,
         others=others,
-        weights=np.zeros(
-            (problem.n_targets, 0, 0),
-            dtype=np.float32,
-        ),
+        weights=np.zeros((problem.n_targets, 0, 0), dtype=np.float32),
     )
     return maps if n_waves else None
 
@@ -257,16 +236,10 @@ def _learn(
 ) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
     sums = Sums.of_sizes(
-        problem.n_targets,
-        _n_features(problem, maps),
-        problem.pred_len,
+        problem.n_targets, _n_features(problem, maps), problem.pred_len
     )
     n_most = int(part * len(period.windows.origins)) + 1
-    for left in _residuals(
-        problem,
-        maps,
-        period.thinned(n_most),
-    ):
+    for left in _residuals(problem, maps, period.thinned(n_most)):
         for j, features in enumerate(left.features):
             sums.add(
                 j,
@@ -299,12 +272,7 @@ def _choose(
             n_most=MOST_STRETCHES if is_split else 4,
         )
         if stretches is not None:
-            of_windows = _losses(
-                problem,
-                maps,
-                some,
-                ridge,
-            )
+            of_windows = _losses(problem, maps, some, ridge)
             losses.append(stretch_sums(of_windows, stretches))
         elif is_split:
             return STRENGTHS[0], 0.0

@@ -50,11 +50,7 @@ class TimedOrigins(NamedTuple):
         """Return those, in order of time, whose truths all lie before a split; all without one."""
         if split is None:
             return self
-        end = np.searchsorted(
-            self.steps,
-            split - pred_len,
-            side="right",
-        )
+        end = np.searchsorted(self.steps, split - pred_len, side="right")
         return self.take(slice(end))
 
     def thinned(self, n_most: int) -> TimedOrigins:
@@ -120,10 +116,7 @@ def gather(
 def _read_windows(problem: Problem, origins: IntArray) -> Windows:
     """Read windows of ascending origins."""
     seq_len = problem.seq_len
-    rows = window_rows(
-        origins - seq_len,
-        seq_len + problem.pred_len,
-    )
+    rows = window_rows(origins - seq_len, seq_len + problem.pred_len)
     first = rows[0, 0]
     end = rows[-1, -1] + 1
     if end - first > rows.size:
@@ -176,10 +169,7 @@ class Equations(NamedTuple):
 
         penalty: one number, or one of each feature.
         """
-        return solution(
-            self.gram + penalty * np.eye(self.gram.shape[-1]),
-            self.cross,
-        )
+        return solution(self.gram + penalty * np.eye(self.gram.shape[-1]), self.cross)
 
     def unexplained(self, maps: Float64Array) -> float:
         """Return the mean squared error that maps leave, less that of maps of zeros."""
@@ -192,10 +182,7 @@ class Equations(NamedTuple):
         return Decomposition(
             np.maximum(values, 0),
             vectors,
-            product(
-                vectors.swapaxes(1, 2),
-                self.cross,
-            ),
+            product(vectors.swapaxes(1, 2), self.cross),
         )
 
 

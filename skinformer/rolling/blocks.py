@@ -137,18 +137,8 @@ class RecursiveForecaster:
         segment = requested.segment
         steps = requested.steps
         place = requested.place
-        start = block_starts(
-            place,
-            segment,
-            steps,
-            self.sizes.pred_len,
-        )
-        buffer = self._build_buffer(
-            requested.observed,
-            place,
-            segment,
-            start,
-        )
+        start = block_starts(place, segment, steps, self.sizes.pred_len)
+        buffer = self._build_buffer(requested.observed, place, segment, start)
         last = _last_steps(place, segment, steps)
         held = self._hold_covariates(buffer, last)
         rows = buffer.segments.find(segment, start)
@@ -171,12 +161,7 @@ class RecursiveForecaster:
         segment = observed.segment[lacking]
         steps = observed.steps[lacking]
         place = after_history(self.history)
-        buffer = self._build_buffer(
-            observed,
-            place,
-            segment,
-            steps + 1,
-        )
+        buffer = self._build_buffer(observed, place, segment, steps + 1)
         self._hold_covariates(buffer, buffer.until)
         runs = self._missing_runs(buffer, longest=LONGEST_CHAIN)
         self._fill(buffer, runs)
@@ -194,23 +179,13 @@ class RecursiveForecaster:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
         n_targets = self.sizes.n_targets
         until = _last_steps(place, segment, start)
-        segments = self._empty_rows(
-            place,
-            segment,
-            start,
-            until,
-        )
+        segments = self._empty_rows(place, segment, start, until)
         # 1. Put in what is known.
         rows = segments.find(observed.segment, observed.steps)
         is_inside = rows >= 0
         observed = observed.take(is_inside)
         rows = rows[is_inside]
-        stored = self._put_in(
-            segments,
-            place,
-            rows,
-            observed.values,
-        )
+        stored = self._put_in(segments, place, rows, observed.values)
         # 2. Find the targets that are known; forecasts in their place are not.
         known = self._known_targets(segments, stored)
         begin = first_known(~known, segments.first_row)
@@ -272,11 +247,7 @@ class RecursiveForecaster:
         stored[~place.stored[segment]] = -1
         is_stored = stored >= 0
         values[is_stored] = self.history.values[stored[is_stored]]
-        values[rows] = np.where(
-            np.isnan(given),
-            values[rows],
-            given,
-        )
+        values[rows] = np.where(np.isnan(given), values[rows], given)
         return stored
 
     def _known_targets(self, segments: Timeline, stored: IntArray) -> BoolArray:
@@ -357,11 +328,7 @@ class RecursiveForecaster:
         targets = buffer.rows.values[:, : self.sizes.n_targets]  # a view
         by_turn = np.argsort(runs.turn, kind="stable")
         runs = runs.take(by_turn)
-        changes = np.diff(
-            runs.turn,
-            prepend=-1,
-            append=-1,
-        )
+        changes = np.diff(runs.turn, prepend=-1, append=-1)
         turn_edges = np.flatnonzero(changes)
         outputs = []
         for begin, end in pairwise(turn_edges):

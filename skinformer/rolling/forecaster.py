@@ -68,11 +68,7 @@ class StepForecaster:
             self._compare_constants(table, values)
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
             self._refuse_reset_rows(table, values)
-        return Observed(
-            values,
-            table.series,
-            table.steps,
-        )
+        return Observed(values, table.series, table.steps)
 
     def place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
         """Find the segments of X's rows; raise or warn where the history cannot be their context.
@@ -83,12 +79,7 @@ class StepForecaster:
         missing = np.isnan(observed.values[:, :n_targets])
         has_target = ~np.all(missing, axis=1)
         farthest = LONGEST_CHAIN * self.sizes.pred_len
-        place, segment = place_rows(
-            table,
-            self.history,
-            has_target,
-            farthest,
-        )
+        place, segment = place_rows(table, self.history, has_target, farthest)
         checks.check_placement(
             place,
             segment,
@@ -115,11 +106,7 @@ class StepForecaster:
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""
         outputs, held = self.standardised_and_held(requested)
-        checks.warn_of_held_values(
-            self.roles,
-            past=held.past,
-            known=held.known,
-        )
+        checks.warn_of_held_values(self.roles, past=held.past, known=held.known)
         return outputs
 
     def standardised_and_held(
@@ -138,11 +125,7 @@ class StepForecaster:
         self, outputs: Float32Array, requested: RequestedSteps
     ) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
-        zeros = ZeroPhases.of(
-            self.history,
-            self.scaler,
-            self.sizes.n_targets,
-        )
+        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
         if zeros.phases:
             series = requested.series(self.history.n_series)
             is_zero = zeros.at(series, requested.steps)
@@ -156,10 +139,7 @@ class StepForecaster:
     ) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
         n_axes = len(self.head.outputs)
-        outputs[where] = value[where].reshape(
-            -1,
-            *[1] * n_axes,
-        )
+        outputs[where] = value[where].reshape(-1, *[1] * n_axes)
 
     def appended(self, table: Table) -> Timeline:
         """Return the history with rows that follow it, missing targets filled by forecasts.
@@ -172,11 +152,7 @@ class StepForecaster:
         if missing is not None:
             targets = new.values[:, : table.n_targets]
             targets[missing] = np.nan
-            observed = Observed(
-                new.values,
-                table.series,
-                table.steps,
-            )
+            observed = Observed(new.values, table.series, table.steps)
             targets[:] = self._filled(observed)
         return self.history.appended(new)
 
@@ -194,11 +170,7 @@ class StepForecaster:
         n_targets = missing.shape[1]
         targets = values[:, :n_targets]
         targets[missing[rows]] = np.nan
-        observed = Observed(
-            values,
-            history.series_of(rows),
-            history.steps_of(rows),
-        )
+        observed = Observed(values, history.series_of(rows), history.steps_of(rows))
         before = replace(self, history=history.head(first))
         history.values[rows, :n_targets] = before._filled(observed)
 
@@ -257,10 +229,7 @@ class StepForecaster:
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of the segments that are asked for."""
-        return self.ensemble_forecaster(
-            requested.place.series,
-            requested.clock,
-        )
+        return self.ensemble_forecaster(requested.place.series, requested.clock)
 
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
         """Make the forecaster of windows of segments of these series."""
@@ -268,11 +237,7 @@ class StepForecaster:
         # The head of a classifier forecasts no values.
         bounds = None
         if self.head.in_units:
-            bounds = ForecastBounds.of(
-                self.history,
-                self.sizes.n_targets,
-                limits,
-            )
+            bounds = ForecastBounds.of(self.history, self.sizes.n_targets, limits)
         return EnsembleForecaster(
             self.ensemble,
             self.sizes,

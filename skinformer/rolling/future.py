@@ -73,11 +73,7 @@ def steps_of_rows(
     """
     n_ahead = np.zeros_like(place.anchor)
     ahead = observed.steps - place.anchor[observed.segment]
-    np.maximum.at(
-        n_ahead,
-        observed.segment,
-        ahead + 1,
-    )
+    np.maximum.at(n_ahead, observed.segment, ahead + 1)
     farthest = n_ahead.max() or otherwise
     return np.where(n_ahead > 0, n_ahead, farthest)
 

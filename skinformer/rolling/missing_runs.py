@@ -48,11 +48,7 @@ class MissingRuns(NamedTuple):
         in_context = (before >= 0) & (ends[before] > context)
         seen = before[in_context]
         # Of each chain all forecasts up to the last one that is seen.
-        begins = _begins_chain(
-            self.origins,
-            self.lengths,
-            seq_len,
-        )
+        begins = _begins_chain(self.origins, self.lengths, seq_len)
         chain = np.cumsum(begins)
         last_seen = np.full(chain[-1] + 1, -1)
         np.maximum.at(last_seen, chain[seen], seen)

@@ -31,11 +31,7 @@ def forecast_origins(
     counts = []
     for start in range(0, len(origins), size):
         some = slice(start, start + size)
-        requested = _request(
-            forecaster,
-            origins[some],
-            horizon[some],
-        )
+        requested = _request(forecaster, origins[some], horizon[some])
         forecasts, held = forecaster.standardised_and_held(requested)
         outputs.append(forecasts)
         counts.append(held)

@@ -136,12 +136,7 @@ def window_inputs(
     ahead = origin + np.arange(signature.pred_len)
     first_known = len(signature.targets) + len(signature.past)
     future = rows.values_at(series, ahead, first_known)
-    _check_ahead(
-        future,
-        signature,
-        rows.clock,
-        start,
-    )
+    _check_ahead(future, signature, rows.clock, start)
     inputs: dict[str, AnyArray] = {
         "past": rows.values_at(series, before, 0),
         "future": future,
@@ -161,12 +156,7 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     time = _in_zone(time, signature.tz)
     clock = _make_clock(time, signature)
     steps = clock.steps(time)
-    _check_steps(
-        X.index,
-        time,
-        steps,
-        clock,
-    )
+    _check_steps(X.index, time, steps, clock)
     names_of_columns = map(plain, X.columns)
     place = {name: i for i, name in enumerate(names_of_columns)}
     for name in signature.known:
@@ -176,11 +166,7 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
                 "those of the steps to forecast, too."
             )
     n_columns = len(signature.columns)
-    values = pd.DataFrame(
-        np.nan,
-        index=[series, steps],
-        columns=range(n_columns),
-    )
+    values = pd.DataFrame(np.nan, index=[series, steps], columns=range(n_columns))
     for j, name in enumerate(signature.columns):
         if name in place:
             column = X.iloc[:, place[name]]

@@ -161,9 +161,7 @@ def fit_tabular(
             of_mean=of_mean,
         )
     return TabularFit(
-        maker,
-        _fit_members(training, plans, random_state),
-        _name(regressor),
+        maker, _fit_members(training, plans, random_state), _name(regressor)
     )
 
 
@@ -217,10 +215,7 @@ def _fit_member(
     """Fit one regressor to the distances from its level."""
     distance = training.distance_from(plan.anchor)
     regressor = ready(plan.model, random_state).fit(
-        training.features,
-        distance,
-        training.weights,
-        n_unseen=plan.n_unseen,
+        training.features, distance, training.weights, n_unseen=plan.n_unseen
     )
     if plan.of_mean:
         regressor.raise_to_mean(training.features, distance, training.weights)
@@ -343,11 +338,7 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     if anchor is None:
         return np.zeros(len(features))
     level = features[:, anchor]
-    level = np.where(
-        np.isnan(level),
-        features[:, 0],
-        level,
-    )
+    level = np.where(np.isnan(level), features[:, 0], level)
     return np.nan_to_num(level, copy=False)
 
 
@@ -363,10 +354,7 @@ def _make_training(
     if timeline.weight is not None:
         weights = timeline.weight[rows, pairs.target].astype(float)
     return _Training(
-        maker.make(timeline.values, pairs, timeline.clock),
-        y,
-        weights,
-        pairs.step,
+        maker.make(timeline.values, pairs, timeline.clock), y, weights, pairs.step
     )
 
 

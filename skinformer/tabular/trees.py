@@ -62,11 +62,7 @@ def to_arrays(boosted: Boosted) -> Trees | None:
         baseline=boosted._baseline_prediction,
         sizes=sizes,
         leaf=leaf,
-        value=np.where(
-            leaf,
-            nodes["value"],
-            nodes["num_threshold"],
-        ),
+        value=np.where(leaf, nodes["value"], nodes["num_threshold"]),
         feature=nodes["feature_idx"].astype(np.uint16),
         missing_left=nodes["missing_go_to_left"].astype(bool),
         right=nodes["right"].astype(np.uint32),
@@ -88,10 +84,7 @@ def from_arrays(trees: Trees) -> HistGradientBoostingRegressor:
         random_state=0,
     )
     # Two rows leave a tree of one leaf: all but the trees is then what this version makes it.
-    stub.fit(
-        np.zeros((2, trees.n_features)),
-        np.ones(2),
-    )
+    stub.fit(np.zeros((2, trees.n_features)), np.ones(2))
     return _with_trees(stub, trees)
 
 
@@ -124,11 +117,7 @@ def _with_trees(stub: Any, trees: Trees) -> Any:
     tree = stub._predictors[0][0]
     nodes = _to_nodes(trees, tree.nodes.dtype)
     predictors = [
-        type(tree)(
-            part,
-            tree.binned_left_cat_bitsets,
-            tree.raw_left_cat_bitsets,
-        )
+        type(tree)(part, tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets)
         for part in np.split(nodes, np.cumsum(trees.sizes)[:-1])
     ]
     turns = range(0, len(predictors), n_each)

@@ -22,10 +22,7 @@ def find_bounds(
     >>> find_bounds(values, 1)
     (array([-inf,  -4.]), array([inf,  8.]))
     """
-    low = np.full(
-        values.shape[1],
-        -np.inf,
-    )
+    low = np.full(values.shape[1], -np.inf)
     high = -low
     for j in range(n_targets, len(low)):
         column = values[:, j].astype(np.float64)

@@ -177,24 +177,12 @@ class WallClock(Clock):
         walls = dates.tz_localize(None)
         # An hour more: a skipped wall time lies before the label it was moved to.
         earliest = walls.min() - Timedelta(hours=1)
-        earlier = date_range(
-            earliest,
-            self.wall,
-            freq=self.freq,
-        )
-        later = date_range(
-            self.wall,
-            walls.max(),
-            freq=self.freq,
-        )
+        earlier = date_range(earliest, self.wall, freq=self.freq)
+        later = date_range(self.wall, walls.max(), freq=self.freq)
         grid = self._grid(len(earlier), len(later))
         n_before = grid.searchsorted(self.origin)
         found = grid.get_indexer(dates.as_unit(grid.unit))
-        return np.where(
-            found < 0,
-            OFF_GRID,
-            found - n_before,
-        )
+        return np.where(found < 0, OFF_GRID, found - n_before)
 
     def labels(self, steps: IntArray) -> Index:
         """Return the dates of steps in the origin's time zone.
@@ -218,11 +206,7 @@ class WallClock(Clock):
         # An offset may not lead back from the origin to itself: business hours from closing time.
         past = past[past < self.wall]
         past = past[len(past) - before :]
-        future = date_range(
-            self.wall,
-            periods=after + 1,
-            freq=self.freq,
-        )
+        future = date_range(self.wall, periods=after + 1, freq=self.freq)
         walls = DatetimeIndex(past.append(future))
         return _on_the_clock(walls, self.origin.tz)
 
@@ -251,10 +235,7 @@ def clock_for(index: Index, freq: Any) -> Clock:
         return IntegerClock(int(origin), freq, name)
     if isinstance(freq, offsets.Tick):
         return ElapsedClock(origin, freq, name)
-    walls = _walls(
-        index[:1],
-        _usual_time(index),
-    )
+    walls = _walls(index[:1], _usual_time(index))
     return WallClock(origin, freq, name, walls[0])
 
 
@@ -401,21 +382,13 @@ def _walls(index: DatetimeIndex, usual: Any) -> DatetimeIndex:
 def _on_the_clock(wall: DatetimeIndex, tz: Any) -> DatetimeIndex:
     """Put wall times into a time zone: skipped ones move on, of repeated ones the first counts."""
     is_first = np.ones(len(wall), dtype=bool)
-    return wall.tz_localize(
-        tz,
-        nonexistent="shift_forward",
-        ambiguous=is_first,
-    )
+    return wall.tz_localize(tz, nonexistent="shift_forward", ambiguous=is_first)
 
 
 def _whole_steps(distance: Any, step: Any) -> IntArray:
     """Divide distances by a step; `OFF_GRID` where something is left."""
     steps, rest = divmod(distance, step)
-    numbers = np.where(
-        rest == 0 * step,
-        steps,
-        OFF_GRID,
-    )
+    numbers = np.where(rest == 0 * step, steps, OFF_GRID)
     # Of times, numpy's quotients are another type of the same size.
     return numbers.astype(np.int64)
 

@@ -115,10 +115,7 @@ def calendar_cells(
     (24, 168, array([29]))
     """
     # No calendar field has more than 60 values.
-    places = np.zeros(
-        (len(fields), 60),
-        dtype=np.int64,
-    )
+    places = np.zeros((len(fields), 60), dtype=np.int64)
     n_times = _place_times(places, fields, values)
     cycles = {"weekday": 7} if n_times > 1 else {"weekday": 7, "week": 53, "month": 12}
     n_cells = n_times

@@ -34,11 +34,7 @@ class ForecastBounds(NamedTuple):
         """Compute the bounds of a history's series; infinite where `limits` hold already."""
         y = timeline.values[:, :n_targets]
         if timeline.weight is not None:
-            y = np.where(
-                timeline.weight > 0,
-                y,
-                np.nan,
-            )
+            y = np.where(timeline.weight > 0, y, np.nan)
         has_rows = np.diff(timeline.first_row) > 0
         begin = timeline.first_row[:-1][has_rows]
         shape = (timeline.n_series, n_targets)

@@ -53,16 +53,8 @@ def _values_of_place(
     """
     n_before = np.searchsorted(days, start)
     n_until = np.searchsorted(days, stop, side="right")
-    is_free_before = ~np.is_busday(
-        start - _DAY,
-        weekmask,
-        days,
-    )
-    is_free_after = ~np.is_busday(
-        stop + _DAY,
-        weekmask,
-        days,
-    )
+    is_free_before = ~np.is_busday(start - _DAY, weekmask, days)
+    is_free_after = ~np.is_busday(stop + _DAY, weekmask, days)
     n_holidays = n_until - n_before
     values = np.column_stack([n_holidays, is_free_before, is_free_after])
     return values.astype(np.float64)

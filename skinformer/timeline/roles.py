@@ -44,10 +44,7 @@ class Roles:
     @property
     def target_labels(self) -> Index:
         """The targets as columns of a forecast, in the levels they came in."""
-        return _label_columns(
-            self.labels or self.targets,
-            self.levels[0],
-        )
+        return _label_columns(self.labels or self.targets, self.levels[0])
 
     @property
     def column_labels(self) -> Index:
@@ -58,7 +55,5 @@ class Roles:
 def _label_columns(names: Any, levels: Names) -> Index:
     several = len(levels) > 1
     return Index(
-        list(names),
-        tupleize_cols=several,
-        name=levels if several else levels[0],
+        list(names), tupleize_cols=several, name=levels if several else levels[0]
     )

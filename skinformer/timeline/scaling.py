@@ -193,17 +193,10 @@ class Scaler:
         if targets is None or targets.top is None or targets.rise is None:
             return None
         k = targets.n_targets
-        scale = np.where(
-            targets.logs,
-            self.scale[:, :k],
-            1.0,
-        )
+        scale = np.where(targets.logs, self.scale[:, :k], 1.0)
         mean = self.mean[:, :k]
         # A mean lies above its median.
-        rise = np.maximum(
-            targets.rise - targets.smear,
-            0.0,
-        )
+        rise = np.maximum(targets.rise - targets.smear, 0.0)
         top = (targets.top - mean) / scale
         rise = rise / scale
         # A tenth more than what is free.
@@ -223,10 +216,7 @@ class Scaler:
         """
         if self.targets is None:
             return self.inverse_with_smearing(values, series)
-        plain = replace(
-            self.targets,
-            smear=0 * self.targets.smear,
-        )
+        plain = replace(self.targets, smear=0 * self.targets.smear)
         scaler = replace(self, targets=plain)
         return scaler.inverse_with_smearing(values, series)
 
@@ -241,11 +231,7 @@ class Scaler:
         scale = self.scale[series, :k]
         # In units in which neither sums nor squares of the greatest numbers run over.
         size = np.maximum(np.abs(mean), scale)
-        unit = np.where(
-            size > 1e200,
-            2.0**1000,
-            1.0,
-        )
+        unit = np.where(size > 1e200, 2.0**1000, 1.0)
         mean = mean / unit
         scale = scale / unit
         if self.targets is not None:
@@ -262,10 +248,7 @@ class Scaler:
         """Update bounds by later rows: a series that has been below zero has none any more."""
         if self.targets is None:
             return self
-        return replace(
-            self,
-            targets=self.targets.updated(columns, first_row),
-        )
+        return replace(self, targets=self.targets.updated(columns, first_row))
 
     def of_series(self, chosen: IntArray) -> Scaler:
         """Keep the numbers of some series."""
@@ -320,11 +303,7 @@ def fit_scaler(
     rows = origins_between(start, stop - 1)
     owner = repeat_numbers(stop - start)
     shape = (n_series, len(columns))
-    scaler = Scaler(
-        np.zeros(shape),
-        np.ones(shape),
-        targets,
-    )
+    scaler = Scaler(np.zeros(shape), np.ones(shape), targets)
     n_targets = 0 if targets is None else targets.n_targets
     for j, column in enumerate(columns):
         values = scaler.forward(column[rows], owner, j)
@@ -405,17 +384,12 @@ def _moments(
     """Compute the moments of each series, without overflow."""
     values = values.astype(np.float64)
     size = np.zeros(n_series)
-    np.fmax.at(
-        size,
-        owner,
-        np.abs(values),
-    )
+    np.fmax.at(size, owner, np.abs(values))
     unit = _units(size)
     in_units = values / unit[owner]
     groups = pd.Series(in_units).groupby(owner)
     moments = pd.DataFrame(
-        {"mean": groups.mean(), "deviation": groups.std(ddof=0)},
-        index=range(n_series),
+        {"mean": groups.mean(), "deviation": groups.std(ddof=0)}, index=range(n_series)
     )
     seen = moments["mean"].notna().to_numpy()
     moments = moments.fillna(0.0).mul(unit, axis=0)
@@ -444,11 +418,7 @@ def _units(sizes: Any) -> Any:
     """Return the power of two below each size, 1 for 0: in such units no square runs over."""
     # Dividing by a power of two rounds nothing.
     _, exponent = np.frexp(sizes)
-    below = np.where(
-        sizes == 0,
-        0,
-        exponent - 1,
-    )
+    below = np.where(sizes == 0, 0, exponent - 1)
     return np.ldexp(1.0, below)
 
 

@@ -36,10 +36,7 @@ def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
 
 def season_of_year(clock: Clock) -> int:
     """Return the length of a year, in rows, of a clock with dates; 0 if no whole number."""
-    return max(
-        _seasons(clock, _CYCLES[-1:]),
-        default=0,
-    )
+    return max(_seasons(clock, _CYCLES[-1:]), default=0)
 
 
 def _seasons(

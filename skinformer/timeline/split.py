@@ -67,14 +67,8 @@ def split_rows(
     parted = length >= window + pred_len
     if not parted.any():
         return None
-    n_rows = max(
-        n_forecasts * pred_len,
-        _share(length, fraction),
-    )
-    split = np.maximum(
-        known - n_rows,
-        start + window,
-    )
+    n_rows = max(n_forecasts * pred_len, _share(length, fraction))
+    split = np.maximum(known - n_rows, start + window)
     return np.where(parted, split, end)
 
 
@@ -134,10 +128,7 @@ def series_with_truth(
     start = table.first_row[:-1]
     end = table.first_row[1:]
     stop = end if split is None else split
-    count = np.append(
-        0,
-        np.cumsum(_counted(table)),
-    )
+    count = np.append(0, np.cumsum(_counted(table)))
 
     def hold(low: IntArray, high: IntArray) -> BoolArray:
         """Return which rows from `low` to `high` hold a window with a truth."""

@@ -63,11 +63,7 @@ class FittedTransformer:
         out = apply(self.transformer.inverse_transform, values)
         lost = ~np.isfinite(out) & ~np.isnan(values)
         if lost.any():
-            nearest = np.clip(
-                values[lost],
-                self.low,
-                self.high,
-            )
+            nearest = np.clip(values[lost], self.low, self.high)
             out[lost] = apply(self.transformer.inverse_transform, nearest)
         return out
 
@@ -81,10 +77,7 @@ def apply(function: Any, values: Float64Array) -> Float64Array:
     if not len(values):
         return values.copy()
     with np.errstate(all="ignore"):
-        out = np.array(
-            function(values[:, None]),
-            dtype=np.float64,
-        )
+        out = np.array(function(values[:, None]), dtype=np.float64)
     return out.reshape(len(values))
 
 
@@ -154,11 +147,7 @@ class TargetScale:
             raised = values + self.smear[series, :n_targets]
             raised = np.clip(raised, -farthest, farthest)
             takes_logs = self.logs[series, :n_targets]
-            values = np.where(
-                takes_logs,
-                np.exp(raised),
-                values,
-            )
+            values = np.where(takes_logs, np.exp(raised), values)
         floor = self.floor[series, :n_targets]
         return np.maximum(values, floor)
 
@@ -216,11 +205,7 @@ class TargetScale:
         largest = _reduce(np.fmax, y, begin)
         is_unbounded = _is_negative(least, largest) & ~self.logs[some]
         floor = self.floor.copy()
-        floor[some] = np.where(
-            is_unbounded,
-            -np.inf,
-            floor[some],
-        )
+        floor[some] = np.where(is_unbounded, -np.inf, floor[some])
         if self.top is None:
             return replace(self, floor=floor)
         log = np.log(np.fmax(largest, self.low[some]))
@@ -248,11 +233,7 @@ def observe_targets(
     least = _reduce(np.fmin, y, begin)
     largest = _reduce(np.fmax, y, begin)
     least_of_all = np.nan_to_num(np.fmin.reduce(least, axis=0))
-    least = np.where(
-        np.isnan(least),
-        least_of_all,
-        least,
-    )
+    least = np.where(np.isnan(least), least_of_all, least)
     is_negative = _is_negative(least, largest)
     # A zero that comes later is far below all others, not infinitely far.
     low = 0.01 * np.where(least > 0, least, 1.0)
@@ -291,10 +272,7 @@ def fit_soft_clip(
         values = columns[j][rows]
         known = values[~np.isnan(values)]
         if len(known):
-            records = _running_maximum_log(
-                known,
-                scale.low[i, j],
-            )
+            records = _running_maximum_log(known, scale.low[i, j])
             top[i, j] = records[-1]
             rise[i, j] = _largest_rise(records, n_steps)
     of_logs = pd.DataFrame(rise).replace(np.inf, np.nan)

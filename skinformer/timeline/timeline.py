@@ -151,11 +151,7 @@ class Timeline:
 
     def series_of(self, rows: IntArray) -> IntArray:
         """Return the series of some rows, without making those of all."""
-        return np.searchsorted(
-            self.first_row[1:],
-            rows,
-            side="right",
-        )
+        return np.searchsorted(self.first_row[1:], rows, side="right")
 
     def find(self, series: IntArray, steps: IntArray) -> IntArray:
         """Find the row of each step of a series; -1 where none is held, as of new series."""
@@ -212,10 +208,7 @@ class Timeline:
     def recent(self, n_rows: int) -> Timeline:
         """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
         stop = self.first_row[1:]
-        first = np.maximum(
-            self.first_row[:-1],
-            stop - n_rows,
-        )
+        first = np.maximum(self.first_row[:-1], stop - n_rows)
         since = self.end_step if self.forecast_from is None else self.forecast_from
         first_step = self.end_step - (stop - first)
         return self._part(first, stop, first_step=first_step, forecast_from=since)
@@ -232,10 +225,7 @@ class Timeline:
     def _part(self, first: IntArray, stop: IntArray, **changes: Any) -> Timeline:
         """Keep a copy of the rows from first to before stop of each series."""
         rows = origins_between(first, stop - 1)
-        first_row = np.append(
-            0,
-            np.cumsum(stop - first),
-        )
+        first_row = np.append(0, np.cumsum(stop - first))
         return replace(
             self,
             values=self.values[rows],
@@ -266,10 +256,7 @@ class Timeline:
     def _weights(self, n_targets: int) -> Float32Array:
         """Return the weight of each truth, (n_rows, n_targets)."""
         if self.weight is None:
-            return np.ones(
-                (len(self.values), n_targets),
-                dtype=np.float32,
-            )
+            return np.ones((len(self.values), n_targets), dtype=np.float32)
         return self.weight
 
 
@@ -303,10 +290,7 @@ def build_timeline(
 
 def runs(series: IntArray, n_series: int) -> IntArray:
     """Find where series begin in sorted rows: i holds rows ``out[i]`` … ``out[i + 1] - 1``."""
-    return np.searchsorted(
-        series,
-        np.arange(n_series + 1),
-    )
+    return np.searchsorted(series, np.arange(n_series + 1))
 
 
 def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
@@ -320,15 +304,9 @@ def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
     if missing is None:
         return first_row[:-1]
     is_known = ~missing.all(axis=1)
-    known = np.append(
-        np.flatnonzero(is_known),
-        first_row[-1],
-    )
+    known = np.append(np.flatnonzero(is_known), first_row[-1])
     place = np.searchsorted(known, first_row[:-1])
-    return np.minimum(
-        known[place],
-        first_row[1:],
-    )
+    return np.minimum(known[place], first_row[1:])
 
 
 def fill_forward(values: Floats, first_row: IntArray) -> None:

@@ -68,10 +68,7 @@ class Origins:
     @property
     def counts(self) -> IntArray:
         """Number of origins of each series."""
-        return np.maximum(
-            self.high - self.low + 1,
-            0,
-        )
+        return np.maximum(self.high - self.low + 1, 0)
 
     @property
     def count(self) -> int:

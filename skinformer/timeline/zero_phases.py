@@ -37,19 +37,13 @@ class ZeroPhases(NamedTuple):
         """Find phases of a day or a week with so many zeros that it is no chance."""
         clock = timeline.clock
         n_series = timeline.n_series
-        zero = np.zeros(
-            (n_series + 1, n_targets),
-            dtype=np.float32,
-        )
+        zero = np.zeros((n_series + 1, n_targets), dtype=np.float32)
         is_custom = scaler.targets is not None and scaler.targets.transformers
         # A user's transformer may not be defined at zero.
         if is_custom or not clock.dated:
             return cls(clock, zero, ())
         series = np.arange(n_series)
-        zero[:-1] = scaler.transform(
-            [np.zeros(n_series)] * n_targets,
-            series,
-        )
+        zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
         y = timeline.values[:, :n_targets]
         is_zero = y == zero[timeline.series]
         found = []
@@ -64,10 +58,7 @@ class ZeroPhases(NamedTuple):
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
         """Whether targets lie at such a phase, at steps of series, (n, n_targets)."""
         wall = self.clock.wall_steps(steps)
-        is_zero = np.zeros(
-            (len(steps), self.zero.shape[1]),
-            dtype=bool,
-        )
+        is_zero = np.zeros((len(steps), self.zero.shape[1]), dtype=bool)
         for phases in self.phases:
             is_zero |= phases[series, :, wall % phases.shape[2]]
         return is_zero
@@ -85,22 +76,11 @@ def _always_zero(
     wall = timeline.clock.wall_steps(timeline.steps)
     cell = timeline.series * season + wall % season
     shape = (timeline.n_series, season)
-    always = np.zeros(
-        (timeline.n_series + 1, is_zero.shape[1], season),
-        dtype=bool,
-    )
+    always = np.zeros((timeline.n_series + 1, is_zero.shape[1], season), dtype=bool)
     is_zero = is_zero & known
     for j in range(always.shape[1]):
-        zeros = _count(
-            cell,
-            is_zero[:, j],
-            shape,
-        )
-        seen = _count(
-            cell,
-            known[:, j],
-            shape,
-        )
+        zeros = _count(cell, is_zero[:, j], shape)
+        seen = _count(cell, known[:, j], shape)
         n_seen = seen.sum(axis=1, keepdims=True)
         n_zeros = zeros.sum(axis=1, keepdims=True)
         share = n_zeros / n_seen.clip(1)
@@ -115,9 +95,5 @@ def _count(
     shape: tuple[int, int],
 ) -> AnyArray:
     """Count flags in the cells of series and phases, of this shape."""
-    counts = np.bincount(
-        cell,
-        weights=flags,
-        minlength=math.prod(shape),
-    )
+    counts = np.bincount(cell, weights=flags, minlength=math.prod(shape))
     return counts.reshape(shape)

@@ -61,11 +61,7 @@ def autocast(precision: str, *, device: torch.device) -> torch.autocast:
     themselves, as autocast on a CPU would leave them in bfloat16.
     """
     dtype = COMPUTE_TYPES[precision]
-    return torch.autocast(
-        device.type,
-        dtype=dtype,
-        enabled=dtype is not None,
-    )
+    return torch.autocast(device.type, dtype=dtype, enabled=dtype is not None)
 
 
 def make_scaler(precision: str, *, device: torch.device) -> GradScaler:

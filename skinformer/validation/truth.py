@@ -70,10 +70,7 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
 def score_weight(sample_weight: Any, n_rows: int) -> Float64Array:
     """Check the weights of rows to score; None weighs all alike."""
     return _check_sample_weight(
-        sample_weight,
-        np.empty(n_rows),
-        dtype=np.float64,
-        ensure_non_negative=True,
+        sample_weight, np.empty(n_rows), dtype=np.float64, ensure_non_negative=True
     )
 
 

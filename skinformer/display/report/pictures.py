@@ -142,9 +142,7 @@ def _residuals(facts: TargetFacts) -> str:
         rows = rows[rows["series"].isin(worst)]
     axes = _make_figure(11.0, 5.0).subplot_mosaic("tt;ha")
     display = ResidualDisplay.from_predictions(
-        rows.tail(most_rows),
-        unit=facts.unit,
-        ax=list(axes.values()),
+        rows.tail(most_rows), unit=facts.unit, ax=list(axes.values())
     )
     text = (
         "Actual less forecast: over time, their distribution, and how alike neighbours are; of "
