@@ -82,6 +82,16 @@ def same(first, second):
     return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
+@pytest.fixture(autouse=True)
+def _autocast_is_left():
+    """The tracer cuts `with` off before exit: later tests would find autocast entered."""
+    yield
+    torch.autocast_increment_nesting()
+    while torch.autocast_decrement_nesting():
+        pass
+    torch.clear_autocast_cache()
+
+
 @pytest.fixture(params=[True, False], ids=["validated", "not validated"])
 def fit(toy, data, settings, request):
     return Fit(toy, data, settings, validated=request.param)
