@@ -84,7 +84,7 @@ def same(first, second):
 
 @pytest.fixture(autouse=True)
 def _autocast_is_left():
-    """The tracer cuts `with` off before exit: later tests would find autocast entered."""
+    """Leave autocast: the tracer cuts `with` off before exit, and later tests would be in it."""
     yield
     torch.autocast_increment_nesting()
     while torch.autocast_decrement_nesting():
