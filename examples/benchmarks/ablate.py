@@ -114,7 +114,7 @@ RULES = (
     ),
     Rule("own errors beside the panel's", "classical.judging", "_OTHERS", 1e9),
     Rule("typical errors beside own ones", "classical.judging", "_TYPICAL", 1e-6),
-    Rule("a season never asked does not leap", "classical.judging", "_LEAP", 1),
+    Rule("a season never asked does not leap", "classical.judging", "_MOST_LEAP", 0.0),
     Rule(
         "rows before a step are moved",
         "classical.candidates",

@@ -255,6 +255,8 @@ def fit_classical(
     n_series = len(judged.end)
     final = judged.candidates_before(judged.end)
     errors = ErrorAccumulator(n_series, final.names)
+    # The recent level is the mean of the last third of a horizon.
+    n_recent = max(_FEWEST, sizes.pred_len // 3)
 
     # 1. Candidates that have learnt rows before an origin forecast what lies behind it.
     for distance in origin_distances(sizes.pred_len, n_series):
@@ -263,14 +265,15 @@ def fit_classical(
         if not len(some):
             continue
         candidates = judged.candidates_before(origin)
-        for series, forecast, level in judged.forecasts(candidates, some, origin):
+        for series, past, forecast in judged.forecasts(candidates, some, origin):
             truth = judged.truths(series, origin)
-            errors.add(series, forecast, truth, level)
+            errors.add(series, forecast, truth, past.recent_level(n_recent))
 
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
-    for series, forecast, level in judged.forecasts(final, some, judged.end):
-        errors.compare_final(series, forecast, level)
+    for series, past, forecast in judged.forecasts(final, some, judged.end):
+        level = past.recent_level(n_recent)
+        errors.compare_final(series, forecast, level, past.square_change)
 
     weights, panel_weights = errors.weights()
     return ClassicalFit(
@@ -359,19 +362,16 @@ class _JudgedRows:
         candidates: Candidates,
         some: IntArray,
         origin: IntArray,
-    ) -> Iterator[tuple[IntArray, Float64Array, Float64Array]]:
-        """Forecast some series at their origins: numbers of a batch, forecasts, recent levels."""
+    ) -> Iterator[tuple[IntArray, Past, Float64Array]]:
+        """Forecast some series at their origins: numbers of a batch, windows, forecasts."""
         filled, length = pasts(
             self.rows.values, self.begin[some], origin[some], self.sizes.seq_len
         )
         past = self._past(some, origin, length)
         floor = self.never_negative[some]
-        # The recent level is the mean of the last third of a horizon.
-        n_recent = max(_FEWEST, self.sizes.pred_len // 3)
         batches = candidates.forecast(past, filled, length, floor)
         for part, forecast in batches:
-            level = past.take(part).recent_level(n_recent)
-            yield some[part], forecast, level
+            yield some[part], past.take(part), forecast
 
     def _past(
         self,

@@ -4,8 +4,9 @@ Weights of candidates, by the errors of each at rolling origins of each series.
 Errors at an origin are related to those of the others there, so that a wild time decides no more
 than a quiet one. What they say of a series is believed as far as the origins are many; what all
 series of a panel say together, farther. A final forecast that goes farther from the recent level
-than the series went behind those origins counts less: means from before a step, or a season of one
-year that a line drew, which begins with a leap back.
+than the series went behind those origins counts less: means from before a step, say. A season that
+was seen once cannot be asked at an origin. It is judged by how it begins: a season ends about where
+it began, and a leap back to its first step is the mark of a line, or of a walk, taken for one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
-_PRIOR = 2.0
+_PRIOR = 3.0
 #: Origins that the error of the typical candidate counts for beside a candidate's own: one origin
 #: proves little.
 _TYPICAL = 0.25
@@ -26,8 +27,9 @@ _TYPICAL = 0.25
 _OTHERS = 12.0
 #: How many times as far as the series usually went a final forecast may go.
 _USUAL_MOVES = 2.0
-#: The part of the horizon, its first, over which a season that was never asked may leap no farther.
-_LEAP = 6
+#: Log of the factor by which a candidate that was never asked counts less at most, however far it
+#: leaps.
+_MOST_LEAP = 6.0
 _TINY = 1e-12
 
 
@@ -73,11 +75,13 @@ class ErrorAccumulator:
         Sums of the relative errors of the median candidate.
     total : ndarray of shape (n_series,)
         Sums of weights.
-    moves, leaps : ndarray of shape (n_series,)
-        Sums of how far the rows behind origins lay from the level before these: all of them, and
-        the first sixth.
+    moves : ndarray of shape (n_series,)
+        Sums of how far the rows behind origins lay from the level before these.
     excess : ndarray of shape (n_series, n_candidates)
         Log of how much farther the final forecast goes than is usual; 0 where it does not.
+    leaps : ndarray of shape (n_series, n_candidates)
+        Log of the factor by which the first step of the final forecast speaks against it; 0 where
+        a candidate was asked at an origin.
     seasonal, safe : ndarray of shape (n_candidates,)
         Which candidates know a season, but for ridges; and which forecast where none was judged.
     """
@@ -91,11 +95,11 @@ class ErrorAccumulator:
         self.errors = np.zeros(shape)
         self.counts = np.zeros(shape)
         self.excess = np.zeros(shape)
+        self.leaps = np.zeros(shape)
         self.squares = np.zeros(n_series)
         self.typical = np.zeros(n_series)
         self.total = np.zeros(n_series)
         self.moves = np.zeros(n_series)
-        self.leaps = np.zeros(n_series)
         plain = "last", "recent mean", "recent median"
         seasonal = ["season" in name and "ridge" not in name for name in names]
         safe = [name in plain or name.startswith("season ") for name in names]
@@ -142,26 +146,15 @@ class ErrorAccumulator:
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
-        self._add_moves(series, weight, np.abs(truth - level[:, None]))
-
-    def _add_moves(
-        self,
-        series: IntArray,
-        weight: Float64Array,
-        distance: Float64Array,
-    ) -> None:
-        """Add how far series went from their level before, (n, horizon), NaN where not known."""
-        move = mean_of_known(distance)
-        leap = mean_of_known(_first_steps(distance))
-        leap = np.where(np.isnan(leap), move, leap)
+        move = mean_of_known(np.abs(truth - level[:, None]))
         self.moves[series] += weight * move
-        self.leaps[series] += weight * leap
 
     def compare_final(
         self,
         series: IntArray,
         forecast: Float64Array,
         level: Float64Array,
+        square_change: Float64Array,
     ) -> None:
         """
         Compare how far final forecasts of some series go with how far these usually went.
@@ -174,16 +167,15 @@ class ErrorAccumulator:
             NaN where a candidate was not able to forecast.
         level : ndarray of shape (n,)
             The level of the last rows.
+        square_change : ndarray of shape (n,)
+            The mean square of changes from row to row, see `Past.square_change`.
         """
         distance = np.abs(forecast - level[:, None, None])
-        total = self.total[series]
-        usual_move = self.moves[series] / np.maximum(total, _TINY)
-        # The usual move counts as a leap at one origin more.
-        usual_leap = (self.leaps[series] + usual_move) / (total + 1)
-        farther = _log_excess(distance, usual_move)
-        leap = _log_excess(_first_steps(distance), usual_leap)
+        usual_move = self.moves[series] / np.maximum(self.total[series], _TINY)
+        self.excess[series] = _log_excess(distance, usual_move)
         never_asked = self.counts[series] == 0
-        self.excess[series] = np.where(never_asked, np.maximum(farther, leap), farther)
+        loss = _leap_loss(distance[:, :, 0], square_change)
+        self.leaps[series] = np.where(never_asked, loss, 0.0)
 
     @property
     def n_origins(self) -> Float64Array:
@@ -220,7 +212,7 @@ class ErrorAccumulator:
         # Where other origins speak for a candidate its final forecast is one origin more.
         n_asked = n_origins * ~np.isnan(logs)
         excess = self.excess / (1 + n_asked)
-        scores = panel_scores - power * (own + excess)
+        scores = panel_scores - power * (own + excess) - self.leaps
         weights = softmax(scores).astype(np.float32)
         panel_weights = softmax(panel_scores).astype(np.float32)
         return weights, panel_weights
@@ -247,10 +239,17 @@ def _power(n_origins: Float64Array) -> Float64Array:
     return 4.0 * np.sqrt(np.minimum(n_origins, most_origins))
 
 
-def _first_steps(distance: Float64Array) -> Float64Array:
-    """Choose the first sixth of a horizon, over which nothing never asked may leap farther."""
-    n_first = max(1, distance.shape[-1] // _LEAP)
-    return distance[..., :n_first]
+def _leap_loss(
+    leap: Float64Array,
+    square_change: Float64Array,
+) -> Float64Array:
+    """Return how much rarer a leap is than none, as a log, if changes from row to row are normal.
+
+    leap: (n, n_candidates), from the level; square_change: (n,), where 0 or NaN no leap is rare.
+    """
+    usual = np.where(square_change > 0, square_change, np.inf)
+    loss = leap**2 / (2 * usual[:, None])
+    return np.minimum(np.nan_to_num(loss), _MOST_LEAP)
 
 
 def _mean_absolute_errors(

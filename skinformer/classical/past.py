@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.classical.windows import mean_of_known
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 
@@ -62,6 +63,12 @@ class Past(NamedTuple):
         n_changes = np.maximum(self.last - self.first, 1)
         change = self.last_value - self._value_at(self.first)
         return change / n_changes
+
+    @property
+    def square_change(self) -> Float64Array:
+        """The mean square of changes from one row to the next, both known, (n,); NaN if none is."""
+        changes = np.diff(self.values, axis=1)
+        return mean_of_known(changes**2)
 
     def _value_at(self, columns: IntArray) -> Float64Array:
         """Return the value of each window in a column of its own, (n,)."""

@@ -100,3 +100,9 @@ def test_the_recent_level_is_the_mean_of_the_last_known_rows():
     values = np.array([[9.0, 1.0, nan, 3.0, nan], [7.0, nan, nan, nan, nan]])
     past = Past(values, np.tile(np.arange(6), (2, 1)))
     assert past.recent_level(2).tolist() == [2.0, 7.0]
+
+
+def test_changes_are_from_one_known_row_to_the_next():
+    values = np.array([[1.0, 3.0, NAN, 9.0, 8.0], [NAN, 5.0, NAN, NAN, 6.0]])
+    past = Past(values, np.tile(np.arange(6), (2, 1)))
+    np.testing.assert_array_equal(past.square_change, [2.5, NAN])
