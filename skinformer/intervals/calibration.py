@@ -175,7 +175,7 @@ def _fit_sizes(
     log_size = spread.log_size(features, steps)
     relative = spread.relative(errors, log_size)
     residuals = _sample(relative, windows, timeline)
-    # 3. Targets of which too few errors are known.
+    # 3. Targets of which few errors are known.
     spread, residuals = with_random_walk(spread, residuals, timeline, errors)
     return spread, residuals, volatility_floor
 

@@ -1,8 +1,9 @@
-"""Sizes of errors where no errors of earlier forecasts are known.
+"""Sizes of errors where few errors of earlier forecasts are known, or none.
 
 Of series that were never forecast before it is known how far they move in a row; their errors are
-taken to grow as those of a random walk do. Of a series without any observed target not even that is
-known, and it may be as large as any of the others.
+taken to grow as those of a random walk do. Where few errors are known such a walk counts beside
+them. Of a series without any observed target not even that is known, and it may be as large as any
+of the others.
 """
 
 from dataclasses import replace
@@ -15,10 +16,16 @@ from scipy.special import ndtri
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import FEWEST
 from skinformer.intervals.spread import Spread, mean_of_known
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
+#: Forecasts whose errors a random walk counts for beside those that are known: one forecast says
+#: little of sizes.
+_WALK = 1.0
+#: The least size of an error.
+_LEAST = 1e-12
 #: Mean size of an error in deviations of a normal law.
 _MEAN_SIZE = np.sqrt(2 / np.pi)
 
@@ -29,24 +36,30 @@ def with_random_walk(
     timeline: Timeline,
     errors: Float64Array,
 ) -> tuple[Spread, Residuals]:
-    """Replace sizes and residuals of targets of which too few errors are known by a random walk's.
+    """Shrink sizes to a random walk's, as far as few errors are known; replace them if fewer are.
+
+    Residuals are replaced with them.
 
     timeline: the rows of the fit.
     errors: (n, pred_len, n_targets), from which spread and residuals were found; NaN is unknown.
     """
-    n_known = np.isfinite(errors).sum(axis=(0, 1))
-    few = n_known < FEWEST
-    if not few.any():
-        return spread, residuals
     pred_len, n_targets = spread.typical.shape
     walk_sizes = _walk_sizes(timeline, pred_len, n_targets)
-    walk = replace(
+    n_known = np.isfinite(errors).sum(axis=(0, 1))
+    # What never moved from one known row to the next has no such size.
+    moves = walk_sizes[0] > np.log(_LEAST)
+    share = np.where(moves, shrinkage(n_known / pred_len, _WALK), 1.0)
+    shrunk = share * spread.typical + (1 - share) * walk_sizes
+    few = n_known < FEWEST
+    spread = replace(
         spread,
-        typical=np.where(few, walk_sizes, spread.typical),
+        typical=np.where(few, walk_sizes, shrunk),
         slope=np.where(few[:, None], 0.0, spread.slope),
         profile=np.where(few, 0.0, spread.profile),
     )
-    return walk, _with_walk_errors(residuals, few)
+    if few.any():
+        residuals = _with_walk_errors(residuals, few)
+    return spread, residuals
 
 
 def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
@@ -87,7 +100,7 @@ def _walk_sizes(
     deviation = np.sqrt(np.nan_to_num(mean_square))
     step = np.arange(1.0, pred_len + 1)[:, None]
     mean_error = _MEAN_SIZE * deviation * np.sqrt(step)
-    return np.log(np.maximum(mean_error, 1e-12))
+    return np.log(np.maximum(mean_error, _LEAST))
 
 
 def level_sizes(
