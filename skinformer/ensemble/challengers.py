@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from skinformer.ensemble import weighing
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.member import NETWORK, RIDGES, TREES, Member
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.user_forecaster import MOST_WEIGHED
+from skinformer.ensemble.user_forecaster import MOST_WEIGHED, UserForecaster
 from skinformer.ensemble.windows import Windows
 from skinformer.selection import MOST_STRETCHES, split_into_stretches
 from skinformer.stopwatch import timed
@@ -52,15 +53,14 @@ def predict_points(
 
 def weigh_challengers(
     ridges: Ridges,
-    fits: Sequence[Callable[..., Member]],
-    user_fits: Sequence[Callable[..., Member]],
+    kinds: Mapping[str, type[Member]],
     windows: Windows,
     rows: FitRows,
     settings: FitSettings,
 ) -> list[Challenger]:
     """Weigh members beside the ridges, one after the other, by stretches of the validation split.
 
-    fits, user_fits: what fits built-in members, and forecasters of the user's.
+    kinds: built-in members, by name; forecasters of the user's come behind them.
     windows: of the split.
 
     None is weighed where the split is too short for two stretches. ValueError where a forecaster of
@@ -71,12 +71,12 @@ def weigh_challengers(
     )
     if stretches is None:
         return []
-    margin = _margin(
-        ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
-    )
-    if margin is None:
-        fits = []
-    if not fits and not user_fits:
+    margins: dict[str, float | None] = dict.fromkeys(kinds, _MARGIN)
+    if TREES in kinds:
+        margins[TREES] = _margin_of_trees(
+            ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
+        )
+    if not settings.forecasters and set(margins.values()) <= {None}:
         return []
     blend = _Blend(
         rows,
@@ -85,13 +85,14 @@ def weigh_challengers(
         stretches,
         predict_points(ridges, windows, settings.head),
     )
-    for fit in fits:
-        with timed("trees"):
-            blend.add(fit, margin or 0.0)
-    if user_fits:
+    for name, margin in margins.items():
+        if margin is not None:
+            with timed(name):
+                blend.add(kinds[name].from_rows, margin)
+    if settings.forecasters:
         blend.take(spread_places(len(windows), MOST_WEIGHED))
-    for fit in user_fits:
-        blend.add(fit, _MARGIN)
+    for source in settings.forecasters:
+        blend.add(partial(UserForecaster.from_source, source), _MARGIN)
     return blend.challengers
 
 
@@ -112,14 +113,14 @@ def joint_weights(
     return weights
 
 
-def _margin(
+def _margin_of_trees(
     ridges: Ridges,
     rows: FitRows,
     settings: FitSettings,
     *,
     is_complete: bool,
 ) -> float | None:
-    """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
+    """Return by how many standard errors trees have to gain on ridges; None: they are not asked.
 
     is_complete: whether the split has all stretches. Trees that see no more than ridges do need
     them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
@@ -129,7 +130,7 @@ def _margin(
     # of weather, streets and loads.
     is_random_walk = ridges.blend.get("last", 0.0) > 1 / 3
     has_known = rows.sizes.n_known > 0
-    sees_more = has_known or not isinstance(settings.regressor, str)
+    sees_more = has_known or not isinstance(settings.members[TREES], str)
     if not sees_more and (is_random_walk or not is_complete):
         return None
     return 0.0 if has_known and not is_random_walk else _MARGIN

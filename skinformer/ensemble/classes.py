@@ -11,7 +11,7 @@ from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
 from skinformer.ensemble.challengers import predict_points
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import NETWORK, Member
+from skinformer.ensemble.member import NETWORK, TREES, Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import columns_of
 from skinformer.ensemble.weighing import truths_of
@@ -79,7 +79,7 @@ def fit_class_base(
     before_split: bool,
 ) -> ClassFit:
     """Fit all that forecasts classes without the network."""
-    classifier = settings.regressor
+    classifier = settings.members.get(TREES)
     if isinstance(classifier, str):
         classifier = default_classifier()
     return fit_classes(
@@ -122,7 +122,7 @@ def weigh_classes(
         # 2. Mix their logits with the network's.
         base_logits = base.logs(proba)
         share = 0.0
-        if settings.train_network:
+        if NETWORK in settings.members:
             share = validation.network_share(base_logits, logits)
         logits = _mix(base_logits, logits, share)
         # 3. Fit the former to all rows.
@@ -148,7 +148,7 @@ def _without_validation(
     settings: FitSettings,
 ) -> Ensemble:
     """Mix all forecasters but the network by their prior weights; the network if it is alone."""
-    if not settings.class_base:
+    if Classes.name not in settings.members:
         return rows.make_ensemble([network], {NETWORK: 1.0})
     fit = fit_class_base(rows, settings, before_split=False)
     base = Classes(fit, np.tile(fit.prior_weights, (settings.pred_len, 1)))

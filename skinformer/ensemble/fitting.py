@@ -13,7 +13,7 @@ import torch
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
-from skinformer.ensemble.member import Member
+from skinformer.ensemble.member import CLASSICAL, Member
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Rows
@@ -44,7 +44,7 @@ def find_split(
             table,
             **sizes,
             fraction=settings.validation_fraction,
-            n_forecasts=2 if settings.classical else 1,
+            n_forecasts=2 if CLASSICAL in settings.members else 1,
         )
     is_trained, is_validated = series_with_truth(table, split, **sizes)
     if split is None or not (is_trained.any() and is_validated.any()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -183,13 +183,17 @@ def _first_rows(values: Float64Array, n_rows: int) -> Float64Array:
     return np.pad(values[:n_rows], ((0, lacking), (0, 0)), constant_values=np.nan)
 
 
-def named_forecasters(forecasters: Sequence[Any]) -> tuple[HistoryForecaster, ...]:
+def named_forecasters(
+    forecasters: Sequence[Any], taken: Collection[str]
+) -> tuple[HistoryForecaster, ...]:
     """Name forecasters; those of the same name are numbered.
 
-    >>> [each.name for each in named_forecasters([max, max])]
+    taken: names of other members.
+
+    >>> [each.name for each in named_forecasters([max, max], ["ridges"])]
     ['max', 'max 2']
     """
-    names = [name_of(forecaster) for forecaster in forecasters]
+    names = [name_of(forecaster, taken) for forecaster in forecasters]
     found = []
     for i, forecaster in enumerate(forecasters):
         number = names[: i + 1].count(names[i])

@@ -21,7 +21,7 @@ from skinformer.ensemble.classes import Classes, fit_class_base, weigh_classes
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitBatches, FitRows
-from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES, Member
 from skinformer.ensemble.network import Network, network_of
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.ridges import Ridges
@@ -40,10 +40,18 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
 from skinformer.validation.forecasters import warn_of_unjudged
 
-#: Members beside ridges and network: one more is a line here.
-MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
+#: Members beside ridges and network, by the names that users choose: one more is a line here.
+MEMBERS: dict[str, type[Member]] = {
+    CLASSICAL: Classical,
+    OwnRidges.name: OwnRidges,
+    TREES: Tabular,
+}
+#: Names of the members that forecast numbers, and of those that forecast classes. The first is
+#: there but for a network, classical forecasters or forecasters of the user's alone.
+NAMES = (RIDGES, *MEMBERS, NETWORK)
+CLASS_NAMES = (Classes.name, TREES, NETWORK)
 #: All that files hold.
-ALL_KINDS = (*MEMBERS, Classes, Ridges, Network, UserForecaster)
+ALL_KINDS = (*MEMBERS.values(), Classes, Ridges, Network, UserForecaster)
 
 #: What classical forecasters of short series count more, as a log, where they are judged by fits to
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
@@ -94,16 +102,17 @@ class EnsembleFit:
 
         What a network can take off squared errors goes by the square of its share.
         """
+        members = self.settings.members
         if not self.settings.classifies:
             self._weigh_challengers()
             self._begin_refits()
             left = joint_weights(self.challengers, network_share=1.0)[NETWORK]
             return float((left**2).mean())
-        if self.rows.split is None or not self.settings.class_base:
+        if self.rows.split is None or Classes.name not in members:
             return 1.0
         self.class_fit = fit_class_base(self.rows, self.settings, before_split=True)
         # Half of the logits beside trees that forecast classes.
-        return 0.25 if self.settings.regressor is not None else 1.0
+        return 0.25 if TREES in members else 1.0
 
     @cached_property
     def trial(self) -> NetworkTrial | None:
@@ -123,8 +132,7 @@ class EnsembleFit:
         n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
         self.challengers = weigh_challengers(
             self.ridges,
-            self._fits,
-            self._user_fits,
+            self._kinds,
             self._validation_windows(n_most),
             self.rows,
             self.settings,
@@ -137,8 +145,8 @@ class EnsembleFit:
         settings = self.settings
         if not (
             settings.refits_on_all
-            and settings.train_network
-            and isinstance(settings.regressor, str)
+            and NETWORK in settings.members
+            and isinstance(settings.members.get(TREES), str)
         ):
             return
         for member, weight in self.challengers:
@@ -169,7 +177,7 @@ class EnsembleFit:
             return self._refit_ensemble(self._weigh_by_stretches())
         if self.ridges is not None and self._is_weighed:
             return self._refit_ensemble(self._weigh_by_series(self.ridges))
-        if self.settings.train_network:
+        if NETWORK in self.settings.members:
             self._warn_of_unjudged(NETWORK)
             return self._refit_ensemble(self.start)
         if self.ridges is None and self.settings.forecasters:
@@ -184,18 +192,23 @@ class EnsembleFit:
     @property
     def _is_long_table(self) -> bool:
         """Whether ridges are weighed beside others by stretches of one long table."""
-        by_series = self.settings.classical or self.rows.timeline.n_series > 1
+        has_classical = CLASSICAL in self.settings.members
+        by_series = has_classical or self.rows.timeline.n_series > 1
         return self._is_weighed and self.ridges is not None and not by_series
 
     @property
-    def _kinds(self) -> list[type[Member]]:
-        return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
+    def _kinds(self) -> dict[str, type[Member]]:
+        """Return the built-in members beside ridges and network that take part, by name."""
+        members = self.settings.members
+        return {name: kind for name, kind in MEMBERS.items() if name in members}
 
     @property
     def _own_row_fits(self) -> list[Callable[..., Member]]:
         """Return what fits each member that its own rows judge."""
         return [
-            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
+            kind.from_rows
+            for kind in self._kinds.values()
+            if kind.scored_by_rolling_origins
         ]
 
     @property
@@ -205,16 +218,6 @@ class EnsembleFit:
             partial(UserForecaster.from_source, each)
             for each in self.settings.forecasters
         ]
-
-    @property
-    def _fits(self) -> list[Callable[..., Member]]:
-        """Return what fits each built-in member beside ridges and network."""
-        return [kind.from_rows for kind in self._kinds]
-
-    def _check_seconds(self, members: list[Member], windows: Windows) -> None:
-        """Raise if a member takes too long for windows and a forecast."""
-        for member in members:
-            member.check_seconds(windows)
 
     def _weigh_classes(self) -> Ensemble:
         windows = None
@@ -258,7 +261,8 @@ class EnsembleFit:
         weights = self._last_row_weights(fits) if len(fits) > 1 else None
         if weights is None:
             last_rows = self.rows.timeline.first_row[1:] - 1
-            self._check_seconds(members, Windows(self._buffer, last_rows))
+            for member in members:
+                member.check_seconds(Windows(self._buffer, last_rows))
             return self._trust_first(members)
         members = [member for member in members if weights[member.name].any()]
         return self._ensemble_of(members, weights)
@@ -307,7 +311,8 @@ class EnsembleFit:
         if self._user_fits:
             n_most = max(MOST_WEIGHED, rows.timeline.n_series)
             windows = windows.take(spread_places(len(windows), n_most))
-            self._check_seconds(members, windows)
+            for member in members:
+                member.check_seconds(windows)
         return members, windows
 
     def _series_weights(
@@ -342,13 +347,14 @@ class EnsembleFit:
         """Weigh all members by the errors of each series."""
         rows = self.rows
         origins = weighing.series_origins(rows.validation_origins)
+        of_kinds = [kind.from_rows for kind in self._kinds.values()]
         members, windows = self._fit_before_split(
-            self._fits + self._user_fits,
+            of_kinds + self._user_fits,
             rows,
             Windows(self._buffer, origins),
         )
         forecasts = self._predict_each([*members, ridges], windows)
-        if self.settings.train_network:
+        if NETWORK in self.settings.members:
             forecasts[NETWORK] = predict_points(
                 self.network, windows, self.head, forecasts[RIDGES]
             )
@@ -372,7 +378,7 @@ class EnsembleFit:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
         share = 0.0
         validation = self.batches.validation
-        if self.settings.train_network and validation is not None:
+        if NETWORK in self.settings.members and validation is not None:
             assert isinstance(self.module, Corrected)
             share = weighing.network_share(
                 self.module,

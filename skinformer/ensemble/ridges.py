@@ -112,7 +112,6 @@ class Ridges(Member):
     path: LinearPath
 
     name = RIDGES
-    linear = True
 
     @property
     def blend(self) -> dict[str, float]:
