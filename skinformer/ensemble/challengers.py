@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.ensemble import weighing
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.member import NETWORK, RIDGES, TREES, Member
+from skinformer.ensemble.member import RIDGES, TREES, Member
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
@@ -26,13 +25,6 @@ from skinformer.timeline.windows import spread_places
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/laboratory/drivers.md).
 _MARGIN = 1.0
-
-
-class Challenger(NamedTuple):
-    """A member, and its weight, (pred_len,), beside all before it."""
-
-    member: Member
-    weight: Float64Array
 
 
 def predict_points(
@@ -57,7 +49,7 @@ def weigh_challengers(
     windows: Windows,
     rows: FitRows,
     settings: FitSettings,
-) -> list[Challenger]:
+) -> Challenge | None:
     """Weigh members beside the ridges, one after the other, by stretches of the validation split.
 
     kinds: built-in members, by name; forecasters of the user's come behind them.
@@ -70,15 +62,13 @@ def weigh_challengers(
         windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES
     )
     if stretches is None:
-        return []
-    margins: dict[str, float | None] = dict.fromkeys(kinds, _MARGIN)
-    if TREES in kinds:
-        margins[TREES] = _margin_of_trees(
-            ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
-        )
-    if not settings.forecasters and set(margins.values()) <= {None}:
-        return []
-    blend = _Blend(
+        return None
+    margins = _margins(
+        kinds, ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
+    )
+    if not margins and not settings.forecasters:
+        return None
+    challenge = Challenge(
         rows,
         settings,
         windows,
@@ -86,63 +76,52 @@ def weigh_challengers(
         predict_points(ridges, windows, settings.head),
     )
     for name, margin in margins.items():
-        if margin is not None:
-            with timed(name):
-                blend.add(kinds[name].from_rows, margin)
+        with timed(name):
+            challenge.add(kinds[name].from_rows, margin)
     if settings.forecasters:
-        blend.take(spread_places(len(windows), MOST_WEIGHED))
+        challenge.take(spread_places(len(windows), MOST_WEIGHED))
     for source in settings.forecasters:
-        blend.add(partial(UserForecaster.from_source, source), _MARGIN)
-    return blend.challengers
+        challenge.add(partial(UserForecaster.from_source, source), _MARGIN)
+    return challenge
 
 
-def joint_weights(
-    challengers: Sequence[Challenger], *, network_share: float
-) -> dict[str, Float64Array]:
-    """Return the weights of challengers, ridges and network by name, (1 or pred_len, 1).
-
-    network_share: the network's, beside the ridges that it corrects.
-    """
-    weights: dict[str, Float64Array] = {}
-    left = np.ones((1, 1))
-    for member, weight in reversed(challengers):
-        weights[member.name] = left * weight[:, None]
-        left = left * (1 - weight[:, None])
-    weights[RIDGES] = left * (1 - network_share)
-    weights[NETWORK] = left * network_share
-    return weights
-
-
-def _margin_of_trees(
+def _margins(
+    kinds: Mapping[str, type[Member]],
     ridges: Ridges,
     rows: FitRows,
     settings: FitSettings,
     *,
     is_complete: bool,
-) -> float | None:
-    """Return by how many standard errors trees have to gain on ridges; None: they are not asked.
+) -> dict[str, float]:
+    """Return by how many standard errors built-in members have to gain on ridges.
 
     is_complete: whether the split has all stretches. Trees that see no more than ridges do need
-    them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
-    ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
+    them, and are not asked without: what few long forecasts say of a level holds for their season
+    alone, and cost 26 % on ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
     """
+    margins = dict.fromkeys(kinds, _MARGIN)
+    if TREES not in kinds:
+        return margins
     # Weight of the last value among ridges: .38 to .75 on walks and prices, 0 to .13 on hours
     # of weather, streets and loads.
     is_random_walk = ridges.blend.get("last", 0.0) > 1 / 3
     has_known = rows.sizes.n_known > 0
     sees_more = has_known or not isinstance(settings.members[TREES], str)
+    if has_known and not is_random_walk:
+        margins[TREES] = 0.0
     if not sees_more and (is_random_walk or not is_complete):
-        return None
-    return 0.0 if has_known and not is_random_walk else _MARGIN
+        del margins[TREES]
+    return margins
 
 
 @dataclass
-class _Blend:
+class Challenge:
     """The joint forecast of ridges and challengers so far.
 
     windows, stretches: windows of the split, and the stretch of each.
     y_pred: joint forecast of the windows.
     challengers: those that it consists of, beside the ridges.
+    weights: of the ridges and of these, (1 or pred_len, 1), by name.
     """
 
     rows: FitRows
@@ -150,7 +129,10 @@ class _Blend:
     windows: Windows
     stretches: IntArray
     y_pred: Float32Array
-    challengers: list[Challenger] = field(default_factory=list)
+    challengers: list[Member] = field(default_factory=list)
+    weights: dict[str, Float64Array] = field(
+        default_factory=lambda: {RIDGES: np.ones((1, 1))}
+    )
 
     def take(self, some: IntArray) -> None:
         """Go on with some of the windows."""
@@ -174,7 +156,9 @@ class _Blend:
             self.stretches,
             head,
             margin=margin,
-        )
-        share = weight[:, None].astype(np.float32)
-        self.y_pred = self.y_pred + share * (own - self.y_pred)
-        self.challengers.append(Challenger(member, weight))
+        )[:, None]
+        for name, others in self.weights.items():
+            self.weights[name] = (1 - weight) * others
+        self.weights[member.name] = weight
+        self.y_pred += weight.astype(np.float32) * (own - self.y_pred)
+        self.challengers.append(member)

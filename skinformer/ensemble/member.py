@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Names of the members that every fit with a base has.
 RIDGES = "ridges"
 NETWORK = "network"
-#: Those of members that rows decide about: classical forecasters, and what is fitted on features.
+#: Those of members that rows decide about. A regressor of the user's stands in place of trees.
 CLASSICAL = "classical"
 TREES = "trees"
 
