@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.ensemble.member import RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -62,7 +63,7 @@ def model_sizes(
     """Read the module's sizes off the training rows."""
     fields = _network_fields(settings, timeline)
     n_network_fields = None
-    if fields and timeline.n_series == 1 and settings.linear_path:
+    if fields and timeline.n_series == 1 and RIDGES in settings.members:
         of_year = year_fields(timeline.labels, fields)
         if of_year is not None:
             n_network_fields = len(fields)
@@ -147,7 +148,7 @@ def _is_standalone(settings: FitSettings) -> bool:
 
     Networks as the papers have them do not: they see all columns together, and zeros.
     """
-    alone = not settings.linear_path
+    alone = RIDGES not in settings.members
     return alone and settings.network.window_norm and settings.head.in_units
 
 

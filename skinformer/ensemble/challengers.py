@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
 from skinformer.ensemble import weighing
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.member import RIDGES, TREES, Member
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.user_forecaster import MOST_WEIGHED
+from skinformer.ensemble.user_forecaster import MOST_WEIGHED, UserForecaster
 from skinformer.ensemble.windows import Windows
 from skinformer.selection import MOST_STRETCHES, split_into_stretches
 from skinformer.stopwatch import timed
@@ -25,13 +25,6 @@ from skinformer.timeline.windows import spread_places
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/laboratory/drivers.md).
 _MARGIN = 1.0
-
-
-class Challenger(NamedTuple):
-    """A member, and its weight, (pred_len,), beside all before it."""
-
-    member: Member
-    weight: Float64Array
 
 
 def predict_points(
@@ -52,15 +45,14 @@ def predict_points(
 
 def weigh_challengers(
     ridges: Ridges,
-    fits: Sequence[Callable[..., Member]],
-    user_fits: Sequence[Callable[..., Member]],
+    kinds: Mapping[str, type[Member]],
     windows: Windows,
     rows: FitRows,
     settings: FitSettings,
-) -> list[Challenger]:
+) -> Challenge | None:
     """Weigh members beside the ridges, one after the other, by stretches of the validation split.
 
-    fits, user_fits: what fits built-in members, and forecasters of the user's.
+    kinds: built-in members, by name; forecasters of the user's come behind them.
     windows: of the split.
 
     None is weighed where the split is too short for two stretches. ValueError where a forecaster of
@@ -70,78 +62,66 @@ def weigh_challengers(
         windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES
     )
     if stretches is None:
-        return []
-    margin = _margin(
-        ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
+        return None
+    margins = _margins(
+        kinds, ridges, rows, settings, is_complete=stretches.max() + 1 == MOST_STRETCHES
     )
-    if margin is None:
-        fits = []
-    if not fits and not user_fits:
-        return []
-    blend = _Blend(
+    if not margins and not settings.forecasters:
+        return None
+    challenge = Challenge(
         rows,
         settings,
         windows,
         stretches,
         predict_points(ridges, windows, settings.head),
     )
-    for fit in fits:
-        with timed("trees"):
-            blend.add(fit, margin or 0.0)
-    if user_fits:
-        blend.take(spread_places(len(windows), MOST_WEIGHED))
-    for fit in user_fits:
-        blend.add(fit, _MARGIN)
-    return blend.challengers
+    for name, margin in margins.items():
+        with timed(name):
+            challenge.add(kinds[name].from_rows, margin)
+    if settings.forecasters:
+        challenge.take(spread_places(len(windows), MOST_WEIGHED))
+    for source in settings.forecasters:
+        challenge.add(partial(UserForecaster.from_source, source), _MARGIN)
+    return challenge
 
 
-def joint_weights(
-    challengers: Sequence[Challenger], *, network_share: float
-) -> dict[str, Float64Array]:
-    """Return the weights of challengers, ridges and network by name, (1 or pred_len, 1).
-
-    network_share: the network's, beside the ridges that it corrects.
-    """
-    weights: dict[str, Float64Array] = {}
-    left = np.ones((1, 1))
-    for member, weight in reversed(challengers):
-        weights[member.name] = left * weight[:, None]
-        left = left * (1 - weight[:, None])
-    weights[RIDGES] = left * (1 - network_share)
-    weights[NETWORK] = left * network_share
-    return weights
-
-
-def _margin(
+def _margins(
+    kinds: Mapping[str, type[Member]],
     ridges: Ridges,
     rows: FitRows,
     settings: FitSettings,
     *,
     is_complete: bool,
-) -> float | None:
-    """Return by how many standard errors a member has to gain on ridges; None: it is not asked.
+) -> dict[str, float]:
+    """Return by how many standard errors built-in members have to gain on ridges.
 
     is_complete: whether the split has all stretches. Trees that see no more than ridges do need
-    them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
-    ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
+    them, and are not asked without: what few long forecasts say of a level holds for their season
+    alone, and cost 26 % on ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
     """
+    margins = dict.fromkeys(kinds, _MARGIN)
+    if TREES not in kinds:
+        return margins
     # Weight of the last value among ridges: .38 to .75 on walks and prices, 0 to .13 on hours
     # of weather, streets and loads.
     is_random_walk = ridges.blend.get("last", 0.0) > 1 / 3
     has_known = rows.sizes.n_known > 0
-    sees_more = has_known or not isinstance(settings.regressor, str)
+    sees_more = has_known or not isinstance(settings.members[TREES], str)
+    if has_known and not is_random_walk:
+        margins[TREES] = 0.0
     if not sees_more and (is_random_walk or not is_complete):
-        return None
-    return 0.0 if has_known and not is_random_walk else _MARGIN
+        del margins[TREES]
+    return margins
 
 
 @dataclass
-class _Blend:
+class Challenge:
     """The joint forecast of ridges and challengers so far.
 
     windows, stretches: windows of the split, and the stretch of each.
     y_pred: joint forecast of the windows.
     challengers: those that it consists of, beside the ridges.
+    weights: of the ridges and of these, (1 or pred_len, 1), by name.
     """
 
     rows: FitRows
@@ -149,7 +129,10 @@ class _Blend:
     windows: Windows
     stretches: IntArray
     y_pred: Float32Array
-    challengers: list[Challenger] = field(default_factory=list)
+    challengers: list[Member] = field(default_factory=list)
+    weights: dict[str, Float64Array] = field(
+        default_factory=lambda: {RIDGES: np.ones((1, 1))}
+    )
 
     def take(self, some: IntArray) -> None:
         """Go on with some of the windows."""
@@ -173,7 +156,9 @@ class _Blend:
             self.stretches,
             head,
             margin=margin,
-        )
-        share = weight[:, None].astype(np.float32)
-        self.y_pred = self.y_pred + share * (own - self.y_pred)
-        self.challengers.append(Challenger(member, weight))
+        )[:, None]
+        for name, others in self.weights.items():
+            self.weights[name] = (1 - weight) * others
+        self.weights[member.name] = weight
+        self.y_pred += weight.astype(np.float32) * (own - self.y_pred)
+        self.challengers.append(member)

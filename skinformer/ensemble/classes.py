@@ -9,9 +9,8 @@ import numpy as np
 from skinformer.classes.blend import TEMPERATURES, log_losses, mixture_weights
 from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
 from skinformer.ensemble.challengers import predict_points
-from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import NETWORK, Member
+from skinformer.ensemble.member import NETWORK, TREES, Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import columns_of
 from skinformer.ensemble.weighing import truths_of
@@ -79,7 +78,7 @@ def fit_class_base(
     before_split: bool,
 ) -> ClassFit:
     """Fit all that forecasts classes without the network."""
-    classifier = settings.regressor
+    classifier = settings.members.get(TREES)
     if isinstance(classifier, str):
         classifier = default_classifier()
     return fit_classes(
@@ -96,63 +95,49 @@ def fit_class_base(
 def weigh_classes(
     network: Member,
     fit: ClassFit | None,
-    windows: Windows | None,
+    windows: Windows,
     rows: FitRows,
     settings: FitSettings,
-) -> Ensemble:
+) -> tuple[Classes | None, float, float]:
     """Weigh the network and all other forecasters of classes by the validation split.
 
     fit: before the split; None for the network alone.
-    windows: of the split; None without one.
+    windows: of the split; none without one.
 
-    There are mixture weights by step ahead, the network's weight by stretches of the split, and a
-    temperature. Without a split the mixture has its prior weights, and the network none unless it
-    is alone.
+    Returns the mixture of all others, the network's share beside it, found by stretches of the
+    split, and a temperature. Without a split the mixture has its prior weights, and the network
+    none unless it is alone.
     """
-    if windows is None:
-        return _without_validation(network, rows, settings)
+    if not len(windows):
+        return _without_validation(rows, settings)
     validation = _Validation(windows, rows, settings)
     logits = predict_points(network, windows, settings.head).astype(np.float64)
     if fit is None:
-        ensemble = rows.make_ensemble([network], {NETWORK: 1.0})
-    else:
-        # 1. Mix all forecasters but the network.
-        proba = _probabilities(fit, windows)
-        base = Classes(fit, validation.mixture_weights(fit, proba))
-        # 2. Mix their logits with the network's.
-        base_logits = base.logs(proba)
-        share = 0.0
-        if settings.train_network:
-            share = validation.network_share(base_logits, logits)
-        logits = _mix(base_logits, logits, share)
-        # 3. Fit the former to all rows.
-        if settings.refits_on_all:
-            base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
-        ensemble = rows.make_ensemble(
-            [base, network], {base.name: 1 - share, NETWORK: share}
-        )
-    return replace(ensemble, temperature=validation.temperature(logits))
-
-
-def _mix(
-    base_logits: Float64Array,
-    logits: Float64Array,
-    share: float,
-) -> Float64Array:
-    return (1 - share) * base_logits + share * logits
+        return None, 1.0, validation.temperature(logits)
+    # 1. Mix all forecasters but the network.
+    proba = _probabilities(fit, windows)
+    base = Classes(fit, validation.mixture_weights(fit, proba))
+    # 2. Mix their logits with the network's.
+    base_logits = base.logs(proba)
+    share = 0.0
+    if NETWORK in settings.members:
+        share = validation.network_share(base_logits, logits)
+    mixed = (1 - share) * base_logits + share * logits
+    temperature = validation.temperature(mixed)
+    # 3. Fit the former to all rows.
+    if settings.refits_on_all:
+        base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
+    return base, share, temperature
 
 
 def _without_validation(
-    network: Member,
-    rows: FitRows,
-    settings: FitSettings,
-) -> Ensemble:
+    rows: FitRows, settings: FitSettings
+) -> tuple[Classes | None, float, float]:
     """Mix all forecasters but the network by their prior weights; the network if it is alone."""
-    if not settings.class_base:
-        return rows.make_ensemble([network], {NETWORK: 1.0})
+    if Classes.name not in settings.members:
+        return None, 1.0, 1.0
     fit = fit_class_base(rows, settings, before_split=False)
-    base = Classes(fit, np.tile(fit.prior_weights, (settings.pred_len, 1)))
-    return rows.make_ensemble([base, network], {base.name: 1.0})
+    return Classes(fit, np.tile(fit.prior_weights, (settings.pred_len, 1))), 0.0, 1.0
 
 
 class _Validation:
@@ -204,7 +189,7 @@ class _Validation:
     def network_share(self, base_logits: Float64Array, logits: Float64Array) -> float:
         """Choose the share of the network's logits beside those of all others."""
         shares = (0.0, 0.25, 0.5, 0.75, 1.0)
-        candidates = [_mix(base_logits, logits, share) for share in shares]
+        candidates = [(1 - share) * base_logits + share * logits for share in shares]
         return shares[self.best(candidates)]
 
     def temperature(self, logits: Float64Array) -> float:

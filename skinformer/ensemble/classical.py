@@ -15,6 +15,8 @@ from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import PerSeriesMember, Series
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
+from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
@@ -43,28 +45,27 @@ def choose_members(settings: FitSettings, table: Table) -> FitSettings:
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
     ones those that learn from windows; ridges of each series for panels.
     """
-    if settings.classical and not settings.linear_path:
+    members = settings.members
+    if CLASSICAL in members and RIDGES not in members:
         return settings  # the user wants no others, however long series are
     window_len = settings.seq_len + settings.pred_len
     lengths = np.diff(table.first_row)
     n_rows = int(np.median(lengths))
     is_panel = len(lengths) > 1
     # Built-in trees need 1,500 rows; a regressor of the user's always takes part.
-    if isinstance(settings.regressor, str) and table.first_row[-1] < 1500:
-        settings = replace(settings, regressor=None)
-    settings = replace(settings, own_ridges=settings.own_ridges and is_panel)
+    if isinstance(members.get(TREES), str) and table.first_row[-1] < 1500:
+        settings = settings.without(TREES)
+    if not is_panel:
+        settings = settings.without(OwnRidges.name)
     # Ridges have learnt all that there is from 20 windows' lengths on.
     is_long = n_rows >= 20 * window_len
     if is_long and not _sees_more(table, settings.seq_len, n_rows):
-        settings = replace(settings, classical=False)
-    if not settings.classical or _fits_windows(settings, n_rows, is_panel=is_panel):
+        return settings.without(CLASSICAL)
+    if CLASSICAL not in members or _fits_windows(settings, n_rows, is_panel=is_panel):
         return settings
-    return replace(
-        settings,
-        linear_path=n_rows >= window_len and not is_panel,
-        own_ridges=False,
-        train_network=False,
-    )
+    settings = settings.without(OwnRidges.name, NETWORK)
+    has_window = n_rows >= window_len and not is_panel
+    return settings if has_window else settings.without(RIDGES)
 
 
 def _fits_windows(
@@ -103,13 +104,8 @@ class Classical(PerSeriesMember):
 
     fit: ClassicalFit
 
-    name = "classical"
+    name = CLASSICAL
     scored_by_rolling_origins = True
-
-    @classmethod
-    def takes_part(cls, settings: FitSettings) -> bool:
-        """Return whether series are short enough."""
-        return settings.classical
 
     @staticmethod
     @timed("classical")

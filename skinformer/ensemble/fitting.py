@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,7 @@ import torch
 
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.ensemble import Ensemble
-from skinformer.ensemble.member import Member
+from skinformer.ensemble.member import CLASSICAL
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Rows
@@ -44,7 +42,7 @@ def find_split(
             table,
             **sizes,
             fraction=settings.validation_fraction,
-            n_forecasts=2 if settings.classical else 1,
+            n_forecasts=2 if CLASSICAL in settings.members else 1,
         )
     is_trained, is_validated = series_with_truth(table, split, **sizes)
     if split is None or not (is_trained.any() and is_validated.any()):
@@ -180,17 +178,6 @@ class FitRows:
         if self.split is None:
             return self.timeline.steps_of(rows)
         return rows - self.split[self.timeline.series_of(rows)]
-
-    def make_ensemble(
-        self, members: Sequence[Member], weights: Mapping[str, Any]
-    ) -> Ensemble:
-        """Put members together, see `Ensemble.combine`."""
-        return Ensemble.combine(
-            members,
-            weights,
-            n_series=self.timeline.n_series,
-            n_targets=self.sizes.n_targets,
-        )
 
     def as_segments(self) -> Rows:
         """Return all rows as those that windows are forecast on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -88,19 +88,29 @@ class HistoryForecaster:
         if len(kept) + len(keys) > n_kept:
             kept.clear()
         every = dict(zip(keys, histories, strict=True))
-        new = [key for key in every if key not in kept]
+        new = {key: every[key] for key in every if key not in kept}
+        self._forecast_batches(new, horizon, levels)
+        return np.stack([kept[key] for key in keys])
+
+    def _forecast_batches(
+        self,
+        histories: Mapping[Any, History],
+        horizon: int,
+        levels: tuple[float, ...] | None,
+    ) -> None:
+        """Forecast histories in batches, and keep the forecasts by the same keys."""
         batch_size = int(getattr(self.forecaster, "batch_size", 256))
-        for start in range(0, len(new), batch_size):
-            batch = new[start : start + batch_size]
+        keys = list(histories)
+        for start in range(0, len(keys), batch_size):
+            batch = keys[start : start + batch_size]
             y_pred = self._predict_in_parts(
-                [every[key] for key in batch], horizon, levels
+                [histories[key] for key in batch], horizon, levels
             )
             # Kept if the next one fails.
-            kept.update(zip(batch, y_pred, strict=True))
-            if len(new) > batch_size:
-                done = f"{start + len(batch):,} of {len(new):,} histories"
+            self._kept.update(zip(batch, y_pred, strict=True))
+            if len(keys) > batch_size:
+                done = f"{start + len(batch):,} of {len(keys):,} histories"
                 running().write(f"{self.name}  {done}")
-        return np.stack([kept[key] for key in keys])
 
     @property
     def _predict(self) -> Any:
@@ -183,16 +193,20 @@ def _first_rows(values: Float64Array, n_rows: int) -> Float64Array:
     return np.pad(values[:n_rows], ((0, lacking), (0, 0)), constant_values=np.nan)
 
 
-def named_forecasters(forecasters: Sequence[Any]) -> tuple[HistoryForecaster, ...]:
+def named_forecasters(
+    forecasters: Sequence[Any], taken: Collection[str]
+) -> tuple[HistoryForecaster, ...]:
     """Name forecasters; those of the same name are numbered.
 
-    >>> [each.name for each in named_forecasters([max, max])]
+    taken: names of other members.
+
+    >>> [each.name for each in named_forecasters([max, max], ["ridges"])]
     ['max', 'max 2']
     """
-    names = [name_of(forecaster) for forecaster in forecasters]
+    names = [name_of(forecaster, taken) for forecaster in forecasters]
     found = []
-    for i, forecaster in enumerate(forecasters):
-        number = names[: i + 1].count(names[i])
-        numbered = names[i] if number == 1 else f"{names[i]} {number}"
-        found.append(HistoryForecaster(forecaster, numbered))
+    for i, name in enumerate(names):
+        number = names[:i].count(name) + 1
+        numbered = name if number == 1 else f"{name} {number}"
+        found.append(HistoryForecaster(forecasters[i], numbered))
     return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -118,7 +119,7 @@ class PerSeriesMember(Member):
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = _log_targets(scaler)
         is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
-        series = _single_series(timeline, values, of_mean=of_mean and not is_raised)
+        series = single_series(timeline, values, of_mean=of_mean and not is_raised)
         fit = cls.fit_series(series, sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
@@ -148,8 +149,8 @@ class PerSeriesMember(Member):
         )
         n_at_once = 4096
         for start in range(0, len(windows), n_at_once):
-            chunk = np.arange(start, min(start + n_at_once, len(windows)))
-            y_pred[chunk] = self._forecast_chunk(windows.take(chunk))
+            some = slice(start, start + n_at_once)
+            y_pred[some] = self._forecast_chunk(windows.take(some))
         return y_pred
 
     def _forecast_chunk(self, windows: Windows) -> Float64Array:
@@ -268,7 +269,7 @@ def _group_equal(
     return first, group
 
 
-def _single_series(
+def single_series(
     timeline: Timeline,
     values: Float64Array,
     *,
@@ -282,13 +283,12 @@ def _single_series(
     observed = observed_targets(timeline, n_targets)
     spans = []
     for j in range(n_targets):
-        for i in range(timeline.n_series):
-            first, end = timeline.first_row[i : i + 2]
-            places = np.flatnonzero(observed[first:end, j])
+        for first, end in pairwise(timeline.first_row):
+            rows = np.arange(first, end)
+            places = np.flatnonzero(observed[rows, j])
             if len(places):
-                end = first + places[-1] + 1
-                first += places[0]
-            spans.append(j * n_rows + np.arange(first, end))
+                rows = rows[places[0] : places[-1] + 1]
+            spans.append(j * n_rows + rows)
     rows = np.concatenate(spans)
     lengths = [len(span) for span in spans]
     return Series(

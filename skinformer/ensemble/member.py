@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from skinformer.ensemble.windows import Windows
 from skinformer.timeline.arrays import Float32Array
-from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     import torch
@@ -17,27 +14,28 @@ if TYPE_CHECKING:
     from skinformer.ensemble.building import ModelSizes
     from skinformer.ensemble.fitting import FitRows
     from skinformer.ensemble.settings import FitSettings
+    from skinformer.ensemble.windows import Windows
+    from skinformer.timeline.scaling import Scaler
+    from skinformer.timeline.timeline import Timeline
 
-#: Names of the members that every fit with a base has; others are named by their files.
-RIDGES, NETWORK = "ridges", "network"
-#: Those of boosted trees – a regressor of the user is named by its class –, and of each series'
-#: ridges.
-TREES, OWN_RIDGES = "trees", "own ridges"
+#: Names of the members that every fit with a base has.
+RIDGES = "ridges"
+NETWORK = "network"
+#: Those of members that rows decide about. A regressor of the user's stands in place of trees.
+CLASSICAL = "classical"
+TREES = "trees"
 
 
 class Member:
     """A member of the ensemble: a frozen record of fitted values that forecasts and is saved.
 
-    A member more is a subclass in a file of its own, a line in the list of `members`, and, if users
-    are to choose it, one in `settings`.
+    A member more is a subclass in a file of its own, and a line in the table of `members`.
     """
 
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
     #: Whether it was judged by rolling origins of its own rows, so that it can be trusted alone.
     scored_by_rolling_origins = False
-    #: Whether changes of its forecast are read off a map.
-    linear = False
     #: Whether it is fitted anew, see `refit_on`, for what it was before: no earlier fit is kept.
     needs_refit = False
     #: By how much fewer windows ranges are found where it forecasts.
@@ -79,11 +77,6 @@ class Member:
     def largest_product(self) -> int:
         """Products of two numbers in its largest product of matrices for one window."""
         return 0
-
-    @classmethod
-    def takes_part(cls, settings: FitSettings) -> bool:
-        """Return whether a fit has this member."""
-        raise NotImplementedError
 
     @classmethod
     def from_rows(

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from skinformer.classes.fit import ClassFit
 from skinformer.ensemble import weighing
-from skinformer.ensemble.challengers import (
-    Challenger,
-    joint_weights,
-    predict_points,
-    weigh_challengers,
-)
+from skinformer.ensemble.challengers import predict_points, weigh_challengers
 from skinformer.ensemble.classes import Classes, fit_class_base, weigh_classes
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitBatches, FitRows
-from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES, Member
 from skinformer.ensemble.network import Network, network_of
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.ridges import Ridges
@@ -40,10 +35,20 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
 from skinformer.validation.forecasters import warn_of_unjudged
 
-#: Members beside ridges and network: one more is a line here.
-MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
+#: Members beside ridges and network, by the names that users choose: one more is a line here.
+MEMBERS: dict[str, type[Member]] = {
+    CLASSICAL: Classical,
+    OwnRidges.name: OwnRidges,
+    TREES: Tabular,
+}
+#: Names of the members that forecast numbers, and of those that forecast classes. The first is
+#: there but for a network, classical forecasters or forecasters of the user's alone.
+NAMES = (RIDGES, *MEMBERS, NETWORK)
+CLASS_NAMES = (Classes.name, TREES, NETWORK)
 #: All that files hold.
-ALL_KINDS = (*MEMBERS, Classes, Ridges, Network, UserForecaster)
+ALL_KINDS = (*MEMBERS.values(), Classes, Ridges, Network, UserForecaster)
+
+_MemberFit: TypeAlias = Callable[..., Member]
 
 #: What classical forecasters of short series count more, as a log, where they are judged by fits to
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
@@ -82,8 +87,9 @@ class EnsembleFit:
             self.ridges = Ridges(module.path)
             base = RIDGES
         self.network = Network(network_of(module), base, tuple(self.head.groups))
-        #: Members of a long table beside ridges and network.
-        self.challengers: list[Challenger] = []
+        #: Members of a long table beside ridges and network, and the weights of these and ridges.
+        self.challengers: list[Member] = []
+        self.weights: dict[str, Float64Array] = {RIDGES: np.ones((1, 1))}
         #: What fits members to all rows, begun when their weights were known.
         self._background_refits: dict[str, Callable[[], Member]] = {}
         self.class_fit: ClassFit | None = None
@@ -94,25 +100,26 @@ class EnsembleFit:
 
         What a network can take off squared errors goes by the square of its share.
         """
+        members = self.settings.members
         if not self.settings.classifies:
             self._weigh_challengers()
             self._begin_refits()
-            left = joint_weights(self.challengers, network_share=1.0)[NETWORK]
-            return float((left**2).mean())
-        if self.rows.split is None or not self.settings.class_base:
+            return float((self.weights[RIDGES] ** 2).mean())
+        if self.rows.split is None or Classes.name not in members:
             return 1.0
         self.class_fit = fit_class_base(self.rows, self.settings, before_split=True)
         # Half of the logits beside trees that forecast classes.
-        return 0.25 if self.settings.regressor is not None else 1.0
+        return 0.25 if TREES in members else 1.0
 
     @cached_property
     def trial(self) -> NetworkTrial | None:
         """What ends a training that is not worth while; None where all of it is done."""
-        validation = self.batches.validation
         # Several quantiles may be worth it where the point among them gains nothing.
-        if validation is None or self.head.outputs or not self._is_long_table:
+        if self.head.outputs or not self._is_long_table:
             return None
+        validation = self.batches.validation
         assert isinstance(self.module, Corrected)
+        assert validation is not None
         return NetworkTrial(self.module, validation, self.rows, self.settings)
 
     def _weigh_challengers(self) -> None:
@@ -121,28 +128,27 @@ class EnsembleFit:
             return
         sizes = self.rows.sizes
         n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
-        self.challengers = weigh_challengers(
+        found = weigh_challengers(
             self.ridges,
-            self._fits,
-            self._user_fits,
+            self._kinds,
             self._validation_windows(n_most),
             self.rows,
             self.settings,
         )
-        if not self.challengers:
+        if found is None:
             self._warn_of_unjudged(RIDGES)
+            return
+        self.challengers = found.challengers
+        self.weights = found.weights
 
     def _begin_refits(self) -> None:
-        """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
+        """Fit built-in members to all rows while the network is trained, if it is."""
         settings = self.settings
-        if not (
-            settings.refits_on_all
-            and settings.train_network
-            and isinstance(settings.regressor, str)
-        ):
+        if not settings.refits_on_all or NETWORK not in settings.members:
             return
-        for member, weight in self.challengers:
-            if weight.any() and isinstance(member, Tabular):
+        for member in self.challengers:
+            # What a user gave has another name.
+            if member.name in settings.members and self.weights[member.name].any():
                 self._background_refits[member.name] = run_in_background(
                     partial(member.refit_on_all, self.rows, settings)
                 )
@@ -161,20 +167,26 @@ class EnsembleFit:
         for wait in self._background_refits.values():
             wait()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
-        if self.settings.classifies:
+        settings = self.settings
+        if settings.classifies:
             return self._weigh_classes()
-        if self.ridges is None and not self.settings.needs_no_split:
+        if self.ridges is None and not settings.needs_no_split:
             return self.start
         if self._is_long_table:
             return self._refit_ensemble(self._weigh_by_stretches())
         if self.ridges is not None and self._is_weighed:
             return self._refit_ensemble(self._weigh_by_series(self.ridges))
-        if self.settings.train_network:
+        if NETWORK in settings.members:
             self._warn_of_unjudged(NETWORK)
             return self._refit_ensemble(self.start)
-        if self.ridges is None and self.settings.forecasters:
-            return self._weigh_by_last_rows()
-        return self._trust_first(self._fit_on_all(self._own_row_fits))
+        self_judged = [
+            kind.from_rows
+            for kind in self._kinds.values()
+            if kind.scored_by_rolling_origins
+        ]
+        if self.ridges is None and settings.forecasters:
+            return self._weigh_by_last_rows(self_judged + self._user_fits)
+        return self._trust_first(self._fit_all(self_judged, self.rows))
 
     @property
     def _is_weighed(self) -> bool:
@@ -184,88 +196,79 @@ class EnsembleFit:
     @property
     def _is_long_table(self) -> bool:
         """Whether ridges are weighed beside others by stretches of one long table."""
-        by_series = self.settings.classical or self.rows.timeline.n_series > 1
+        has_classical = CLASSICAL in self.settings.members
+        by_series = has_classical or self.rows.timeline.n_series > 1
         return self._is_weighed and self.ridges is not None and not by_series
 
     @property
-    def _kinds(self) -> list[type[Member]]:
-        return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
+    def _kinds(self) -> dict[str, type[Member]]:
+        """Return the built-in members beside ridges and network that take part, by name."""
+        members = self.settings.members
+        return {name: kind for name, kind in MEMBERS.items() if name in members}
 
     @property
-    def _own_row_fits(self) -> list[Callable[..., Member]]:
-        """Return what fits each member that its own rows judge."""
-        return [
-            kind.from_rows for kind in self._kinds if kind.scored_by_rolling_origins
-        ]
-
-    @property
-    def _user_fits(self) -> list[Callable[..., Member]]:
+    def _user_fits(self) -> list[_MemberFit]:
         """Return what fits each forecaster of the user's."""
         return [
             partial(UserForecaster.from_source, each)
             for each in self.settings.forecasters
         ]
 
-    @property
-    def _fits(self) -> list[Callable[..., Member]]:
-        """Return what fits each built-in member beside ridges and network."""
-        return [kind.from_rows for kind in self._kinds]
-
-    def _check_seconds(self, members: list[Member], windows: Windows) -> None:
-        """Raise if a member takes too long for windows and a forecast."""
-        for member in members:
-            member.check_seconds(windows)
-
     def _weigh_classes(self) -> Ensemble:
-        windows = None
-        if self.batches.validation is not None:
-            n_most = max(40_000 // self.rows.sizes.pred_len, 32)
-            windows = self._validation_windows(n_most)
-        return weigh_classes(
+        n_most = max(40_000 // self.rows.sizes.pred_len, 32)
+        base, share, temperature = weigh_classes(
             self.network,
             self.class_fit,
-            windows,
+            self._validation_windows(n_most),
             self.rows,
             self.settings,
         )
+        others: list[Member] = [] if base is None else [base]
+        ensemble = self._ensemble_of(others, {Classes.name: 1 - share, NETWORK: share})
+        return replace(ensemble, temperature=temperature)
 
     def _validation_windows(self, n_most: int) -> Windows:
         """Choose windows of the validation split, spread over it."""
         return Windows(self._buffer, self.rows.validation_origins.thinned(n_most))
 
-    def _fit_on_all(self, fits: list[Callable[..., Member]]) -> list[Member]:
-        return [fit(self.rows, self.settings, before_split=False) for fit in fits]
+    def _fit_all(
+        self,
+        fits: Iterable[_MemberFit],
+        rows: FitRows,
+        *,
+        before_split: bool = False,
+    ) -> list[Member]:
+        return [fit(rows, self.settings, before_split=before_split) for fit in fits]
 
     def _trust_first(self, members: list[Member]) -> Ensemble:
         """Trust the first of some members alone, or ridges where there are none."""
         name = members[0].name if members else RIDGES
         self._warn_of_unjudged(name)
-        ensemble = self._ensemble_of(members[:1], {name: 1.0})
-        return replace(ensemble, members=ensemble.members | self._final_ridges())
+        return self._ensemble_of(members[:1], {name: 1.0})
 
     def _warn_of_unjudged(self, trusted: str) -> None:
         """Warn of forecasters of the user's that no rows can judge, but for a trusted one."""
         names = [each.name for each in self.settings.forecasters]
         warn_of_unjudged([name for name in names if name != trusted])
 
-    def _weigh_by_last_rows(self) -> Ensemble:
+    def _weigh_by_last_rows(self, fits: list[_MemberFit]) -> Ensemble:
         """Weigh classical and users' forecasters by the last rows of each series.
 
         One alone has all weight, and so has the first where no series is long enough.
         """
-        fits = self._own_row_fits + self._user_fits
-        members = self._fit_on_all(fits)
+        members = self._fit_all(fits, self.rows)
         weights = self._last_row_weights(fits) if len(fits) > 1 else None
         if weights is None:
             last_rows = self.rows.timeline.first_row[1:] - 1
-            self._check_seconds(members, Windows(self._buffer, last_rows))
+            for member in members:
+                member.check_seconds(Windows(self._buffer, last_rows))
             return self._trust_first(members)
         members = [member for member in members if weights[member.name].any()]
         return self._ensemble_of(members, weights)
 
     def _last_row_weights(
-        self, fits: list[Callable[..., Member]]
-    ) -> dict[str, Any] | None:
+        self, fits: list[_MemberFit]
+    ) -> dict[str, Float64Array] | None:
         """Weigh members that are fitted without the last rows by these.
 
         They are a quarter of a series' rows, one to four forecasts long. None where no series holds
@@ -280,49 +283,53 @@ class EnsembleFit:
         last_origins = Origins(split, end - pred_len)
         if not last_origins.count:
             return None
-        windows = Windows(self._buffer, weighing.series_origins(last_origins))
         members, windows = self._fit_before_split(
-            fits, replace(self.rows, split=split), windows
+            fits, replace(self.rows, split=split), last_origins
         )
-        is_classical = np.array([isinstance(member, Classical) for member in members])
         # One or few windows of a series say nothing of joint errors.
         return self._series_weights(
-            self._predict_each(members, windows),
+            members,
             windows,
-            prior=_CLASSICAL_PRIOR * is_classical,
+            prior={CLASSICAL: _CLASSICAL_PRIOR},
             joint=False,
         )
 
     def _fit_before_split(
         self,
-        fits: list[Callable[..., Member]],
+        fits: list[_MemberFit],
         rows: FitRows,
-        windows: Windows,
+        origins: Origins,
     ) -> tuple[list[Member], Windows]:
         """Fit members, and choose the windows they are weighed by: few for a user's forecaster.
 
         At least one a series.
         """
-        members = [fit(rows, self.settings, before_split=True) for fit in fits]
-        if self._user_fits:
+        members = self._fit_all(fits, rows, before_split=True)
+        windows = Windows(self._buffer, weighing.series_origins(origins))
+        if self.settings.forecasters:
             n_most = max(MOST_WEIGHED, rows.timeline.n_series)
             windows = windows.take(spread_places(len(windows), n_most))
-            self._check_seconds(members, windows)
+        for member in members:
+            member.check_seconds(windows)
         return members, windows
 
     def _series_weights(
         self,
-        forecasts: dict[str, Float32Array],
+        members: list[Member],
         windows: Windows,
         *,
-        prior: Float64Array,
+        prior: Mapping[str, float],
         joint: bool = True,
-        only_known: Collection[str] = (),
-    ) -> dict[str, Any]:
-        """Weigh forecasts of windows by the errors of each series, see `weigh_series`.
+    ) -> dict[str, Float64Array]:
+        """Weigh members by the errors of each series in windows, see `weigh_series`.
 
-        only_known: names of those that do not forecast series that the fit did not hold.
+        members: one that corrects another comes after it.
+        prior: log weights to begin with, by name; 0 for others.
         """
+        forecasts: dict[str, Float32Array] = {}
+        for member in members:
+            base = forecasts.get(member.base or "")
+            forecasts[member.name] = predict_points(member, windows, self.head, base)
         y, y_weight = weighing.truths_of(self.rows, windows.origins)
         weights = weighing.weigh_series(
             list(forecasts.values()),
@@ -330,72 +337,59 @@ class EnsembleFit:
             y_weight,
             windows.series,
             n_series=self.rows.timeline.n_series,
-            prior=prior,
+            prior=np.array([prior.get(name, 0.0) for name in forecasts]),
             joint=joint,
         )
-        weights[-1] *= [name not in only_known for name in forecasts]
-        weights /= weights.sum(axis=-1, keepdims=True)
-        weights = weighing.without_negligible(weights)
+        weights[-1] *= [member.forecasts_new for member in members]
+        weights = weighing.without_negligible(
+            weights / weights.sum(axis=-1, keepdims=True)
+        )
         return {name: weights[:, None, :, i] for i, name in enumerate(forecasts)}
 
     def _weigh_by_series(self, ridges: Ridges) -> Ensemble:
         """Weigh all members by the errors of each series."""
         rows = self.rows
-        origins = weighing.series_origins(rows.validation_origins)
-        members, windows = self._fit_before_split(
-            self._fits + self._user_fits,
-            rows,
-            Windows(self._buffer, origins),
+        of_kinds = [kind.from_rows for kind in self._kinds.values()]
+        others, windows = self._fit_before_split(
+            of_kinds + self._user_fits, rows, rows.validation_origins
         )
-        forecasts = self._predict_each([*members, ridges], windows)
-        if self.settings.train_network:
-            forecasts[NETWORK] = predict_points(
-                self.network, windows, self.head, forecasts[RIDGES]
-            )
+        members = [*others, ridges]
+        if NETWORK in self.settings.members:
+            members.append(self.network)
         of_windows = weighing.prior_of_windows(
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
-        reads_windows = np.array([name in (RIDGES, NETWORK) for name in forecasts])
-        return self._ensemble_of(
-            members,
-            self._series_weights(
-                forecasts,
-                windows,
-                prior=of_windows * reads_windows,
-                only_known={
-                    member.name for member in members if not member.forecasts_new
-                },
-            ),
-        )
+        prior = {RIDGES: of_windows, NETWORK: of_windows}
+        weights = self._series_weights(members, windows, prior=prior)
+        return self._ensemble_of(others, weights)
 
     def _weigh_by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
         share = 0.0
         validation = self.batches.validation
-        if self.settings.train_network and validation is not None:
+        if NETWORK in self.settings.members:
             assert isinstance(self.module, Corrected)
+            assert validation is not None
             share = weighing.network_share(
                 self.module,
                 validation,
                 steps=self.rows.timeline.steps_of(validation.draw()),
                 head=self.head,
             )
-        members = [challenger.member for challenger in self.challengers]
-        return self._ensemble_of(
-            members, joint_weights(self.challengers, network_share=share)
-        )
+        ensemble = self._ensemble_of(self.challengers, self.weights)
+        return ensemble.with_network_share(share)
 
-    def _ensemble_of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
-        """Put members before ridges and network."""
+    def _ensemble_of(
+        self, others: list[Member], weights: Mapping[str, Float64Array | float]
+    ) -> Ensemble:
+        """Put members before ridges and network, see `Ensemble.combine`."""
         ridges = [] if self.ridges is None else [self.ridges]
-        return self.rows.make_ensemble([*others, *ridges, self.network], weights)
-
-    def _final_ridges(self) -> dict[str, Member]:
-        linear = self.linear
-        if linear is None or linear.before is linear.final:
-            return {}
-        path = LinearPath(linear.final).to(self.settings.device)
-        return {RIDGES: Ridges(path.eval())}
+        return Ensemble.combine(
+            [*others, *ridges, self.network],
+            weights,
+            n_series=self.rows.timeline.n_series,
+            n_targets=self.rows.sizes.n_targets,
+        )
 
     def _refit_ensemble(self, ensemble: Ensemble) -> Ensemble:
         """Leave out members without weight, and fit the others to the validation split, too."""
@@ -413,13 +407,16 @@ class EnsembleFit:
         return Ensemble(members, np.stack(weights, axis=-1), before_split)
 
     def _refit_member(self, member: Member) -> Member:
-        name = member.name
-        if name == RIDGES:
-            return self._final_ridges().get(name, member)
-        if name == NETWORK or not self.settings.refits_on_all:
+        linear = self.linear
+        if member is self.ridges and linear is not None:
+            if linear.before is linear.final:
+                return member
+            path = LinearPath(linear.final).to(self.settings.device)
+            return Ridges(path.eval())
+        if member is self.network or not self.settings.refits_on_all:
             return member
-        if name in self._background_refits:
-            return self._background_refits[name]()
+        if member.name in self._background_refits:
+            return self._background_refits[member.name]()
         return member.refit_on_all(self.rows, self.settings)
 
     @cached_property
@@ -433,12 +430,3 @@ class EnsembleFit:
             self.settings.device,
             self.batches.training.source,
         )
-
-    def _predict_each(
-        self, members: list[Member], windows: Windows
-    ) -> dict[str, Float32Array]:
-        """Forecast windows by each of some members, see `predict_points`."""
-        return {
-            member.name: predict_points(member, windows, self.head)
-            for member in members
-        }

@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.predicting import predict_windows
 from skinformer.ensemble.windows import Windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -40,7 +41,9 @@ class Network(Member):
         self, windows: Windows, base: Float32Array | None = None
     ) -> Float32Array:
         """Forecast windows, see `Member.forecast`."""
-        outputs = windows.predict(self.network, base)
+        outputs = predict_windows(
+            self.network, windows.buffer.source, windows.origins, base
+        )
         if not self.groups:
             return outputs
         logits = outputs.astype(np.float64)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from skinformer.classical.per_series_ridges import OwnFit, fit_per_series_ridges
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import PerSeriesMember, Series
-from skinformer.ensemble.member import OWN_RIDGES
-from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import likely_seasons
@@ -18,13 +16,8 @@ class OwnRidges(PerSeriesMember):
 
     fit: OwnFit
 
-    name = OWN_RIDGES
+    name = "own ridges"
     own_logs = True
-
-    @classmethod
-    def takes_part(cls, settings: FitSettings) -> bool:
-        """Return whether it is a panel, of series that ridges can learn from."""
-        return settings.own_ridges
 
     @staticmethod
     @timed("own ridges")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,14 +91,12 @@ def _predict_chunk(
     return np.asarray(output.cpu())
 
 
-def _forward(
-    module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]
-) -> Tensor:
+def _forward(module: Callable[..., Tensor], inputs: tuple[Any, ...]) -> Tensor:
     """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
     try:
         return module(*inputs)
     except RuntimeError as error:
-        n_windows = len(inputs[0]) if inputs[0] is not None else 0
+        n_windows = len(inputs[0])
         if n_windows < 2 or not is_out_of_memory(error):
             raise
     half = n_windows // 2

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import RIDGES, Member
+from skinformer.ensemble.predicting import predict_windows
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.model.corrected import Corrected
@@ -112,7 +113,6 @@ class Ridges(Member):
     path: LinearPath
 
     name = RIDGES
-    linear = True
 
     @property
     def blend(self) -> dict[str, float]:
@@ -125,7 +125,7 @@ class Ridges(Member):
         base: Float32Array | None = None,  # noqa: ARG002
     ) -> Float32Array:
         """Forecast windows, see `Member.forecast`."""
-        return windows.predict(self.path)
+        return predict_windows(self.path, windows.buffer.source, windows.origins)
 
     def export(self) -> LinearPath:
         """Return the map."""

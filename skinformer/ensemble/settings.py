@@ -1,12 +1,16 @@
 """What a fit is told: frozen values, read from the parameters once, at its start."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 
-from skinformer.ensemble.head import Head
+from skinformer.ensemble.head import ClassHead, Head
 from skinformer.ensemble.history_forecaster import HistoryForecaster
+from skinformer.ensemble.member import CLASSICAL, RIDGES
 from skinformer.model.settings import NetworkSettings
 from skinformer.training.record import TrainerSettings
 
@@ -19,14 +23,9 @@ class FitSettings:
     Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
     for the calendar and early stopping.
 
-    classical: whether classical forecasters take part, as far as series are short enough for them,
-    or where nobody else is wanted.
-    own_ridges: whether ridges of each series take part, in panels.
-    classifies: whether classes are forecast.
-    class_base: whether their forecasts start from frequencies, transitions and a logistic map.
-    regressor: what is fitted on features of steps ahead: "auto" for trees, an estimator, or None.
+    members: those of the package that take part, by name: "auto", or the estimator that a user
+    gave in place of trees.
     forecasters: those of the user's.
-    train_network: whether a network is wanted, and rows are enough for one to prove anything.
     batch_size: windows in memory at once.
     """
 
@@ -40,20 +39,24 @@ class FitSettings:
     calendar: Literal["auto"] | list[str] | None
     embeddings: tuple[str, ...]
     target_transform: Any
-    linear_path: bool
-    classical: bool
-    own_ridges: bool
-    classifies: bool
-    class_base: bool
-    regressor: Any
+    members: Mapping[str, Any]
     forecasters: tuple[HistoryForecaster, ...]
-    train_network: bool
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
     batch_size: int
     max_windows: int | None
     checkpoint: Any
     device: torch.device
+
+    def without(self, *names: str) -> FitSettings:
+        """Leave members out."""
+        kept = {name: self.members[name] for name in self.members if name not in names}
+        return replace(self, members=kept)
+
+    @property
+    def classifies(self) -> bool:
+        """Whether classes are forecast."""
+        return isinstance(self.head, ClassHead)
 
     @property
     def refits_on_all(self) -> bool:
@@ -63,4 +66,5 @@ class FitSettings:
     @property
     def needs_no_split(self) -> bool:
         """Whether no member needs a validation split: all part the rows of series themselves."""
-        return not self.linear_path and (self.classical or len(self.forecasters) > 0)
+        judge_themselves = CLASSICAL in self.members or len(self.forecasters) > 0
+        return judge_themselves and RIDGES not in self.members

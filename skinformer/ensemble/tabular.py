@@ -7,7 +7,7 @@ from typing import Self
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import Member
+from skinformer.ensemble.member import TREES, Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
@@ -43,11 +43,6 @@ class Tabular(Member):
         return self.fit.maker.plain
 
     @classmethod
-    def takes_part(cls, settings: FitSettings) -> bool:
-        """Return whether there are rows enough, or the user wants a regressor."""
-        return settings.regressor is not None
-
-    @classmethod
     @timed("trees")
     def from_rows(
         cls,
@@ -61,7 +56,7 @@ class Tabular(Member):
 
         plain: what is known of `plain_columns`; None for nothing.
         """
-        regressor = settings.regressor
+        regressor = settings.members[TREES]
         calendar, final_calendar = rows.calendars
         fit = fit_tabular(
             rows.timeline,

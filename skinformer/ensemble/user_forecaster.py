@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitRows, observed_targets
+from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.history_forecaster import History, HistoryForecaster
-from skinformer.ensemble.in_units import SeriesUnits, targets_in_units
+from skinformer.ensemble.in_units import SeriesUnits, single_series, targets_in_units
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -132,14 +133,12 @@ class UserForecaster(Member):
         # All new series have the last scale.
         series = np.minimum(windows.series, self._n_series)
         units = SeriesUnits.of(self.scaler, series, j, own_logs=True)
-        histories = self._histories(windows, j, units)
-        some = np.flatnonzero([len(history) for history in histories])
+        histories = self._histories(windows, j, series, units)
+        some = np.flatnonzero([len(history.values) for history in histories])
         if not len(some):
             return
         y_pred = self.source.forecast(
-            self._with_columns(windows, series, histories, some),
-            self.sizes.pred_len,
-            self.levels,
+            [histories[i] for i in some], self.sizes.pred_len, self.levels
         )
         flat = y_pred.reshape(len(some), -1)
         flat = units.take(some).transform(flat)
@@ -171,20 +170,43 @@ class UserForecaster(Member):
         self,
         windows: Windows,
         j: int,
+        series: IntArray,
         units: SeriesUnits,
-    ) -> list[Float64Array]:
-        """Return what was observed of a target before each origin, in its units; NaN is missing.
+    ) -> list[History]:
+        """Gather what was observed of a target before each origin, in its units; NaN is missing.
+
+        series, units: those of each window.
 
         They begin with an observed value; empty where there is none. Behind the last observed one
         stand the forecasts that further ones are built on.
         """
+        wanted = self._wanted_columns
         begin = np.maximum(windows.begin, windows.origins - self.look_back)
         found = []
         for i, (first, origin) in enumerate(zip(begin, windows.origins, strict=True)):
             values = windows.values[None, first:origin, j].astype(np.float64)
             history = units.take([i]).inverse_transform(values)[0]
-            found.append(_between_observed(history, windows.known[first:origin, j]))
+            history = _between_observed(history, windows.known[first:origin, j])
+            columns = {}
+            for name, place in wanted.items():
+                n_ahead = self.sizes.pred_len if name == "known" else 0
+                rows = np.arange(origin - len(history), origin + n_ahead)
+                columns[name] = self._in_units(windows.values, rows, place, series[i])
+            found.append(History(history, columns))
         return found
+
+    def _in_units(
+        self,
+        values: Float32Array,
+        rows: IntArray,
+        place: slice,
+        series: int,
+    ) -> Float64Array:
+        """Take rows of some columns of a series, (n_rows, n_columns), in their units."""
+        # Rows behind the last one are those of steps that nobody asked for.
+        standardised = values[np.minimum(rows, len(values) - 1), place]
+        scale = self.scaler.scale[series, place]
+        return standardised * scale + self.scaler.mean[series, place]
 
     @property
     def _wanted_columns(self) -> dict[str, slice]:
@@ -198,35 +220,6 @@ class UserForecaster(Member):
             wanted["known"] = slice(first_known, first_known + sizes.n_known)
         return wanted
 
-    def _with_columns(
-        self,
-        windows: Windows,
-        series: IntArray,
-        histories: list[Float64Array],
-        some: IntArray,
-    ) -> list[History]:
-        """Put other columns beside some of the histories, in their units.
-
-        series: that of each window.
-        past: (n_rows, n_past); known: (n_rows + pred_len, n_known), of the steps ahead, too.
-        """
-        wanted = self._wanted_columns
-        scale = self.scaler.scale[series]
-        mean = self.scaler.mean[series]
-        last = len(windows.values) - 1
-        found = []
-        for i in some:
-            history = histories[i]
-            origin = windows.origins[i]
-            columns = {}
-            for name, place in wanted.items():
-                n_ahead = self.sizes.pred_len if name == "known" else 0
-                rows = np.arange(origin - len(history), origin + n_ahead)
-                values = windows.values[np.minimum(rows, last), place]
-                columns[name] = values * scale[i, place] + mean[i, place]
-            found.append(History(history, columns))
-        return found
-
 
 def _all_series(
     timeline: Timeline,
@@ -234,18 +227,13 @@ def _all_series(
     scaler: Scaler,
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
-    values = targets_in_units(
-        timeline, np.zeros((0, sizes.n_targets)), scaler, own_logs=True
-    )
-    known = observed_targets(timeline, sizes.n_targets)
-    borders = timeline.first_row[1:-1]
-    found = []
-    for j in range(sizes.n_targets):
-        of_series = np.split(values[:, j], borders)
-        known_of_series = np.split(known[:, j], borders)
-        for each, each_known in zip(of_series, known_of_series, strict=True):
-            found.append(_between_observed(each, each_known))
-    return found
+    no_effect = np.zeros((0, sizes.n_targets))
+    values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
+    series = single_series(timeline, values, of_mean=False)
+    return [
+        _between_observed(series.values[first:end], series.known[first:end])
+        for first, end in pairwise(series.first_row)
+    ]
 
 
 def _between_observed(values: Float64Array, known: BoolArray) -> Float64Array:

@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from skinformer.ensemble.batches import WindowSource, window_source
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.predicting import predict_windows
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
@@ -91,7 +89,7 @@ class Windows:
         """Count them."""
         return len(self.origins)
 
-    def take(self, some: IntArray) -> Windows:
+    def take(self, some: IntArray | slice) -> Windows:
         """Choose windows by number."""
         return replace(self, origins=self.origins[some])
 
@@ -145,9 +143,3 @@ class Windows:
         sizes = self.buffer.sizes
         rows = window_rows(self.origins[some] - sizes.seq_len, sizes.seq_len)
         return self.values[:, : sizes.n_targets][rows], rows
-
-    def predict(
-        self, module: Callable[..., Tensor], base: Float32Array | None = None
-    ) -> Float32Array:
-        """Forecast by a torch module, see `predict_windows`."""
-        return predict_windows(module, self.buffer.source, self.origins, base)

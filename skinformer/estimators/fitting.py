@@ -21,6 +21,7 @@ from skinformer.ensemble.fitting import (
     find_split,
     window_batches,
 )
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES
 from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.network import network_of
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
@@ -126,7 +127,8 @@ class Fit:
         """Read the rows into a table of numbers, columns in their roles, rows on a clock."""
         model = self.model
         reader = model.reader_
-        has_short_windows = self.settings.classical or self.settings.needs_no_split
+        settings = self.settings
+        has_short_windows = CLASSICAL in settings.members or settings.needs_no_split
         rows = read_training(
             model,
             reader.encode_rows(X),
@@ -215,7 +217,7 @@ class Fit:
         )
         linear = None
         out_of_fold = None
-        if settings.linear_path:
+        if RIDGES in settings.members:
             linear = linear_fit(rows, training, refit=settings.early_stopping == "auto")
             rows = replace(
                 rows, calendars=(linear.before.calendar, linear.final.calendar)
@@ -251,7 +253,7 @@ class Fit:
         # By as many windows as a prediction: in a small network a larger batch is no larger work.
         n_windows = min(self.settings.batch_size, PREDICTION_CHUNK)
         with self.tasks.training(), threads_for(n_windows * module.largest_product):
-            if not self.settings.train_network:
+            if NETWORK not in self.settings.members:
                 return TrainingRecord()
             run = partial(train, module, groups=parameter_groups(module))
             checkpoint = self.settings.checkpoint

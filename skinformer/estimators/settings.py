@@ -6,7 +6,9 @@ import torch
 from sklearn.base import is_classifier
 
 from skinformer.ensemble.head import ClassHead, Head
-from skinformer.ensemble.history_forecaster import named_forecasters
+from skinformer.ensemble.history_forecaster import HistoryForecaster, named_forecasters
+from skinformer.ensemble.member import NETWORK, RIDGES, TREES
+from skinformer.ensemble.members import CLASS_NAMES, NAMES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
@@ -15,7 +17,7 @@ from skinformer.model.settings import NetworkSettings
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings
-from skinformer.validation.forecasters import CLASS_MEMBERS, MEMBERS, is_forecaster
+from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.parameters import (
     check_each,
     check_members,
@@ -39,7 +41,7 @@ def read_settings(
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
     check_together(estimator, micro)
-    members = _member_settings(estimator, head)
+    members, forecasters = _resolve_members(estimator, head)
     device = resolve_device(requested)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     n_tokens = n_patches(estimator.seq_len, patch_len)
@@ -51,7 +53,7 @@ def read_settings(
             estimator,
             head,
             micro,
-            corrects=members["linear_path"],
+            corrects=RIDGES in members,
             device=device,
         ),
         seq_len=int(estimator.seq_len),
@@ -60,6 +62,8 @@ def read_settings(
         patch_len=patch_len,
         calendar=estimator.calendar,
         embeddings=tuple(estimator.embeddings),
+        members=members,
+        forecasters=forecasters,
         target_transform=estimator.target_transform,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=float(estimator.validation_fraction),
@@ -67,35 +71,28 @@ def read_settings(
         max_windows=estimator.max_windows,
         checkpoint=estimator.checkpoint,
         device=device,
-        **members,
     )
 
 
-def _member_settings(estimator: Parameters, head: Head) -> dict[str, Any]:
-    """Resolve which members take part, by fields of `FitSettings`."""
+def _resolve_members(
+    estimator: Parameters, head: Head
+) -> tuple[dict[str, Any], tuple[HistoryForecaster, ...]]:
+    """Return the members that forecast what a head does, by name, and the user's forecasters."""
     classifies = isinstance(head, ClassHead)
     members = members_of(estimator.members, classifies=classifies)
-    forecasters = forecasters_of(estimator.members)
-    linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    has_base = linear_path or "classical" in members or len(forecasters) > 0
-    joins = has_base and head.allows_ridges
-    if not (joins or classifies or "network" in members):
+    if classifies or head.allows_ridges:
+        forecasters = forecasters_of(estimator.members)
+        return members, named_forecasters(forecasters, (*NAMES, *CLASS_NAMES))
+    if NETWORK not in members:
         raise_no_network(estimator.members)
-    return {
-        "linear_path": linear_path,
-        "classical": joins and "classical" in members,
-        "own_ridges": joins and "own ridges" in members,
-        "classifies": classifies,
-        "class_base": "classes" in members,
-        "regressor": members.get("trees") if joins or classifies else None,
-        "forecasters": named_forecasters(forecasters) if joins else (),
-        "train_network": "network" in members,
-    }
+    # Ridges know no outputs but values.
+    others = [NETWORK, RIDGES] if head.in_units else [NETWORK]
+    return {name: members[name] for name in others if name in members}, ()
 
 
 def non_default_network_params(model: Parameters) -> list[str]:
     """Name the parameters of a wanted network, and of how it learns, that the user has changed."""
-    if "network" not in members_of(model.members, classifies=is_classifier(model)):
+    if NETWORK not in members_of(model.members, classifies=is_classifier(model)):
         return []
     of_network = (
         "label_len",
@@ -123,7 +120,7 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
 
     Forecasters of the user's are not among them, see `forecasters_of`.
     """
-    names = CLASS_MEMBERS if classifies else MEMBERS
+    names = CLASS_NAMES if classifies else NAMES
     check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")
@@ -132,7 +129,7 @@ def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
         if isinstance(member, str):
             found[member] = "auto"
         elif not is_forecaster(member):
-            found["trees"] = member
+            found[TREES] = member
     return found
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals.changes import with_random_walk
 from skinformer.intervals.errors import forecast_windows, size_ratio
@@ -62,7 +63,8 @@ class Calibration:
         settings: FitSettings,
     ) -> Calibration:
         """Keep what the ensemble does not hold; the split is the row where each series' begins."""
-        alone = settings.train_network and not settings.linear_path
+        members = settings.members
+        alone = NETWORK in members and RIDGES not in members
         return cls(split, alone, np.diff(timeline.first_row))
 
     def intervals(self, forecaster: StepForecaster) -> Intervals | None:

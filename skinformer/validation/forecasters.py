@@ -1,18 +1,13 @@
 """Checks of forecasters that users bring as members."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.warning import warn_user
-
-#: Names of the members of the package: of numbers, and of classes. The first is there but for a
-#: network, classical forecasters or forecasters of the user's alone.
-MEMBERS = ("ridges", "own ridges", "classical", "trees", "network")
-CLASS_MEMBERS = ("classes", "trees", "network")
 
 
 def is_forecaster(member: Any) -> bool:
@@ -27,14 +22,14 @@ def is_forecaster(member: Any) -> bool:
     return "horizon" in parameters
 
 
-def name_of(forecaster: Any) -> str:
+def name_of(forecaster: Any, taken: Collection[str]) -> str:
     """Return the name of a forecaster among members: its `name`, or that of function or class.
 
-    Raises ValueError where a member of the package has it.
+    Raises ValueError where it is taken, by a member of the package.
     """
     plain = getattr(forecaster, "__name__", type(forecaster).__name__)
     name = str(getattr(forecaster, "name", None) or plain)
-    if name in MEMBERS + CLASS_MEMBERS:
+    if name in taken:
         raise ValueError(
             f"the forecaster {forecaster!r} in members is named {name!r}, which is the name of "
             "another member: give it another `name`."

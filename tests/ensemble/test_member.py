@@ -1,7 +1,6 @@
-"""A member more: its own file, a line in the list, and nothing else."""
+"""A member more: its own file, a line in the table, and nothing else."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -31,10 +30,6 @@ class Constant(Member):
     name = "constant"
 
     @classmethod
-    def takes_part(cls, settings):
-        return settings.linear_path
-
-    @classmethod
     def from_rows(cls, rows, settings, *, before_split):
         end = rows.split if before_split else rows.timeline.first_row[1:]
         values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
@@ -58,7 +53,7 @@ for n_rows in (600, 110):
     noise = pd.DataFrame({"y": rng.normal(size=n_rows)})
     noise.index = pd.date_range("2024-01-01", periods=len(noise), freq="h")
     sizes = {"seq_len": 12, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    sizes |= {"members": ["classical", "ridges", "network"], "random_state": 0}
+    sizes |= {"members": ["classical", "ridges", "network", "constant"], "random_state": 0}
     model = skinformer.InformerRegressor("y", **sizes).fit(noise)
     held_out = model.ensemble_.held_out["constant"].level, model.ensemble_.members["constant"].level
     assert held_out[0] != held_out[1], "it is fitted before the validation split, and then to all"
@@ -78,21 +73,30 @@ for n_rows in (600, 110):
     model.save(sys.argv[1])
     loaded = skinformer.load(sys.argv[1])
     pd.testing.assert_frame_equal(loaded.forecast(), forecast)
+
+# Trees that see no more than ridges need twelve forecasts in the split, and no other member does.
+noise = pd.DataFrame({"y": np.random.default_rng(0).normal(size=1600)})
+noise.index = pd.date_range("2024-01-01", periods=len(noise), freq="h")
+sizes |= {"pred_len": 24, "members": ["ridges", "trees", "constant"]}
+model = skinformer.InformerRegressor("y", **sizes).fit(noise)
+assert list(model.ensemble_.members) == ["constant", "ridges", "network"]
+assert model.ensemble_.weights_of("constant").all()
 print("weighed, explained, drawn, saved and loaded")
 """
 
 
 @pytest.mark.slow
 def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
-    """On a long table, and on a short one where classical forecasters take part, too."""
+    """On a long table, also where no trees are asked, and on a short one beside classical ones."""
     package = tmp_path / "copy" / "skinformer"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(skinformer.__file__).parent, package, ignore=ignored)
     (package / "ensemble" / "constant.py").write_text(CONSTANT)
     members = package / "ensemble" / "members.py"
     before = members.read_text()
-    after, n_found = re.subn(r"^(MEMBERS:.*)\)$", r"\1, Constant)", before, flags=re.M)
-    assert n_found == 1
+    last = "    TREES: Tabular,\n"
+    assert before.count(last) == 1
+    after = before.replace(last, f'{last}    "constant": Constant,\n')
     members.write_text(after.replace("from typing", f"{IMPORT}\nfrom typing", 1))
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "model")],
