@@ -22,7 +22,8 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import Problem
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
-from skinformer.timeline.cycle import row_cells
+from skinformer.timeline.calendar import calendar_at
+from skinformer.timeline.cycle import find_cycle
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
 
@@ -39,8 +40,11 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
     cycle = None
     # Series of a panel have cycles of their own.
     if timeline.n_series == 1:
-        cycle = row_cells(
-            timeline, sizes.calendar_fields, years=sizes.n_network_fields is not None
+        fields = sizes.calendar_fields
+        cycle = find_cycle(
+            fields,
+            calendar_at(timeline.clock, timeline.steps, fields),
+            years=sizes.n_network_fields is not None,
         )
     longest = 2048  # rows of a window: what it costs grows by their square and cube
     problem = Problem(

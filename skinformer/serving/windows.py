@@ -7,7 +7,7 @@ import pandas as pd
 
 from skinformer.serving.signature import Signature, plain
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
-from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.clock import (
     OFF_GRID,
     Clock,
@@ -65,12 +65,6 @@ class _Rows(NamedTuple):
         values = columns.reindex(wanted).to_numpy()
         contiguous = np.array(values, order="C")
         return contiguous.reshape(*steps.shape, -1)
-
-    def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
-        """Return calendar fields of steps, (n_windows, length, n_fields)."""
-        labels = self.clock.labels(steps.ravel())
-        values = calendar_values(labels, fields).astype(np.int64)
-        return values.reshape(*steps.shape, -1)
 
     def labels_at(self, series: IntArray, steps: IntArray) -> pd.Index:
         """Return the labels of steps, window after window."""
@@ -144,7 +138,8 @@ def window_inputs(
     }
     if signature.calendar:
         steps = np.hstack([before, ahead])
-        inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
+        calendar = calendar_at(rows.clock, steps, signature.calendar)
+        inputs["calendar"] = calendar.astype(np.int64)
     inputs = {name: inputs[name] for name in signature.inputs}
     labels = rows.labels_at(series, ahead)
     return WindowInputs(inputs, labels)

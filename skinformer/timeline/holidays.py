@@ -25,9 +25,7 @@ def holiday_values(
     first = wall_times(index)
     last = index.to_timestamp(how="end") if hasattr(index, "to_timestamp") else first
     # One year more on each side, for the days before and after.
-    first_year = first.min().year - 1
-    last_year = last.max().year + 1
-    years = range(first_year, last_year + 1)
+    years = range(first.min().year - 1, last.max().year + 2)
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
     # Each of which has a weekend beside it.
