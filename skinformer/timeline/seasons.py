@@ -28,6 +28,12 @@ def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
     """Return the lengths of an hour, a day, a week and a year, in rows, ascending.
 
     As far as they are whole numbers and last so many days; none without dates.
+
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
+    >>> calendar_seasons(clock_for(hours, hours.freq), least_days=7)
+    (168, 8766)
     """
     if not clock.dated:
         return ()

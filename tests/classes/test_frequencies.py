@@ -49,6 +49,13 @@ def test_the_phase_that_tells_most_is_chosen():
     assert called[0] > 0.8 > 0.2 > max(called[1:])
 
 
+def test_what_comes_by_chance_has_no_phase():
+    """Hours of a coin explain some of it, and none of what it does next."""
+    n = 24 * 7 * 12
+    found = fit(np.random.default_rng(7).integers(2, size=n), hours(n)[0])
+    assert found.name == "all rows"
+
+
 def test_a_week_has_the_month_of_its_first_day():
     """One that ends in February is a week of January."""
     weeks = pd.period_range("2024-01-01", periods=10, freq="W")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.ridge import sums
+from skinformer.ridge import calendar, sums
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
@@ -127,6 +127,24 @@ def test_a_column_with_the_cycle_of_the_day_is_judged_beside_the_hour():
     values = np.tile(truth, (40, 1)) + 2 * day + noise(n) + 0.5 * weather
     found = find(make_problem(np.column_stack([values, 3 * day + weather]), n_known=1))
     np.testing.assert_allclose(found.known.ravel(), 0.5, atol=0.08)
+
+
+def test_columns_known_ahead_have_a_strength_of_their_own(monkeypatch):
+    """A week that never changes is believed, and a column of noise is not."""
+    chosen, choose = [], calendar._choose_penalty
+
+    def spy(*args):
+        chosen.append(choose(*args))
+        return chosen[-1]
+
+    monkeypatch.setattr(calendar, "_choose_penalty", spy)
+    n = 20 * WEEK
+    known = np.random.default_rng(0).normal(size=(n, 1))
+    values = np.tile(week(), (20, 1)) + noise(n)
+    find(make_problem(np.column_stack([values, known]), n_known=1))
+    of_cells, of_columns = np.split(chosen[0], [24 + WEEK])
+    assert np.unique(of_cells).tolist() == [1e-5]
+    assert np.unique(of_columns).tolist() == [1e-2]
 
 
 @pytest.mark.parametrize("way", ["missing", "weight"])

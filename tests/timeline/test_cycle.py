@@ -180,11 +180,11 @@ def test_rows_without_a_calendar_have_no_cells():
 
 def test_what_trees_and_classes_read_has_the_shape_of_the_steps():
     """Minutes of the day, days of the year and weekends, counted from 0."""
-    hours = pd.date_range("2024-12-29 23:00", periods=3, freq="h")
+    times = pd.date_range("2024-12-27 23:45", periods=3, freq="15min")
     fields = ("minute of day", "day of year", "weekend")
-    read = calendar_at(clock_for(hours, hours.freq), np.array([[0, 1], [1, 0]]), fields)
-    sunday, monday = [1380, 363, 1], [0, 364, 0]
-    assert read.tolist() == [[sunday, monday], [monday, sunday]]
+    read = calendar_at(clock_for(times, times.freq), np.array([[0, 1], [1, 0]]), fields)
+    friday, saturday = [1425, 361, 0], [0, 362, 1]
+    assert read.tolist() == [[friday, saturday], [saturday, friday]]
 
 
 @pytest.mark.parametrize(
