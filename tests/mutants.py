@@ -343,8 +343,8 @@ TIMESTAMPS = [
         "a week has seven hours",
         "timeline/cycle.py",
         "find_cycle",
-        "places[name] = n_times * number",
-        "places[name] = number",
+        "places[name] += n_times * number",
+        "places[name] += number",
         ("timeline/test_cycle.py::test_hours_have_the_cells_of_their_wall",),
     ),
     Mutant(

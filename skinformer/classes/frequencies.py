@@ -53,15 +53,14 @@ def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
     clock = truths.timeline.clock
     steps = truths.steps
     # 1. Probabilities without phases.
-    counts = _count_without_blocks(truths, np.zeros_like(steps))
-    overall = _normalise(counts + 1.0)
+    overall = _normalise(_count_without_blocks(truths, np.zeros_like(steps)) + 1.0)
     # 2. Probabilities of each kind of phase, from the widest on; one has to be clearly better.
     tables = {"": overall}
     best = ""
     highest = -np.inf
     for name in _candidates(seasons, clock):
         cells = phases(name, steps, clock)
-        wider, _, _ = name.rpartition(" and ")
+        wider = name.rpartition(" and ")[0]
         prior = np.repeat(overall, cells.max() + 1, axis=1)
         prior[:, cells] = tables[wider][:, phases(wider, steps, clock)]
         gain, tables[name] = _fit_cells(truths, cells, prior)
@@ -70,8 +69,7 @@ def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
             highest = gain
     # 3. Probabilities of phases that were never seen, and levels.
     table = np.concatenate([tables[best], overall], axis=1)
-    level = _fit_levels(truths, overall[-1])
-    return Frequencies(best, table, level)
+    return Frequencies(best, table, _fit_levels(truths, overall[-1]))
 
 
 def _fit_cells(

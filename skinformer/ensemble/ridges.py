@@ -23,7 +23,7 @@ from skinformer.ridge.sums import Problem
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.calendar import calendar_at
-from skinformer.timeline.cycle import find_cycle
+from skinformer.timeline.cycle import Cycle, find_cycle
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
 
@@ -37,15 +37,6 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
     """
     timeline = rows.timeline
     sizes = rows.sizes
-    cycle = None
-    # Series of a panel have cycles of their own.
-    if timeline.n_series == 1:
-        fields = sizes.calendar_fields
-        cycle = find_cycle(
-            fields,
-            calendar_at(timeline.clock, timeline.steps, fields),
-            years=sizes.n_network_fields is not None,
-        )
     longest = 2048  # rows of a window: what it costs grows by their square and cube
     problem = Problem(
         timeline.values,
@@ -55,7 +46,7 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
         min(sizes.seq_len, longest),
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
-        cycle=cycle,
+        cycle=_find_cycle(rows),
     )
     # Spread over the series, so many windows say all that a linear map can take in.
     n_most = 100_000
@@ -73,6 +64,20 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
         split=None if rows.split is None else 0,
         refit=refit,
         n_folds=3,
+    )
+
+
+def _find_cycle(rows: FitRows) -> Cycle | None:
+    """Find the cycle of the calendar that one series goes through."""
+    timeline = rows.timeline
+    # Series of a panel have cycles of their own.
+    if timeline.n_series > 1:
+        return None
+    fields = rows.sizes.calendar_fields
+    return find_cycle(
+        fields,
+        calendar_at(timeline.clock, timeline.steps, fields),
+        years=rows.sizes.n_network_fields is not None,
     )
 
 

@@ -331,13 +331,8 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
         return None
     # 1. Waves, a line in time, and a level.
     n_targets = problem.n_targets
-    n_times = cycle.n_times
-    waves = _year_waves(cycle.n_days, n_times)
-    day, cell = np.divmod(cycle.of_row[rows], cycle.n_cells)
-    line = (rows - rows[0]) / (rows[-1] - rows[0])
-    regressors = np.column_stack(
-        [waves[day * n_times + cell % n_times], line, np.ones(len(rows))]
-    )
+    waves = _year_waves(cycle.n_days, cycle.n_times)
+    regressors = _year_regressors(cycle, rows, waves)
     # 2. Targets without other effects, outliers clipped.
     bounds = find_bounds(problem.values[rows, :n_targets], 0)
     y = np.clip(remaining(problem, rows)[:, :n_targets], *bounds)
@@ -348,7 +343,19 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     sums.add(0, regressors, y, np.ones_like(y))
     [found] = sums.means().solve(penalty)
     year = product(waves, found[:-2])
-    return year.reshape(cycle.n_days, n_times, -1)
+    return year.reshape(cycle.n_days, cycle.n_times, -1)
+
+
+def _year_regressors(
+    cycle: Cycle,
+    rows: IntArray,
+    waves: Float64Array,
+) -> Float64Array:
+    """Lay out the waves of rows, a line in time, and 1."""
+    day, cell = np.divmod(cycle.of_row[rows], cycle.n_cells)
+    place = day * cycle.n_times + cell % cycle.n_times
+    line = (rows - rows[0]) / (rows[-1] - rows[0])
+    return np.column_stack([waves[place], line, np.ones(len(rows))])
 
 
 def _year_rows(

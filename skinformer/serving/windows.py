@@ -66,6 +66,10 @@ class _Rows(NamedTuple):
         contiguous = np.array(values, order="C")
         return contiguous.reshape(*steps.shape, -1)
 
+    def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
+        """Return calendar fields of steps, (n_windows, length, n_fields)."""
+        return calendar_at(self.clock, steps, fields).astype(np.int64)
+
     def labels_at(self, series: IntArray, steps: IntArray) -> pd.Index:
         """Return the labels of steps, window after window."""
         labels = self.clock.labels(steps.ravel())
@@ -138,8 +142,7 @@ def window_inputs(
     }
     if signature.calendar:
         steps = np.hstack([before, ahead])
-        calendar = calendar_at(rows.clock, steps, signature.calendar)
-        inputs["calendar"] = calendar.astype(np.int64)
+        inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
     inputs = {name: inputs[name] for name in signature.inputs}
     labels = rows.labels_at(series, ahead)
     return WindowInputs(inputs, labels)

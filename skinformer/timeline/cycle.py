@@ -100,34 +100,24 @@ def find_cycle(
     (24, 168, array([29]))
     """
     number = np.arange(60)  # no calendar field has more values
-    places = {field: np.zeros_like(number) for field in fields}
-    # 1. Times of a day.
-    n_times = 1
-    if "hour" in fields:
-        if "minute" in fields:
-            minutes = np.unique(values[:, fields.index("minute")])
-            n_times = len(minutes)
-            n_begun = np.searchsorted(minutes, number, side="right")
-            places["minute"] = np.maximum(n_begun - 1, 0)
-        places["hour"] = n_times * number
-        n_times *= 24
-    # 2. Times of a week, or parts of a year.
+    of_field = np.zeros((len(fields), 60), dtype=np.int64)
+    places = {field: of_field[fields.index(field)] for field in fields}
+    n_times = _place_times(places, fields, values)
     n_cells = n_times
     for name in ("weekday",) if n_times > 1 else ("weekday", "week", "month"):
         if name in fields:
-            places[name] = n_times * number
+            places[name] += n_times * number
             n_cells *= FIELDS[name].size
             break
     # With more cells, ten minutes of a week each, each is seen too seldom.
     if not 1 < n_cells <= 1008:
         return None
-    # 3. Days of a year: a month may have its place in the cycle, too.
     n_days = 1
     if years:
         n_days = 12 * 31
-        places["month"] = places["month"] + 31 * n_cells * number
-        places["day"] = places["day"] + n_cells * number
-    of_field = np.stack(list(places.values()))
+        # A month may have its place in the cycle, too.
+        places["month"] += 31 * n_cells * number
+        places["day"] += n_cells * number
     of_row = number_cells(of_field, values)
     return Cycle(
         tuple(fields),
@@ -137,6 +127,25 @@ def find_cycle(
         n_days,
         of_row.astype(np.int16 if n_days == 1 else np.int32),
     )
+
+
+def _place_times(
+    places: dict[str, IntArray],
+    fields: Sequence[str],
+    values: AnyArray,
+) -> int:
+    """Set what hours and minutes add to a cell's number, and return how many times a day has."""
+    if "hour" not in fields:
+        return 1
+    number = np.arange(60)
+    n_minutes = 1
+    if "minute" in fields:
+        minutes = np.unique(values[:, fields.index("minute")])
+        n_minutes = len(minutes)
+        n_begun = np.searchsorted(minutes, number, side="right")
+        places["minute"] += np.maximum(n_begun - 1, 0)
+    places["hour"] += n_minutes * number
+    return 24 * n_minutes
 
 
 def number_cells(places: Any, values: Any) -> Any:

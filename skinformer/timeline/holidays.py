@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import wall_times
 
 _DAY = np.timedelta64(1, "D")
@@ -44,7 +44,7 @@ def _values_of_place(
     stop: Any,
     days: Any,
     weekmask: list[bool],
-) -> Float64Array:
+) -> IntArray:
     """Count holidays from first to last days, and find free days beside them, (n, 3).
 
     days: the holidays, sorted.
@@ -54,8 +54,7 @@ def _values_of_place(
     is_free_before = ~np.is_busday(start - _DAY, weekmask, days)
     is_free_after = ~np.is_busday(stop + _DAY, weekmask, days)
     n_holidays = n_until - n_before
-    values = np.column_stack([n_holidays, is_free_before, is_free_after])
-    return values.astype(np.float64)
+    return np.column_stack([n_holidays, is_free_before, is_free_after])
 
 
 def _check_days(index: pd.Index) -> None:

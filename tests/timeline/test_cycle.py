@@ -61,7 +61,13 @@ def test_a_minute_that_was_never_there_counts_as_the_one_before():
 
 
 @pytest.mark.parametrize(
-    "order", [("hour", "weekday"), ("weekday", "hour"), ("day", "hour")]
+    "order",
+    [
+        ("hour", "weekday"),
+        ("weekday", "hour"),
+        ("day", "hour"),
+        ("hour", "hour", "weekday"),
+    ],
 )
 def test_fields_stand_in_any_order_and_others_add_nothing(order):
     """The user names them; a day of the month says nothing of the hour."""
