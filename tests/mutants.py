@@ -342,9 +342,9 @@ TIMESTAMPS = [
     Mutant(
         "a week has seven hours",
         "timeline/cycle.py",
-        "calendar_cells",
-        "n_times * size",
-        "size",
+        "find_cycle",
+        "places[name] += n_times * number",
+        "places[name] += number",
         ("timeline/test_cycle.py::test_hours_have_the_cells_of_their_wall",),
     ),
     Mutant(

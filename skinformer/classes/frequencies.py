@@ -7,9 +7,9 @@ import numpy as np
 from skinformer.classes.truths import N_BLOCKS, Truths
 from skinformer.tabular.features import Pairs
 from skinformer.timeline.arrays import Float64Array, Floats, IntArray
+from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock, wall_times
-
-_DAY = 1440  # minutes
+from skinformer.timeline.seasons import step_days
 
 
 @dataclass(frozen=True)
@@ -53,32 +53,23 @@ def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
     clock = truths.timeline.clock
     steps = truths.steps
     # 1. Probabilities without phases.
-    counts = _count_without_blocks(truths, np.zeros_like(steps))
-    overall = _normalise(counts + 1.0)
-    # 2. Probabilities of each kind of phase, from the widest on.
+    overall = _normalise(_count_without_blocks(truths, np.zeros_like(steps)) + 1.0)
+    # 2. Probabilities of each kind of phase, from the widest on; one has to be clearly better.
     tables = {"": overall}
-    gains = {}
+    best = ""
+    highest = -np.inf
     for name in _candidates(seasons, clock):
         cells = phases(name, steps, clock)
-        wider, _, _ = name.rpartition(" and ")
-        wider_cells = phases(wider, steps, clock)
+        wider = name.rpartition(" and ")[0]
         prior = np.repeat(overall, cells.max() + 1, axis=1)
-        prior[:, cells] = tables[wider][:, wider_cells]
-        gains[name], tables[name] = _fit_cells(truths, cells, prior)
-    # 3. The best of them.
-    name = _first_best(gains, 0.002 * truths.weight.sum())
-    table = np.concatenate([tables[name], overall], axis=1)
-    level = _fit_levels(truths, overall[-1])
-    return Frequencies(name, table, level)
-
-
-def _first_best(gains: dict[str, float], least_gain: float) -> str:
-    """Return the name of the highest gain; a later one has to be higher by ``least_gain``."""
-    best = next(iter(gains))
-    for name, gain in gains.items():
-        if gain > gains[best] + least_gain:
+        prior[:, cells] = tables[wider][:, phases(wider, steps, clock)]
+        gain, tables[name] = _fit_cells(truths, cells, prior)
+        if gain > highest + 0.002 * truths.weight.sum():
             best = name
-    return best
+            highest = gain
+    # 3. Probabilities of phases that were never seen, and levels.
+    table = np.concatenate([tables[best], overall], axis=1)
+    return Frequencies(best, table, _fit_levels(truths, overall[-1]))
 
 
 def _fit_cells(
@@ -140,12 +131,10 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[str]:
     """Name the phases that are tried; those of "hour and weekday" lie within those of "hour"."""
     if not clock.dated:
         return ["all rows", *map(str, seasons)]
-    n_steps = 48
-    elapsed = clock.elapsed(np.array([n_steps]))[0]
-    step = elapsed / n_steps / 60e6  # minutes
-    if step >= 7 * _DAY:
+    step = step_days(clock)
+    if step >= 7:
         return ["all rows", "month"]
-    if step >= _DAY:
+    if step >= 1:
         return ["all rows", "weekday", "month"]
     return [
         "all rows",
@@ -162,7 +151,7 @@ def phases(
     steps: IntArray,
     clock: Clock,
 ) -> IntArray:
-    """Count phases of steps from 0: cells of fields of the wall clock, or rows of a season.
+    """Count phases of steps from 0: cells of calendar fields, or rows of a season.
 
     ``name`` says which; its "hour" is the minute of the day, and "" is all rows.
     """
@@ -170,20 +159,11 @@ def phases(
         return np.zeros_like(steps)
     if not clock.dated:
         return steps % int(name)
-    distinct, place = np.unique(steps, return_inverse=True)
-    wall = wall_times(clock.labels(distinct))
-    fields = {
-        "hour": wall.hour * 60 + wall.minute,
-        "weekday": wall.day_of_week,
-        "weekend": wall.day_of_week > 4,
-        "month": wall.month - 1,
-    }
-    cells = np.zeros_like(distinct)
-    n_before = 1  # cells of the fields before: the hour comes first
-    for field in name.split(" and "):
-        cells += n_before * np.asarray(fields[field])
-        n_before = _DAY
-    return cells[place]
+    fields = name.replace("hour", "minute of day").split(" and ")
+    # A period has the month of its first day.
+    values = calendar_values(wall_times(clock.labels(steps)), fields)
+    # The minutes of a day come first.
+    return values @ 1440 ** np.arange(len(fields))
 
 
 @dataclass(frozen=True)

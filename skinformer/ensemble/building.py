@@ -16,7 +16,7 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.calendar import FIELDS, choose_fields, year_fields
 from skinformer.timeline.roles import Roles
-from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.parameters import warn_of_one_series
 
@@ -99,11 +99,8 @@ def _network_fields(settings: FitSettings, timeline: Timeline) -> tuple[str, ...
 
 def _season(timeline: Timeline, seq_len: int) -> int:
     """Return the shortest likely season that fits in a window; 0 for none."""
-    if timeline.clock.dated:
-        for season in likely_seasons(timeline.clock):
-            if 1 < season <= seq_len:
-                return season
-    return 0
+    seasons = calendar_seasons(timeline.clock)
+    return next((season for season in seasons if season <= seq_len), 0)
 
 
 def _n_embedded(embeddings: tuple[str, ...], n_series: int) -> int:

@@ -21,11 +21,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import (
-    likely_seasons,
-    season_of_year,
-    seasons_from_a_day,
-)
+from skinformer.timeline.seasons import calendar_seasons, likely_seasons
 from skinformer.timeline.timeline import Table
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
@@ -91,9 +87,9 @@ def _sees_more(
 
     Ridges read what is filled, and classical forecasters alone know that it is.
     """
-    year = season_of_year(table.clock) if table.clock.dated else 0
-    if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
-        return True
+    for year in calendar_seasons(table.clock, least_days=365):
+        if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
+            return True
     missing = table.missing
     return missing is not None and bool(missing.any(axis=1).mean() > 0.1)
 
@@ -199,6 +195,5 @@ def seasons_of(
     period : int
         The season that the rows showed, which stands alone where dates suggest none; 1 for none.
     """
-    dated = seasons_from_a_day(clock) if clock.dated else ()
-    found = dated or ((period,) if period > 1 else ())
-    return tuple(season for season in found if season <= n_rows)[:2]
+    found = calendar_seasons(clock, least_days=1) or (period,)
+    return tuple(season for season in found if 1 < season <= n_rows)[:2]

@@ -7,7 +7,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.stopwatch import timed
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.seasons import calendar_seasons
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def look_backs(clock: Clock, seq_len: int) -> tuple[int, ...]:
     (7, 14, 96, 192, 365)
     (52, 104, 192)
     """
-    seasons = likely_seasons(clock) if clock.dated else ()
+    seasons = calendar_seasons(clock)
     candidates = {*seasons, *(2 * season for season in seasons)}
     found = [rows for rows in candidates if rows <= 4 * seq_len]
     for rows in (seq_len, 2 * seq_len):

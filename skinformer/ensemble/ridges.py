@@ -23,7 +23,8 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import Problem
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
-from skinformer.timeline.cycle import row_cells
+from skinformer.timeline.calendar import calendar_at
+from skinformer.timeline.cycle import Cycle, find_cycle
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
 
@@ -37,12 +38,6 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
     """
     timeline = rows.timeline
     sizes = rows.sizes
-    cycle = None
-    # Series of a panel have cycles of their own.
-    if timeline.n_series == 1:
-        cycle = row_cells(
-            timeline, sizes.calendar_fields, years=sizes.n_network_fields is not None
-        )
     longest = 2048  # rows of a window: what it costs grows by their square and cube
     problem = Problem(
         timeline.values,
@@ -52,7 +47,7 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
         min(sizes.seq_len, longest),
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
-        cycle=cycle,
+        cycle=_find_cycle(rows),
     )
     # Spread over the series, so many windows say all that a linear map can take in.
     n_most = 100_000
@@ -70,6 +65,20 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
         split=None if rows.split is None else 0,
         refit=refit,
         n_folds=3,
+    )
+
+
+def _find_cycle(rows: FitRows) -> Cycle | None:
+    """Find the cycle of the calendar that one series goes through."""
+    timeline = rows.timeline
+    # Series of a panel have cycles of their own.
+    if timeline.n_series > 1:
+        return None
+    fields = rows.sizes.calendar_fields
+    return find_cycle(
+        fields,
+        calendar_at(timeline.clock, timeline.steps, fields),
+        years=rows.sizes.n_network_fields is not None,
     )
 
 

@@ -14,7 +14,6 @@ from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.model.patches import n_patches
 from skinformer.model.settings import NetworkSettings
-from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import has_cuda, resolve_precision
 from skinformer.training.record import TrainerSettings
 from skinformer.validation.forecasters import is_forecaster
@@ -37,7 +36,7 @@ def read_settings(
     head: what the outputs of the network mean.
     requested: device; "auto", or one of torch's.
     """
-    check_each(estimator, list(FIELDS))
+    check_each(estimator)
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
     check_together(estimator, micro)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.clock import Clock, wall_times
-from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Timeline
 
 
@@ -23,10 +23,9 @@ def usual_values(
     first = history.first_truth[series]
     stop = history.first_row[series + 1]
     season = 1
-    if history.clock.dated:
-        for length in likely_seasons(history.clock):
-            if 4 * length <= stop - first:
-                season = length
+    for length in calendar_seasons(history.clock):
+        if 4 * length <= stop - first:
+            season = length
     if season > 1:
         first = max(first, stop - 52 * season)
     rows = np.arange(first, stop)

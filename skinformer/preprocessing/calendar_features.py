@@ -116,7 +116,7 @@ class CalendarFeatures(RowTransformer):
             If the rows have no dates, so that nothing will be appended.
         """
         self._validate_params()
-        check_calendar("fields", self.fields, list(FIELDS))
+        check_calendar("fields", self.fields)
         self.holidays_ = _read_places(self.holidays)
         time = read_rows(self, X, reset=True).time
         if not is_dated(time):

@@ -14,7 +14,7 @@ from skinformer.algebra import product
 from skinformer.ridge.sums import Problem, Sums, gather, remaining
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
-from skinformer.timeline.cycle import CalendarEffect, Cells, RowCells
+from skinformer.timeline.cycle import CalendarEffect, Cycle
 from skinformer.timeline.windows import spread_places
 
 #: Effects of columns on targets at each time of the day; of more there is one for all times.
@@ -56,8 +56,8 @@ def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
     errors = [newer.unexplained(older.solve(strength)) for strength in strengths]
     if min(errors) > 0:
         return nothing
-    everything = Sums.total(halves).means()
-    return everything.solve(strengths[np.argmin(errors)])[0]
+    strength = strengths[np.argmin(errors)]
+    return Sums.total(halves).means().solve(strength)[0]
 
 
 def _change_sums(problem: Problem, origins: IntArray) -> Sums:
@@ -99,22 +99,18 @@ def calendar_effect(
     """
     if problem.cycle is None:
         return None
-    design = _Design.of(problem, problem.cycle.cells, with_known=with_known)
-    blocks = _cut_blocks(problem, origins, design)
+    design = _Design.of(problem, problem.cycle, with_known=with_known)
+    blocks = _cut_blocks(problem, origins, problem.cycle.n_cells, design.width)
     if not blocks:
         return None
     parts = []
-    for places in np.array_split(
-        np.arange(len(blocks)),
-        min(4, len(blocks)),
-    ):
+    for places in np.array_split(np.arange(len(blocks)), min(4, len(blocks))):
         of_time = [blocks[i] for i in places]
         parts.append(_level_sums(problem, of_time, design))
     penalty = _choose_penalty(parts, design)
     [found] = Sums.total(parts).means().solve(penalty)
-    return design.effect(
-        found, _known_bounds(problem, np.concatenate(blocks), design.n_known)
-    )
+    known = known_columns(problem, np.concatenate(blocks), design.n_known)
+    return design.effect(found, known)
 
 
 def _choose_penalty(parts: list[Sums], design: _Design) -> float | Float64Array:
@@ -134,8 +130,10 @@ def _choose_penalty(parts: list[Sums], design: _Design) -> float | Float64Array:
     best = min(strengths, key=error)
     if not design.n_known:
         return best
-    is_column = np.arange(design.width) >= design.n_indicators
-    penalties = [np.where(is_column, strength, best) for strength in strengths]
+    penalties = []
+    for strength in strengths:
+        of_parts = [best, best, strength, strength]
+        penalties.append(np.repeat(of_parts, design.sizes))
     return min(penalties, key=error)
 
 
@@ -145,7 +143,7 @@ class _Design(NamedTuple):
     timed: whether effects of columns differ by the time of the day.
     """
 
-    cells: Cells
+    cycle: Cycle
     n_known: int
     timed: bool
 
@@ -153,63 +151,75 @@ class _Design(NamedTuple):
     def of(
         cls,
         problem: Problem,
-        cells: Cells,
+        cycle: Cycle,
         *,
         with_known: bool,
     ) -> _Design:
         """Choose effects by the time for few columns: solving takes as long as products."""
         n_known = problem.n_known if with_known else 0
-        timed = cls(cells, n_known, timed=True)
+        timed = cls(cycle, n_known, timed=True)
         few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= 1024
         return timed._replace(timed=few)
 
     @property
-    def n_indicators(self) -> int:
-        return self.cells.n_times + self.cells.n_cells
+    def sizes(self) -> list[int]:
+        """Numbers of regressors of each part."""
+        n_times = self.cycle.n_times
+        n_timed = self.timed * n_times * self.n_known
+        return [n_times, self.cycle.n_cells, self.n_known, n_timed]
 
     @property
     def width(self) -> int:
-        n_tables = 1 + self.timed * self.cells.n_times
-        return self.n_indicators + n_tables * self.n_known
+        """Number of all regressors."""
+        return sum(self.sizes)
 
     def regressors(self, cell: AnyArray, known: Float64Array) -> Float64Array:
         """Lay the regressors of rows out, (n_rows, width)."""
-        times = np.eye(self.cells.n_times)[cell % self.cells.n_times]
-        cells = np.eye(self.cells.n_cells)[cell % self.cells.n_cells]
-        parts = [times, cells, known]
+        n_times = self.cycle.n_times
+        n_cells = self.cycle.n_cells
+        times = np.eye(n_times)[cell % n_times]
+        parts = [times, np.eye(n_cells)[cell % n_cells], known]
         if self.timed:
             timed = times[:, :, None] * known[:, None]
             parts.append(timed.reshape(len(cell), -1))
         return np.column_stack(parts)
 
-    def effect(self, found: Float64Array, bounds: Float64Array) -> CalendarEffect:
-        """Fold the parts into one table of cells and one of columns at each time."""
-        cells = self.cells
-        sizes = [cells.n_times, cells.n_cells, self.n_known]
-        times, level, known, timed = np.split(found, np.cumsum(sizes))
-        level = level + times[np.arange(cells.n_cells) % cells.n_times]
-        table = known[None]
+    def effect(self, found: Float64Array, known: Float64Array) -> CalendarEffect:
+        """Fold the parts into one table of cells and one of columns at each time.
+
+        known: columns known ahead of the rows, (n_rows, n_known).
+        """
+        cycle = self.cycle
+        borders = np.cumsum(self.sizes)[:-1]
+        times, level, columns, timed = np.split(found, borders)
+        time = np.arange(cycle.n_cells) % cycle.n_times
+        table = columns[None]
         if self.timed:
-            table = table + timed.reshape(cells.n_times, *known.shape)
-        return CalendarEffect(
-            level,
-            table,
-            bounds,
-            cells.places,
-            cells.fields,
-        )
+            table = table + timed.reshape(cycle.n_times, *columns.shape)
+        return _make_effect(cycle, level + times[time], table, known)
+
+
+def _make_effect(
+    cycle: Cycle,
+    level: Float64Array,
+    table: Float64Array,
+    known: Float64Array,
+) -> CalendarEffect:
+    """Make an effect of its tables and the columns known ahead that rows held."""
+    bounds = np.stack([known.min(axis=0), known.max(axis=0)])
+    return CalendarEffect(level, table, bounds, cycle.places, cycle.fields)
 
 
 def _cut_blocks(
     problem: Problem,
     origins: IntArray,
-    design: _Design,
+    n_cells: int,
+    width: int,
 ) -> list[IntArray]:
     """Cut the rows of windows into consecutive ones of two cycles, none of two series.
 
     None where rows hold fewer than four cycles; some of them where there are very many.
     """
-    n_cells = design.cells.n_cells
     blocks = []
     for rows in _runs(problem, origins):
         n_blocks = max(len(rows) // (2 * n_cells), 1)
@@ -218,7 +228,7 @@ def _cut_blocks(
     if sum(sizes) < 4 * n_cells or len(blocks) < 2:
         return []
     # As many as take a second or two.
-    n_most = int(4e10 / design.width**2 / max(sizes))
+    n_most = int(4e10 / width**2 / max(sizes))
     kept = spread_places(len(blocks), max(n_most, 2))
     return [blocks[i] for i in kept]
 
@@ -233,10 +243,7 @@ def _runs(problem: Problem, origins: IntArray) -> list[IntArray]:
     borders = np.flatnonzero(np.diff(origins) >= length) + 1
     runs = []
     for run in np.split(origins, borders):
-        rows = np.arange(
-            run[0] - problem.seq_len,
-            run[-1] + problem.pred_len,
-        )
+        rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
         runs.append(rows)
     return runs
 
@@ -293,31 +300,17 @@ def known_columns(
     return np.nan_to_num(known.astype(float))
 
 
-def _known_bounds(
-    problem: Problem,
-    rows: IntArray,
-    n_known: int,
-) -> Float64Array:
-    """Return the lowest and highest values of columns known ahead, (2, n_known)."""
-    known = known_columns(problem, rows, n_known)
-    return np.stack([known.min(axis=0), known.max(axis=0)])
-
-
 def with_year(problem: Problem, origins: IntArray) -> Problem:
     """Add the time of the year to what is known ahead, where whole years were seen."""
     year = year_effect(problem, origins)
-    if year is None or problem.cycle is None:
+    cycle = problem.cycle
+    if year is None or cycle is None:
         return problem
     calendar = problem.calendar
     if calendar is None:
-        cells = problem.cycle.cells
-        calendar = CalendarEffect(
-            np.zeros((cells.n_cells, problem.n_targets)),
-            problem.effect[None],
-            _known_bounds(problem, origins, problem.n_known),
-            cells.places,
-            cells.fields,
-        )
+        level = np.zeros((cycle.n_cells, problem.n_targets))
+        known = known_columns(problem, origins, problem.n_known)
+        calendar = _make_effect(cycle, level, problem.effect[None], known)
     return problem._replace(calendar=calendar._replace(year=year))
 
 
@@ -336,57 +329,44 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     rows = _year_rows(problem, cycle, origins)
     if not len(rows):
         return None
-    # 1. Waves, a line and a level.
-    cells = cycle.cells
-    waves = _year_waves(cells)
+    # 1. Waves, a line in time, and a level.
+    n_targets = problem.n_targets
+    waves = _year_waves(cycle.n_days, cycle.n_times)
     regressors = _year_regressors(cycle, rows, waves)
-    # 2. A ridge per row, for waves whose mean square is a half; line and level are free.
+    # 2. Targets without other effects, outliers clipped.
+    bounds = find_bounds(problem.values[rows, :n_targets], 0)
+    y = np.clip(remaining(problem, rows)[:, :n_targets], *bounds)
+    # 3. A ridge per row, for waves whose mean square is a half; line and level are free.
     penalty = np.full(regressors.shape[1], 1e-3)
     penalty[-2:] = 0.0
-    y = _bounded_targets(problem, rows)
-    sums = Sums.of_sizes(1, len(penalty), problem.n_targets)
+    sums = Sums.of_sizes(1, len(penalty), n_targets)
     sums.add(0, regressors, y, np.ones_like(y))
     [found] = sums.means().solve(penalty)
     year = product(waves, found[:-2])
-    return year.reshape(cells.n_days, cells.n_times, -1)
+    return year.reshape(cycle.n_days, cycle.n_times, -1)
 
 
 def _year_regressors(
-    cycle: RowCells,
+    cycle: Cycle,
     rows: IntArray,
     waves: Float64Array,
 ) -> Float64Array:
     """Lay out the waves of rows, a line in time, and 1."""
-    n_times = cycle.cells.n_times
-    day, cell = np.divmod(cycle.of_row[rows], cycle.cells.n_cells)
-    return np.column_stack(
-        [
-            waves[day * n_times + cell % n_times],
-            (rows - rows[0]) / (rows[-1] - rows[0]),
-            np.ones(len(rows)),
-        ]
-    )
-
-
-def _bounded_targets(problem: Problem, rows: IntArray) -> Float64Array:
-    """Read the targets of rows without other effects, outliers clipped."""
-    n_targets = problem.n_targets
-    return np.clip(
-        remaining(problem, rows)[:, :n_targets],
-        *find_bounds(problem.values[rows, :n_targets], 0),
-    )
+    day, cell = np.divmod(cycle.of_row[rows], cycle.n_cells)
+    place = day * cycle.n_times + cell % cycle.n_times
+    line = (rows - rows[0]) / (rows[-1] - rows[0])
+    return np.column_stack([waves[place], line, np.ones(len(rows))])
 
 
 def _year_rows(
     problem: Problem,
-    cycle: RowCells,
+    cycle: Cycle,
     origins: IntArray,
 ) -> IntArray:
     """Return the rows of windows that a year is learnt from; none where that cannot be done."""
     nothing = origins[:0]
-    cells = cycle.cells
-    n_effects = cells.n_days * cells.n_times * problem.n_targets
-    if cells.n_days == 1 or n_effects > 10_000_000 or not len(origins):
+    n_effects = cycle.n_days * cycle.n_times * problem.n_targets
+    if cycle.n_days == 1 or n_effects > 10_000_000 or not len(origins):
         return nothing
     rows = np.arange(
         origins.min() - problem.seq_len,
@@ -394,25 +374,22 @@ def _year_rows(
     )
     rows = rows[_is_known(problem, rows).all(axis=1)]
     rows = rows[spread_places(len(rows), 100_000)]
-    days = np.unique(cycle.of_row[rows] // cells.n_cells)
+    days = np.unique(cycle.of_row[rows] // cycle.n_cells)
     if not len(days):
         return nothing
     # Between days that no year has shown, waves would make up what is there.
-    longest_gap = np.diff(days, append=days[0] + cells.n_days).max()
+    longest_gap = np.diff(days, append=days[0] + cycle.n_days).max()
     return rows if longest_gap <= 14 else nothing
 
 
-def _year_waves(cells: Cells) -> Float64Array:
+def _year_waves(n_days: int, n_times: int) -> Float64Array:
     """Lay the waves out, a row for each time of each of twelve months' 31 days."""
     days_before_month = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
-    month, day = np.divmod(np.arange(cells.n_days), 31)
+    month, day = np.divmod(np.arange(n_days), 31)
     day_of_year = days_before_month[month] + day
     # With one wave of each, WTH errs by 1 to 2 % more.
     of_year = fourier(day_of_year / 366, 2)
-    of_day = fourier(
-        np.arange(cells.n_times) / cells.n_times,
-        min(2, (cells.n_times - 1) // 2),
-    )
+    of_day = fourier(np.arange(n_times) / n_times, min(2, (n_times - 1) // 2))
     # Each wave of the year times each of the day; the first is constant.
     return np.kron(of_year, of_day)[:, 1:].astype(float)
 
@@ -420,10 +397,4 @@ def _year_waves(cells: Cells) -> Float64Array:
 def fourier(turns: Float64Array, n_waves: int) -> Float64Array:
     """Return 1, and cosines and sines of 1, 2, … turns as often: (n, 1 + 2 n_waves)."""
     angle = 2 * np.pi * np.outer(turns, np.arange(1, n_waves + 1))
-    return np.column_stack(
-        [
-            np.ones(len(turns)),
-            np.cos(angle),
-            np.sin(angle),
-        ]
-    )
+    return np.column_stack([np.ones(len(turns)), np.cos(angle), np.sin(angle)])

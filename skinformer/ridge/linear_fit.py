@@ -15,7 +15,7 @@ class PhaseMaps(NamedTuple):
     A linear map with coefficients that vary, ``Σ_j φ_j(t) [r, 1] W_j`` (Hastie and Tibshirani,
     1993, Varying-coefficient models).
 
-    places: (n_fields, 60), how cells of the calendar are numbered, see `Cells`.
+    places: (n_fields, 60), how cells of the calendar are numbered, see `Cycle`.
     waves: (n_times, n_waves), 1, and cosines and sines of each time; a cell's number modulo
     `n_times` is its time.
     own: (seq_len, n_own), what is read of a target's distances: by each number the share of each

@@ -1,6 +1,7 @@
 """The linear path as a module of torch: what was found in closed form; nothing is trained."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -120,11 +121,11 @@ class _Calendar(nn.Module):
     batch.
     """
 
-    places: Tensor
-    level: Tensor
-    known: Tensor
-    bounds: Tensor
-    year: Tensor
+    places: Any
+    level: Any
+    known: Any
+    bounds: Any
+    year: Any
 
     def __init__(self, effect: CalendarEffect) -> None:
         super().__init__()
@@ -136,15 +137,14 @@ class _Calendar(nn.Module):
         known: standardised, without NaN, (batch, length, n_known).
         categories: calendar fields first, (batch, length, n_categories), int64.
         """
-        cell = number_cells(self.places, categories)
-        out = self.level[cell % len(self.level)]
-        if len(self.year):
-            n_times = self.year.shape[1]
-            out = out + self.year[cell // len(self.level), cell % n_times]
-        # Column by column: their products at once would be too many.
-        for j in range(self.known.shape[1]):
-            out = out + known[..., j, None] * self.known[cell % len(self.known), j]
-        return out
+        effect = CalendarEffect(
+            self.level,
+            self.known,
+            self.bounds,
+            self.places,
+            year=self.year,
+        )
+        return effect.of_rows(known, number_cells(self.places, categories))
 
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""

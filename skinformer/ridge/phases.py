@@ -149,24 +149,25 @@ def _with_phases(
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:
     """Describe what is read, without weights; None where there is no cycle, or none to see."""
-    if problem.cycle is None:
+    cycle = problem.cycle
+    if cycle is None:
         return None
-    cells = problem.cycle.cells
-    n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
+    n_times = cycle.n_times if cycle.n_times > 1 else cycle.n_cells
     # Rows of a cycle: three-hourly, 8.
-    period = len(np.unique(problem.cycle.of_row % n_times))
+    period = len(np.unique(cycle.of_row % n_times))
     n_waves = min(4, (period - 1) // 2)
+    if not n_waves:
+        return None
     own, others = _window_features(problem.seq_len, period)
     if problem.n_observed > 16:
         others = others[:, :0]
-    maps = PhaseMaps(
-        cells.places,
+    return PhaseMaps(
+        cycle.places,
         waves=fourier(np.arange(n_times) / n_times, n_waves).astype(np.float32),
         own=own,
         others=others,
         weights=np.zeros((problem.n_targets, 0, 0), dtype=np.float32),
     )
-    return maps if n_waves else None
 
 
 def _window_features(seq_len: int, period: int) -> tuple[Float32Array, Float32Array]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from skinformer.algebra import eigenvectors, product, solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
-from skinformer.timeline.cycle import CalendarEffect, RowCells
+from skinformer.timeline.cycle import CalendarEffect, Cycle
 from skinformer.timeline.windows import spread_places, window_rows
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.
@@ -80,7 +80,7 @@ class Problem(NamedTuple):
     seq_len: int
     pred_len: int
     effect: Float64Array
-    cycle: RowCells | None = None
+    cycle: Cycle | None = None
     calendar: CalendarEffect | None = None
 
     @property

@@ -7,7 +7,7 @@ import pandas as pd
 
 from skinformer.serving.signature import Signature, plain
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
-from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.clock import (
     OFF_GRID,
     Clock,
@@ -68,9 +68,7 @@ class _Rows(NamedTuple):
 
     def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
         """Return calendar fields of steps, (n_windows, length, n_fields)."""
-        labels = self.clock.labels(steps.ravel())
-        values = calendar_values(labels, fields).astype(np.int64)
-        return values.reshape(*steps.shape, -1)
+        return calendar_at(self.clock, steps, fields).astype(np.int64)
 
     def labels_at(self, series: IntArray, steps: IntArray) -> pd.Index:
         """Return the labels of steps, window after window."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skinformer.timeline.arrays import AnyArray, Float64Array, Floats, IntArray
+from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
@@ -313,13 +314,10 @@ def _calendar_features(view: View) -> list[AnyArray]:
     """Read the step's wall clock: time of day and of the week, day of the month and of the year."""
     if not view.clock.dated:
         return []
-    steps, place = np.unique(view.pairs.step + view.pairs.ahead, return_inverse=True)
-    # Of periods what pandas reads, as everywhere else.
-    wall: Any = view.clock.labels(steps)
-    minute = wall.hour * 60 + wall.minute
-    minute_of_week = wall.day_of_week * 1440 + minute
-    fields = [minute, wall.day_of_week, minute_of_week, wall.day, wall.day_of_year]
-    return list(np.array(fields)[:, place])
+    fields = ("minute of day", "weekday", "day", "day of year")
+    steps = view.pairs.step + view.pairs.ahead
+    minute, weekday, day, day_of_year = calendar_at(view.clock, steps, fields).T
+    return [minute, weekday, 1440 * weekday + minute, day + 1, day_of_year + 1]
 
 
 def _effect_features(view: View, calendar: CalendarEffect) -> list[AnyArray]:

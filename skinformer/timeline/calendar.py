@@ -1,4 +1,8 @@
-"""The calendar fields of dated rows: which ones a step size calls for, and their values."""
+"""The calendar of dated rows: its fields, which ones a step size calls for, and their values.
+
+Whatever reads an hour, a weekday or a month reads it here. Places in the week or the year are made
+of fields in `cycle`; days, weeks and years as numbers of rows are in `seasons`.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
@@ -8,47 +12,46 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import Index, Timedelta
 
-from skinformer.timeline.clock import is_dated, wall_times
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.clock import Clock, is_dated, wall_times
 
 
 class Field(NamedTuple):
-    """One calendar field.
+    """One calendar field that can be embedded.
 
     size: number of its values.
     finest, coarsest: it is chosen for steps of at least so many days, and less than so many.
-    values: from a dated index to integers in 0 … size - 1.
     annual: whether its cycle is the year.
     """
 
     size: int
     finest: float
     coarsest: float
-    values: Callable[[Any], Any]
     annual: bool = False
 
 
-#: Every calendar field by name. Note 2.3 has hour, weekday and month; the others serve finer
+#: Every such field by name. Note 2.3 has hour, weekday and month; the others serve finer
 #: and coarser steps than an hour.
 FIELDS = {
-    "minute": Field(60, 0, 1 / 24, attrgetter("minute")),
-    "hour": Field(24, 0, 1, attrgetter("hour")),
-    "weekday": Field(7, 0, 7, attrgetter("day_of_week")),
-    "day": Field(31, 1, 7, lambda index: index.day - 1),
-    "week": Field(
-        53,
-        7,
-        28,
-        lambda index: (index.day_of_year - 1) // 7,
-        annual=True,
-    ),
+    "minute": Field(60, 0, 1 / 24),
+    "hour": Field(24, 0, 1),
+    "weekday": Field(7, 0, 7),
+    "day": Field(31, 1, 7),
+    "week": Field(53, 7, 28, annual=True),
+    "month": Field(12, 0, 360, annual=True),
+}
+#: How each field is read off a dated index, as integers from 0; trees and classes read the last.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "minute": attrgetter("minute"),
+    "hour": attrgetter("hour"),
+    "weekday": attrgetter("day_of_week"),
+    "day": lambda dates: dates.day - 1,
+    "week": lambda dates: (dates.day_of_year - 1) // 7,
     # NOTE[DIFF] N 2.3 counts months from 1, which breaks a table of 12 in December.
-    "month": Field(
-        12,
-        0,
-        360,
-        lambda index: index.month - 1,
-        annual=True,
-    ),
+    "month": lambda dates: dates.month - 1,
+    "minute of day": lambda dates: dates.hour * 60 + dates.minute,
+    "weekend": lambda dates: dates.day_of_week > 4,
+    "day of year": lambda dates: dates.day_of_year - 1,
 }
 
 
@@ -106,10 +109,8 @@ def choose_fields(index: Index) -> tuple[str, ...]:
     for name, field in FIELDS.items():
         is_fit = field.finest <= step < field.coarsest
         is_learnable = has_years or not field.annual
-        if is_fit and is_learnable:
-            values = field.values(index)
-            if (values != values[0]).any():
-                chosen.append(name)
+        if is_fit and is_learnable and np.ptp(calendar_values(index, [name])):
+            chosen.append(name)
     return tuple(chosen)
 
 
@@ -146,8 +147,25 @@ def calendar_values(
     fields: Sequence[str],
 ) -> NDArray[np.int16]:
     """Read calendar fields off a dated index, in its local time: (n, n_fields), int16, from 0."""
-    shape = (len(index), len(fields))
-    values = np.empty(shape, dtype=np.int16)
+    values = np.empty((len(index), len(fields)), dtype=np.int16)
     for j, name in enumerate(fields):
-        values[:, j] = FIELDS[name].values(index)
+        values[:, j] = _READERS[name](index)
     return values
+
+
+def calendar_at(
+    clock: Clock,
+    steps: IntArray,
+    fields: Sequence[str],
+) -> NDArray[np.int16]:
+    """Read calendar fields of a clock's steps, in any order: (*steps.shape, n_fields), from 0.
+
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> hours = pd.date_range("2024-01-01 22:00", periods=2, freq="h")
+    >>> calendar_at(clock_for(hours, hours.freq), np.array([2, 0]), ["hour", "weekday"])
+    array([[ 0,  1],
+           [22,  0]], dtype=int16)
+    """
+    distinct, place = np.unique(steps, return_inverse=True)
+    return calendar_values(clock.labels(distinct), fields)[place]

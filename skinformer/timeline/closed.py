@@ -8,7 +8,7 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import seasons_from_a_day
+from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Timeline
 
 
@@ -26,13 +26,16 @@ class Closed(NamedTuple):
     def of(cls, timeline: Timeline) -> Closed:
         """Find phases of a day, a week or a year that passed often and were never observed."""
         clock = timeline.clock
-        if timeline.weight is None or not clock.dated:
+        if timeline.weight is None:
             return cls(clock, ())
         known = np.any(timeline.weight > 0, axis=1)
         wall = clock.wall_steps(timeline.steps)
         found = []
-        for season in seasons_from_a_day(clock):
-            phases = _never_observed(wall % season, known, season)
+        for season in calendar_seasons(clock, least_days=1):
+            phase = wall % season
+            passed = np.bincount(phase, minlength=season)
+            n_observed = np.bincount(phase, weights=known, minlength=season)
+            phases = (passed >= 5) & (n_observed == 0)
             if phases.any():
                 found.append(phases)
         return cls(clock, tuple(found))
@@ -45,14 +48,3 @@ class Closed(NamedTuple):
             for phases in self.phases:
                 is_closed |= phases[wall % len(phases)]
         return is_closed
-
-
-def _never_observed(
-    phase: IntArray,
-    known: BoolArray,
-    season: int,
-) -> BoolArray:
-    """Return which phases passed five times at least, and were never observed, (season,)."""
-    passed = np.bincount(phase, minlength=season)
-    n_observed = np.bincount(phase, weights=known, minlength=season)
-    return (passed >= 5) & (n_observed == 0)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import wall_times
 
 _DAY = np.timedelta64(1, "D")
@@ -25,9 +25,7 @@ def holiday_values(
     first = wall_times(index)
     last = index.to_timestamp(how="end") if hasattr(index, "to_timestamp") else first
     # One year more on each side, for the days before and after.
-    first_year = first.min().year - 1
-    last_year = last.max().year + 1
-    years = range(first_year, last_year + 1)
+    years = range(first.min().year - 1, last.max().year + 2)
     start = first.to_numpy().astype("datetime64[D]")
     stop = last.to_numpy().astype("datetime64[D]")
     # Each of which has a weekend beside it.
@@ -46,7 +44,7 @@ def _values_of_place(
     stop: Any,
     days: Any,
     weekmask: list[bool],
-) -> Float64Array:
+) -> IntArray:
     """Count holidays from first to last days, and find free days beside them, (n, 3).
 
     days: the holidays, sorted.
@@ -56,8 +54,7 @@ def _values_of_place(
     is_free_before = ~np.is_busday(start - _DAY, weekmask, days)
     is_free_after = ~np.is_busday(stop + _DAY, weekmask, days)
     n_holidays = n_until - n_before
-    values = np.column_stack([n_holidays, is_free_before, is_free_after])
-    return values.astype(np.float64)
+    return np.column_stack([n_holidays, is_free_before, is_free_after])
 
 
 def _check_days(index: pd.Index) -> None:

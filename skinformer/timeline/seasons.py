@@ -4,9 +4,6 @@ import numpy as np
 
 from skinformer.timeline.clock import Clock
 
-#: Cycles of the calendar, in days: hour, day, week and year.
-_CYCLES = (1 / 24, 1, 7, 365.2425)
-
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
     """Return the lengths of seasons, in rows, that a clock's rows may have, ascending.
@@ -24,36 +21,35 @@ def likely_seasons(clock: Clock) -> tuple[int, ...]:
     (52,)
     ()
     """
+    return calendar_seasons(clock) if clock.dated else (4, 7, 12, 24, 52)
+
+
+def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
+    """Return the lengths of an hour, a day, a week and a year, in rows, ascending.
+
+    As far as they are whole numbers and last so many days; none without dates.
+
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
+    >>> calendar_seasons(clock_for(hours, hours.freq), least_days=7)
+    (168, 8766)
+    """
     if not clock.dated:
-        return (4, 7, 12, 24, 52)
-    return _seasons(clock, _CYCLES)
-
-
-def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
-    """Return the lengths of days, weeks and years, in rows, of a clock with dates."""
-    return _seasons(clock, _CYCLES[1:])
-
-
-def season_of_year(clock: Clock) -> int:
-    """Return the length of a year, in rows, of a clock with dates; 0 if no whole number."""
-    return max(_seasons(clock, _CYCLES[-1:]), default=0)
-
-
-def _seasons(
-    clock: Clock,
-    cycles: tuple[float, ...],
-) -> tuple[int, ...]:
-    """Return the lengths of cycles, ascending, in rows, as far as they are whole numbers."""
-    n_steps = 48  # whole years of months and quarters
-    ends = np.array([0, n_steps])
-    microseconds = np.ptp(clock.elapsed(ends))
-    microseconds_of_day = 86_400e6
-    step = microseconds / n_steps / microseconds_of_day
+        return ()
+    step = step_days(clock)
     seasons = []
-    for cycle in cycles:
-        length = cycle / step
+    for n_days in (1 / 24, 1, 7, 365.2425):
+        length = n_days / step
         season = round(length)
         is_whole = abs(length - season) < 0.02 * length
-        if season >= 2 and is_whole:
+        if season >= 2 and is_whole and n_days >= least_days:
             seasons.append(season)
     return tuple(seasons)
+
+
+def step_days(clock: Clock) -> float:
+    """Return the mean length of a step of a clock with dates, in days."""
+    n_steps = 48  # whole years of months and quarters
+    [microseconds] = clock.elapsed(np.array([n_steps]))
+    return microseconds / n_steps / 86_400e6

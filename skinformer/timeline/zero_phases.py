@@ -10,7 +10,7 @@ import numpy as np
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.seasons import seasons_from_a_day
+from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Timeline
 
 
@@ -38,18 +38,16 @@ class ZeroPhases(NamedTuple):
         clock = timeline.clock
         n_series = timeline.n_series
         zero = np.zeros((n_series + 1, n_targets), dtype=np.float32)
-        is_custom = scaler.targets is not None and scaler.targets.transformers
         # A user's transformer may not be defined at zero.
-        if is_custom or not clock.dated:
+        if scaler.targets is not None and scaler.targets.transformers:
             return cls(clock, zero, ())
         series = np.arange(n_series)
         zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
-        y = timeline.values[:, :n_targets]
-        is_zero = y == zero[timeline.series]
+        is_zero = timeline.values[:, :n_targets] == zero[timeline.series]
         found = []
         # Rare zeros are none of nights.
         if is_zero.sum() >= 0.05 * is_zero.size:
-            for season in seasons_from_a_day(clock)[:2]:
+            for season in calendar_seasons(clock, least_days=1)[:2]:
                 phases = _always_zero(timeline, is_zero, season)
                 if phases.any():
                     found.append(phases)
@@ -75,18 +73,16 @@ def _always_zero(
         known = timeline.weight > 0
     wall = timeline.clock.wall_steps(timeline.steps)
     cell = timeline.series * season + wall % season
-    shape = (timeline.n_series, season)
-    always = np.zeros((timeline.n_series + 1, is_zero.shape[1], season), dtype=bool)
-    is_zero = is_zero & known
-    for j in range(always.shape[1]):
-        zeros = _count(cell, is_zero[:, j], shape)
+    shape = (timeline.n_series + 1, season)
+    always = []
+    for j in range(is_zero.shape[1]):
         seen = _count(cell, known[:, j], shape)
+        zeros = _count(cell, is_zero[:, j] & known[:, j], shape)
         n_seen = seen.sum(axis=1, keepdims=True)
-        n_zeros = zeros.sum(axis=1, keepdims=True)
-        share = n_zeros / n_seen.clip(1)
+        share = zeros.sum(axis=1, keepdims=True) / n_seen.clip(1)
         chance = share**seen
-        always[:-1, j] = (zeros == seen) & (chance < 1e-3)
-    return always
+        always.append((zeros == seen) & (chance < 1e-3))
+    return np.stack(always, axis=1)
 
 
 def _count(

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from skinformer.timeline.arrays import BoolArray
+from skinformer.timeline.calendar import FIELDS
 from skinformer.validation.arguments import MOST
 from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.warning import first_names, warn_user
@@ -182,7 +183,7 @@ def _check_checkpoint(path: Any, random_state: Any) -> None:
         )
 
 
-def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
+def check_each(model: Any) -> None:
     """Raise if a parameter is out of what its constraint cannot say."""
     target = model.target
     if isinstance(target, list) and not 0 < len(target) == len(set(target)):
@@ -191,7 +192,7 @@ def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
             "last column."
         )
     _check_device(model.device)
-    check_calendar("calendar", model.calendar, calendar_fields)
+    check_calendar("calendar", model.calendar)
     _check_names("embeddings", model.embeddings, ("series", "missing", "mask"))
 
 
@@ -299,14 +300,10 @@ def _check_device(device: str) -> None:
         )
 
 
-def check_calendar(
-    parameter: str,
-    value: Any,
-    calendar_fields: Sequence[str],
-) -> None:
+def check_calendar(parameter: str, value: Any) -> None:
     """Raise if a list of calendar fields holds an unknown one."""
     if isinstance(value, list):
-        _check_names(parameter, value, calendar_fields)
+        _check_names(parameter, value, list(FIELDS))
 
 
 def _check_names(

@@ -3,7 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from skinformer.classes.frequencies import fit_frequencies, fit_transitions, last_rows
+from skinformer.classes.frequencies import (
+    fit_frequencies,
+    fit_transitions,
+    last_rows,
+    phases,
+)
 from skinformer.classes.truths import read_truths
 from skinformer.tabular.features import Pairs
 from skinformer.timeline.clock import RowClock, clock_for
@@ -42,6 +47,20 @@ def test_the_phase_that_tells_most_is_chosen():
     noon = np.array([12, 5 * 24 + 12, 11])  # of Monday, of Saturday; eleven of Monday
     called = found.probabilities(noon, np.zeros(3, dtype=int), clock)[:, 1]
     assert called[0] > 0.8 > 0.2 > max(called[1:])
+
+
+def test_what_comes_by_chance_has_no_phase():
+    """Hours of a coin explain some of it, and none of what it does next."""
+    n = 24 * 7 * 12
+    found = fit(np.random.default_rng(7).integers(2, size=n), hours(n)[0])
+    assert found.name == "all rows"
+
+
+def test_a_week_has_the_month_of_its_first_day():
+    """One that ends in February is a week of January."""
+    weeks = pd.period_range("2024-01-01", periods=10, freq="W")
+    found = phases("month", np.array([4, 3, 5, 4]), clock_for(weeks, weeks.freq))
+    assert found.tolist() == [0, 0, 1, 0]
 
 
 def test_neighbours_of_a_truth_do_not_tell_its_month():

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.ridge import sums
+from skinformer.ridge import calendar, sums
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.calendar import calendar_values
-from skinformer.timeline.cycle import CalendarEffect, RowCells, calendar_cells
+from skinformer.timeline.cycle import CalendarEffect, find_cycle
 
 SEQ, PRED, WEEK = 24, 6, 168
 
@@ -22,9 +22,7 @@ def cycle_of(n, *, first=0, fields=("hour", "weekday")):
     """Give the cells of consecutive hours."""
     t = np.arange(first, first + n)
     values = {"hour": t % 24, "weekday": t // 24 % 7}
-    cells = calendar_cells(fields, np.stack([values[name] for name in fields], axis=1))
-    of_row = cells.of(np.stack([values[name] for name in fields], axis=1))
-    return RowCells(cells, of_row.astype(np.int16))
+    return find_cycle(fields, np.stack([values[name] for name in fields], axis=1))
 
 
 def make_problem(
@@ -131,6 +129,24 @@ def test_a_column_with_the_cycle_of_the_day_is_judged_beside_the_hour():
     np.testing.assert_allclose(found.known.ravel(), 0.5, atol=0.08)
 
 
+def test_columns_known_ahead_have_a_strength_of_their_own(monkeypatch):
+    """A week that never changes is believed, and a column of noise is not."""
+    chosen, choose = [], calendar._choose_penalty
+
+    def spy(*args):
+        chosen.append(choose(*args))
+        return chosen[-1]
+
+    monkeypatch.setattr(calendar, "_choose_penalty", spy)
+    n = 20 * WEEK
+    known = np.random.default_rng(0).normal(size=(n, 1))
+    values = np.tile(week(), (20, 1)) + noise(n)
+    find(make_problem(np.column_stack([values, known]), n_known=1))
+    of_cells, of_columns = np.split(chosen[0], [24 + WEEK])
+    assert np.unique(of_cells).tolist() == [1e-5]
+    assert np.unique(of_columns).tolist() == [1e-2]
+
+
 @pytest.mark.parametrize("way", ["missing", "weight"])
 @pytest.mark.parametrize("by", ["chance", "clock"])
 def test_truths_that_are_not_there_are_not_learnt(by, way):
@@ -234,7 +250,7 @@ def test_series_whose_levels_lie_apart_have_the_effect_of_one():
         begin = 37 * i
         parts.append(truth[(begin + np.arange(n)) % WEEK] + 100.0 * (i % 3))
         cells.append(cycle_of(n + WEEK, first=begin).of_row[:n])
-    cycle = RowCells(cycle_of(WEEK).cells, np.concatenate(cells))
+    cycle = cycle_of(WEEK)._replace(of_row=np.concatenate(cells))
     problem = make_problem(np.concatenate(parts), cycle=cycle)
     origins = np.concatenate(
         [origins_of(problem, a, a + n) for a, n in zip(first, lengths, strict=True)]
@@ -317,10 +333,10 @@ def test_of_many_rows_some_are_read(monkeypatch):
 def make_effect(cycle, *, n_known, n_targets, n_times, seed=0):
     rng = np.random.default_rng(seed)
     return CalendarEffect(
-        rng.normal(size=(cycle.cells.n_cells, n_targets)),
+        rng.normal(size=(cycle.n_cells, n_targets)),
         rng.normal(size=(n_times, n_known, n_targets)),
         np.stack([-rng.random(n_known), rng.random(n_known)]),
-        cycle.cells.places,
+        cycle.places,
     )
 
 
@@ -374,8 +390,8 @@ def test_numpy_and_torch_say_the_same_of_a_day_of_the_year(index):
         else ("weekday", "month", "day")
     )
     values = calendar_values(index, fields)
-    cells = calendar_cells(fields, values, years=True)
-    of_row, rng = cells.of(values), np.random.default_rng(0)
+    cells = find_cycle(fields, values, years=True)
+    of_row, rng = cells.of_row, np.random.default_rng(0)
     level, year = (
         rng.normal(size=(cells.n_cells, 2)),
         rng.normal(size=(372, cells.n_times, 2)),

@@ -13,7 +13,7 @@ from skinformer.ridge.calendar import known_effect
 from skinformer.ridge.candidates import Competition
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import STRENGTHS, Problem, Windows, gather
-from skinformer.timeline.cycle import RowCells, calendar_cells
+from skinformer.timeline.cycle import find_cycle
 
 SEQ, PRED = 12, 4
 
@@ -898,8 +898,7 @@ def test_what_only_has_the_same_cycle_has_no_effect_beside_ridges(cycle, true_ef
 def with_hours(problem):
     """Let the rows be consecutive hours of days."""
     hours = np.arange(len(problem.values))[:, None] % 24
-    cells = calendar_cells(["hour"], hours)
-    return problem._replace(cycle=RowCells(cells, cells.of(hours).astype(np.int16)))
+    return problem._replace(cycle=find_cycle(["hour"], hours))
 
 
 def daily(n=480, *, known_effect=0.0, seed=0):

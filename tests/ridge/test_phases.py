@@ -11,7 +11,7 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import STRENGTHS, Problem, gather
 from skinformer.selection import SHARES
 from skinformer.timeline.calendar import calendar_values
-from skinformer.timeline.cycle import RowCells, calendar_cells
+from skinformer.timeline.cycle import find_cycle
 from skinformer.timeline.windows import spread_places
 
 SEQ, PRED = 48, 6
@@ -20,9 +20,7 @@ FIELDS = ("hour", "weekday")
 
 def cells_of(index):
     fields = FIELDS if index[1] - index[0] < pd.Timedelta("1D") else ("weekday",)
-    values = calendar_values(index, fields)
-    cells = calendar_cells(fields, values)
-    return RowCells(cells, cells.of(values).astype(np.int16))
+    return find_cycle(fields, calendar_values(index, fields))
 
 
 def choose(monkeypatch, strength, share):

@@ -10,7 +10,7 @@ from skinformer.ridge.calendar import year_effect
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem
 from skinformer.timeline.calendar import calendar_values
-from skinformer.timeline.cycle import RowCells, calendar_cells
+from skinformer.timeline.cycle import find_cycle
 
 SEQ, PRED = 14, 7
 
@@ -22,9 +22,7 @@ def cells_of(index, *, years=True):
         else ("weekday",)
     )
     fields = fields if "month" in fields else (*fields, "month", "day")
-    values = calendar_values(index, fields)
-    cells = calendar_cells(fields, values, years=years)
-    return RowCells(cells, cells.of(values).astype(np.int32))
+    return find_cycle(fields, calendar_values(index, fields), years=years)
 
 
 def wave(index):
@@ -48,8 +46,8 @@ def origins_of(problem):
 
 
 def at(table, index, problem):
-    of_row, cells = cells_of(index).of_row, problem.cycle.cells
-    return table[of_row // cells.n_cells, of_row % cells.n_times]
+    of_row, cycle = cells_of(index).of_row, problem.cycle
+    return table[of_row // cycle.n_cells, of_row % cycle.n_times]
 
 
 @pytest.mark.parametrize("slope", [0.0, 2.0])

@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.timeline.calendar import FIELDS, calendar_values, choose_fields
+from skinformer.timeline.calendar import (
+    FIELDS,
+    calendar_at,
+    calendar_values,
+    choose_fields,
+)
 from skinformer.timeline.clock import RowClock, clock_for
-from skinformer.timeline.cycle import calendar_cells, row_cells
-from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.cycle import find_cycle, number_cells
 
 ZONES = [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"]
 
@@ -15,19 +19,8 @@ ZONES = [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"]
 def cells_of(index, fields):
     """Give the cycle and each label's cell."""
     values = calendar_values(index, fields)
-    cells = calendar_cells(fields, values)
-    return cells, None if cells is None else cells.of(values)
-
-
-def timeline(index, first_row=None, first_step=(0,)):
-    rows = len(index) if first_row is None else first_row[-1]
-    clock = (
-        clock_for(index, index.freq)
-        if isinstance(index, pd.DatetimeIndex)
-        else RowClock()
-    )
-    first_row = np.array([0, rows] if first_row is None else first_row)
-    return Timeline(np.zeros((rows, 1)), None, first_row, np.array(first_step), clock)
+    cells = find_cycle(fields, values)
+    return cells, None if cells is None else cells.of_row
 
 
 @pytest.mark.parametrize("tz", ZONES)
@@ -58,15 +51,23 @@ def test_a_minute_that_was_never_there_counts_as_the_one_before():
     """A row that came late belongs to its own hour."""
     index = pd.date_range("2024-01-01", periods=3000, freq="15min")
     values = calendar_values(index, ("minute", "hour"))
-    cells = calendar_cells(("minute", "hour"), values)
+    cells = find_cycle(("minute", "hour"), values)
     late = calendar_values(index + pd.Timedelta("7min"), ("minute", "hour"))
-    np.testing.assert_array_equal(cells.of(late), cells.of(values))
-    shifted = calendar_cells(("minute", "hour"), values + np.array([7, 0]))
-    assert shifted.of(np.array([[0, 5]])).tolist() == [4 * 5]  # before the first one
+    found = number_cells(cells.places, late)
+    np.testing.assert_array_equal(found, cells.of_row)
+    shifted = find_cycle(("minute", "hour"), values + np.array([7, 0]))
+    before = number_cells(shifted.places, np.array([[0, 5]]))
+    assert before.tolist() == [4 * 5]  # before the first one
 
 
 @pytest.mark.parametrize(
-    "order", [("hour", "weekday"), ("weekday", "hour"), ("day", "hour")]
+    "order",
+    [
+        ("hour", "weekday"),
+        ("weekday", "hour"),
+        ("day", "hour"),
+        ("hour", "hour", "weekday"),
+    ],
 )
 def test_fields_stand_in_any_order_and_others_add_nothing(order):
     """The user names them; a day of the month says nothing of the hour."""
@@ -150,7 +151,6 @@ def test_every_place_of_a_calendar_is_a_cell(freq):
         assert cells.places.shape == (len(fields), 60)
         assert found.min() >= 0
         assert found.max() < cells.n_cells
-        assert 0 <= cells.places.min() <= cells.places.max() < cells.n_cells
         assert cells.n_cells % cells.n_times == 0
 
 
@@ -158,13 +158,15 @@ def test_every_place_of_a_calendar_is_a_cell(freq):
 
 
 @pytest.mark.parametrize("tz", ZONES)
-def test_rows_of_a_panel_have_the_cells_of_their_steps(tz):
+def test_rows_in_any_order_have_the_cells_of_their_steps(tz):
     """A series that began later is elsewhere in the week; one may have begun before the clock."""
     index = pd.date_range("2024-03-25", periods=700, freq="h", tz=tz)
-    rows = timeline(index, first_row=[0, 300, 500], first_step=(-100, 450))
-    found = row_cells(rows, ("hour", "weekday"))
+    steps = np.array([*range(-100, 200), *range(450, 650), 7])
+    fields = ("hour", "weekday")
+    values = calendar_at(clock_for(index, index.freq), steps, fields)
+    found = find_cycle(fields, values)
     early = pd.date_range(end=index[0], periods=101, freq="h")[:-1]
-    labels = [*early, *index[:200], *index[450:650]]
+    labels = [*early, *index[:200], *index[450:650], index[7]]
     expected = [24 * label.day_of_week + label.hour for label in labels]
     np.testing.assert_array_equal(found.of_row, expected)
     assert found.of_row.dtype == np.int16
@@ -172,10 +174,23 @@ def test_rows_of_a_panel_have_the_cells_of_their_steps(tz):
 
 def test_rows_without_a_calendar_have_no_cells():
     """Undated rows, and dated ones of which nothing of a cycle is asked."""
-    index = pd.date_range("2024-01-01", periods=50, freq="h")
-    assert row_cells(timeline(index), ()) is None
-    assert row_cells(timeline(index), ("day",)) is None
-    assert row_cells(timeline(pd.RangeIndex(50)), ()) is None
+    hours = pd.date_range("2024-01-01", periods=50, freq="h")
+    steps = np.arange(50)
+    for clock, fields in (
+        (clock_for(hours, hours.freq), ()),
+        (clock_for(hours, hours.freq), ("day",)),
+        (RowClock(), ()),
+    ):
+        assert find_cycle(fields, calendar_at(clock, steps, fields)) is None
+
+
+def test_what_trees_and_classes_read_has_the_shape_of_the_steps():
+    """Minutes of the day, days of the year and weekends, counted from 0."""
+    times = pd.date_range("2024-12-27 23:45", periods=3, freq="15min")
+    fields = ("minute of day", "day of year", "weekend")
+    read = calendar_at(clock_for(times, times.freq), np.array([[0, 1], [1, 0]]), fields)
+    friday, saturday = [1425, 361, 0], [0, 362, 1]
+    assert read.tolist() == [[friday, saturday], [saturday, friday]]
 
 
 @pytest.mark.parametrize(
@@ -186,13 +201,11 @@ def test_days_of_the_year_are_told_apart_beside_any_cycle(fields):
     index = pd.date_range("2023-01-01", "2024-12-31")
     every = fields + tuple(name for name in ("month", "day") if name not in fields)
     values = calendar_values(index, every)
-    plain = calendar_cells(fields, calendar_values(index, fields))
-    cells = calendar_cells(every, values, years=True)
-    number = cells.of(values)
+    plain = find_cycle(fields, calendar_values(index, fields))
+    cells = find_cycle(every, values, years=True)
+    number = cells.of_row
     assert (cells.n_cells, cells.n_times) == (plain.n_cells, plain.n_times)
-    np.testing.assert_array_equal(
-        number % cells.n_cells, plain.of(calendar_values(index, fields))
-    )
+    np.testing.assert_array_equal(number % cells.n_cells, plain.of_row)
     np.testing.assert_array_equal(
         number // cells.n_cells, 31 * index.month - 32 + index.day
     )
