@@ -255,25 +255,16 @@ def fit_classical(
     n_series = len(judged.end)
     final = judged.candidates_before(judged.end)
     errors = ErrorAccumulator(n_series, final.names)
-    # The recent level is the mean of the last third of a horizon.
-    n_recent = max(_FEWEST, sizes.pred_len // 3)
 
-    # 1. Candidates that have learnt rows before an origin forecast what lies behind it.
+    # 1. Candidates are judged at origins.
     for distance in origin_distances(sizes.pred_len, n_series):
         origin = np.maximum(judged.end - distance, judged.begin)
-        some = judged.known_around(origin)
-        if not len(some):
-            continue
-        candidates = judged.candidates_before(origin)
-        for series, past, forecast in judged.forecasts(candidates, some, origin):
-            truth = judged.truths(series, origin)
-            errors.add(series, forecast, truth, past.recent_level(n_recent))
+        judged.add_errors(errors, origin)
 
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
     for series, past, forecast in judged.forecasts(final, some, judged.end):
-        level = past.recent_level(n_recent)
-        errors.compare_final(series, forecast, level, past.square_change)
+        errors.compare_final(series, forecast, past.recent_level, past.square_change)
 
     weights, panel_weights = errors.weights()
     return ClassicalFit(
@@ -335,6 +326,20 @@ class _JudgedRows:
         """Fit candidates to rows before the origin of each series."""
         ridges = _shared_ridges(self, origin)
         return Candidates(self.sizes, ridges, self.of_mean)
+
+    def add_errors(
+        self,
+        errors: ErrorAccumulator,
+        origin: IntArray,
+    ) -> None:
+        """Add errors of candidates that have learnt the rows before the origin of each series."""
+        some = self.known_around(origin)
+        if not len(some):
+            return
+        candidates = self.candidates_before(origin)
+        for series, past, forecast in self.forecasts(candidates, some, origin):
+            truth = self.truths(series, origin)
+            errors.add(series, forecast, truth, past.recent_level)
 
     def known_around(self, origin: IntArray) -> IntArray:
         """Find series of which enough rows before their origin are known, and one behind it."""

@@ -133,9 +133,8 @@ class ErrorAccumulator:
         nothing of them.
         """
         error = _mean_absolute_errors(forecast, truth)
-        best_error = np.nanmin(error, axis=1)
         median_error = np.nanmedian(error, axis=1)
-        unit = np.maximum((best_error + median_error) / 2, 1e-300)
+        unit = _unit_of_errors(error)
         # An origin weighs as the root of the steps that are known.
         share_known = (~np.isnan(truth)).mean(axis=1)
         weight = np.sqrt(share_known) * (median_error > 0)
@@ -146,8 +145,7 @@ class ErrorAccumulator:
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
-        move = mean_of_known(np.abs(truth - level[:, None]))
-        self.moves[series] += weight * move
+        self.moves[series] += weight * mean_of_known(np.abs(truth - level[:, None]))
 
     def compare_final(
         self,
@@ -260,6 +258,13 @@ def _mean_absolute_errors(
     truth = truth[:, None]
     distance = np.abs(forecast - truth)
     return distance.mean(axis=2, where=~np.isnan(truth))
+
+
+def _unit_of_errors(error: Float64Array) -> Float64Array:
+    """Average the errors, (n, n_candidates), of the best and the median candidate: (n,)."""
+    best = np.nanmin(error, axis=1)
+    median = np.nanmedian(error, axis=1)
+    return np.maximum((best + median) / 2, 1e-300)
 
 
 def _log_excess(

@@ -70,6 +70,12 @@ class Past(NamedTuple):
         changes = np.diff(self.values, axis=1)
         return mean_of_known(changes**2)
 
+    @property
+    def recent_level(self) -> Float64Array:
+        """The mean of the last known rows, a third of a horizon but three at least, (n,)."""
+        n_recent = max(3, self.horizon // 3)
+        return np.nanmean(self.recent_values(n_recent), axis=1)
+
     def _value_at(self, columns: IntArray) -> Float64Array:
         """Return the value of each window in a column of its own, (n,)."""
         return self.values[np.arange(len(columns)), columns]
@@ -90,10 +96,6 @@ class Past(NamedTuple):
         number = np.cumsum(newest_first, axis=1)
         is_recent = number[:, ::-1] <= n_rows
         return np.where(is_recent, self.values, np.nan)
-
-    def recent_level(self, n_rows: int) -> Float64Array:
-        """Return the mean of the last known rows of each window, of so many, (n,)."""
-        return np.nanmean(self.recent_values(n_rows), axis=1)
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""

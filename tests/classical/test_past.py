@@ -95,11 +95,14 @@ def test_where_nothing_was_observed_nothing_is_left_out():
     assert first_alive(NAN, NAN) == 0
 
 
-def test_the_recent_level_is_the_mean_of_the_last_known_rows():
-    nan = np.nan
-    values = np.array([[9.0, 1.0, nan, 3.0, nan], [7.0, nan, nan, nan, nan]])
-    past = Past(values, np.tile(np.arange(6), (2, 1)))
-    assert past.recent_level(2).tolist() == [2.0, 7.0]
+@pytest.mark.parametrize(
+    ("horizon", "level"), [(1, 2.0), (3, 2.0), (6, 2.0), (12, 3.5)]
+)
+def test_the_recent_level_is_the_mean_of_the_last_third_of_a_horizon(horizon, level):
+    """Of known rows, three at least."""
+    values = np.array([[12.0, 8, 1, NAN, 3, 2, NAN], [NAN, NAN, NAN, 7, NAN, NAN, NAN]])
+    past = Past(values, np.tile(np.arange(7 + horizon), (2, 1)))
+    assert past.recent_level.tolist() == pytest.approx([level, 7.0])
 
 
 def test_changes_are_from_one_known_row_to_the_next():
