@@ -169,9 +169,9 @@ CAUSALITY = [
     Mutant(
         "classical ridges have learnt what they forecast",
         "classical/fit.py",
-        "fit_classical",
-        "judged.candidates_before(origin)",
-        "judged.candidates_before(judged.end)",
+        "_JudgedRows.add_errors",
+        "self.candidates_before(origin)",
+        "self.candidates_before(self.end)",
         (
             "classical/test_fit.py::test_what_learns_is_judged_on_rows_that_it_has_not_seen",
         ),

@@ -30,8 +30,8 @@ CASES = {
 # Processors, libraries and numbers of threads differ in the last digits of float32. Data that are
 # 1e-7 off move forecasts by 3e-7 of them; those of a network alone by 1e-6, of absolute errors,
 # which bend, by 2e-5, and of Muon, which lifts the smallest directions of a step to the size of
-# all others, by 1e-5.
-TOLERANCES = {"note": 2e-5, "quantile": 2e-4, "bf16": 2e-4}
+# all others, by 1e-5; between two kinds of processors by 8e-4.
+TOLERANCES = {"note": 2e-5, "quantile": 2e-4, "bf16": 2e-3}
 
 
 def make_frame():

@@ -264,7 +264,8 @@ def fit_classical(
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
     for series, past, forecast in judged.forecasts(final, some, judged.end):
-        errors.compare_final(series, forecast, past.recent_level, past.square_change)
+        leaps = past.leaps_to(forecast[:, :, 0])
+        errors.compare_final(series, forecast, past.recent_level, leaps)
 
     weights, panel_weights = errors.weights()
     return ClassicalFit(

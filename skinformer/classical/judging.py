@@ -152,7 +152,7 @@ class ErrorAccumulator:
         series: IntArray,
         forecast: Float64Array,
         level: Float64Array,
-        square_change: Float64Array,
+        leaps: Float64Array,
     ) -> None:
         """
         Compare how far final forecasts of some series go with how far these usually went.
@@ -165,14 +165,15 @@ class ErrorAccumulator:
             NaN where a candidate was not able to forecast.
         level : ndarray of shape (n,)
             The level of the last rows.
-        square_change : ndarray of shape (n,)
-            The mean square of changes from row to row, see `Past.square_change`.
+        leaps : ndarray of shape (n, n_candidates)
+            How far their first steps leap, see `Past.leaps_to`.
         """
         distance = np.abs(forecast - level[:, None, None])
         usual_move = self.moves[series] / np.maximum(self.total[series], _TINY)
         self.excess[series] = _log_excess(distance, usual_move)
         never_asked = self.counts[series] == 0
-        loss = _leap_loss(distance[:, :, 0], square_change)
+        # As changes of that size are rarer, if changes are normal.
+        loss = np.minimum(leaps**2 / 2, _MOST_LEAP)
         self.leaps[series] = np.where(never_asked, loss, 0.0)
 
     @property
@@ -235,19 +236,6 @@ def _power(n_origins: Float64Array) -> Float64Array:
     """Compute the power of errors: that of one origin, times the root of their number."""
     most_origins = 6.0
     return 4.0 * np.sqrt(np.minimum(n_origins, most_origins))
-
-
-def _leap_loss(
-    leap: Float64Array,
-    square_change: Float64Array,
-) -> Float64Array:
-    """Return how much rarer a leap is than none, as a log, if changes from row to row are normal.
-
-    leap: (n, n_candidates), from the level; square_change: (n,), where 0 or NaN no leap is rare.
-    """
-    usual = np.where(square_change > 0, square_change, np.inf)
-    loss = leap**2 / (2 * usual[:, None])
-    return np.minimum(np.nan_to_num(loss), _MOST_LEAP)
 
 
 def _mean_absolute_errors(

@@ -65,16 +65,37 @@ class Past(NamedTuple):
         return change / n_changes
 
     @property
+    def recent_level(self) -> Float64Array:
+        """The mean of the last known rows, a third of a horizon but three at least, (n,)."""
+        n_recent = max(3, self.horizon // 3)
+        return np.nanmean(self.recent_values(n_recent), axis=1)
+
+    @property
     def square_change(self) -> Float64Array:
         """The mean square of changes from one row to the next, both known, (n,); NaN if none is."""
         changes = np.diff(self.values, axis=1)
         return mean_of_known(changes**2)
 
-    @property
-    def recent_level(self) -> Float64Array:
-        """The mean of the last known rows, a third of a horizon but three at least, (n,)."""
-        n_recent = max(3, self.horizon // 3)
-        return np.nanmean(self.recent_values(n_recent), axis=1)
+    def leaps_to(self, following: Float64Array) -> Float64Array:
+        """
+        Compute how far what follows lies outside of the range of the last three known rows.
+
+        Parameters
+        ----------
+        following : ndarray of shape (n, k)
+            Values of the step after each window; NaN is unknown.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In root mean squares of changes from row to row; 0 where nothing changed.
+        """
+        recent = self.recent_values(3)
+        low = np.nanmin(recent, axis=1)[:, None]
+        high = np.nanmax(recent, axis=1)[:, None]
+        outside = np.abs(following - np.clip(following, low, high))
+        change = np.sqrt(self.square_change)[:, None]
+        return np.nan_to_num(outside / np.where(change > 0, change, np.inf))
 
     def _value_at(self, columns: IntArray) -> Float64Array:
         """Return the value of each window in a column of its own, (n,)."""

@@ -109,3 +109,18 @@ def test_changes_are_from_one_known_row_to_the_next():
     values = np.array([[1.0, 3.0, NAN, 9.0, 8.0], [NAN, 5.0, NAN, NAN, 6.0]])
     past = Past(values, np.tile(np.arange(6), (2, 1)))
     np.testing.assert_array_equal(past.square_change, [2.5, NAN])
+
+
+@pytest.mark.parametrize(
+    ("following", "leap"), [(3.0, 0.0), (5.0, 0.0), (11.0, 3.0), (0.0, 1.5), (NAN, 0.0)]
+)
+def test_a_leap_is_what_lies_outside_of_the_last_three_rows(following, leap):
+    """In usual changes, here of 2; a peak, as Christmas, widens what is no leap."""
+    past = Past(np.array([[9.0, 7, 5, 3, 5, NAN]]), np.arange(7)[None])
+    assert past.leaps_to(np.array([[following]])).tolist() == [[leap]]
+
+
+@pytest.mark.parametrize("values", [[4.0, 4, 4], [1.0, NAN, 3], [NAN, NAN, 3]])
+def test_where_no_row_changed_nothing_is_a_leap(values):
+    past = Past(np.array([values]), np.arange(4)[None])
+    assert past.leaps_to(np.array([[9.0]])).tolist() == [[0.0]]

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer.ensemble.classical import Classical
 from skinformer.evaluation import interval_coverage
-from skinformer.intervals import calibration
+from skinformer.intervals import calibration, changes
 
 LEVELS = [0.05, 0.5, 0.95]
 
@@ -551,8 +551,9 @@ def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     model = small(target="load", seq_len=40).fit(panel(n=(60, 60, 60), start=(0, 0, 0)))
     forecaster, held_out = asked(model, monkeypatch)
-    # Of what was held out.
+    # Of what was held out, and beside no random walk.
     monkeypatch.setattr(calibration, "shrinkage", lambda *_: 0.0)
+    monkeypatch.setattr(changes, "shrinkage", lambda *_: 1.0)
     plain, wide = (calibration.calibrate(forecaster, part) for part in (None, held_out))
     assert wide.optimism.min() > 1.01
     apart = wide.spread.typical - plain.spread.typical
