@@ -23,7 +23,7 @@ from skinformer.timeline.timeline import Timeline
 
 #: Forecasts whose errors a random walk counts for beside those that are known: one forecast says
 #: little of sizes.
-_WALK = 0.5
+_WALK = 1.0
 #: The least size of an error.
 _LEAST = 1e-12
 #: Mean size of an error in deviations of a normal law.

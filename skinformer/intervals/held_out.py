@@ -14,7 +14,9 @@ import numpy as np
 from skinformer.intervals.errors import forecast_windows, size_ratio
 from skinformer.intervals.runs import FEWEST
 from skinformer.intervals.spread import mean_size
+from skinformer.intervals.windows import count_apart
 from skinformer.rolling.forecaster import StepForecaster
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places
@@ -37,10 +39,16 @@ class HeldOut(NamedTuple):
         return forecast_windows(self.earlier_forecaster, self.earlier_origins).errors
 
     def optimism(self, final_forecaster: StepForecaster) -> Float64Array:
-        """Return by what factor the final forecaster's errors of fitted rows are too small."""
+        """Return by what factor the final forecaster's errors of fitted rows are too small.
+
+        A window or two show little of it, and the earlier forecaster of few rows knew far fewer.
+        """
         most = 4.0
+        prior = 2.0  # windows that stand for a factor of 1
         fitted = forecast_windows(final_forecaster, self.origins)
-        return np.clip(size_ratio(self.held_out_errors(), fitted.errors), 1.0, most)
+        ratio = size_ratio(self.held_out_errors(), fitted.errors)
+        n_apart = count_apart(self.origins, final_forecaster.sizes.pred_len)
+        return np.clip(ratio ** shrinkage(n_apart, prior), 1.0, most)
 
 
 def hold_out_last_rows(

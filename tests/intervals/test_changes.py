@@ -39,17 +39,17 @@ WALK = np.sqrt(2 / np.pi) * np.sqrt([1.0, 2.0])
 
 
 @pytest.mark.parametrize("n", [3, 8])
-def test_a_walk_counts_as_half_a_forecast(n):
+def test_a_walk_counts_as_a_forecast(n):
     """In logs, beside forecasts all of which were off by 3."""
     found = sizes(np.full((n, 2), 3.0), [5.0, 6, 5, 6])
-    share = n / (n + 0.5)
+    share = n / (n + 1)
     np.testing.assert_allclose(found, 3.0**share * WALK ** (1 - share), rtol=1e-6)
 
 
 def test_of_forecasts_that_are_known_in_part_so_much_counts():
     errors = [[3.0, 3.0], [3.0, NAN], [3.0, NAN], [3.0, 3.0]]
     found = sizes(errors, [5.0, 6, 5, 6])
-    np.testing.assert_allclose(found, 3.0 ** (6 / 7) * WALK ** (1 / 7), rtol=1e-6)
+    np.testing.assert_allclose(found, 3.0 ** (3 / 4) * WALK ** (1 / 4), rtol=1e-6)
 
 
 def test_where_hardly_an_error_is_known_the_walk_counts_alone():
@@ -65,4 +65,4 @@ def test_a_walk_that_was_never_seen_to_move_counts_nothing(rows):
 
 def test_from_the_end_of_one_series_to_the_next_is_no_change():
     found = sizes(np.full((3, 2), 3.0), [5.0, 6, 905, 906], first_row=(0, 2, 4))
-    np.testing.assert_allclose(found, 3.0 ** (6 / 7) * WALK ** (1 / 7), rtol=1e-6)
+    np.testing.assert_allclose(found, 3.0 ** (3 / 4) * WALK ** (1 / 4), rtol=1e-6)
