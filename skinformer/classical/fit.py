@@ -137,6 +137,8 @@ class Candidates:
             if self.ridges is not None:
                 by_ridges = self.ridges.forecast(filled[rows], length[rows])
                 found = np.concatenate([found, by_ridges], axis=1)
+            ended = some.ended(max(self.sizes.seasons, default=1))
+            found[ended] = some.last_value[ended, None, None]
             lowest = np.where(floor[rows], 0.0, -np.inf)
             np.maximum(found, lowest[:, None, None], out=found)
             yield rows, found

@@ -97,6 +97,31 @@ class Past(NamedTuple):
         change = np.sqrt(self.square_change)[:, None]
         return np.nan_to_num(outside / np.where(change > 0, change, np.inf))
 
+    def ended(self, season: int) -> BoolArray:
+        """
+        Find windows that stand still as they never did before: of what is sold no longer.
+
+        Parameters
+        ----------
+        season : int
+            Rows of the longest season. As many have to lie before: what pauses in every season has
+            not ended.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Whether as many rows as are forecast, six at least, are alike, and more than four times
+            as many as ever before.
+        """
+        recent = self.recent_values(max(6, self.horizon))
+        ended = np.nanmin(recent, axis=1) == np.nanmax(recent, axis=1)
+        for i in np.flatnonzero(ended):
+            seen = self.values[i, self.known[i]]
+            *before, now = _lengths_of_standstill(seen)
+            longest = max(before, default=0)
+            ended[i] = now > 4 * longest and sum(before) >= season
+        return ended
+
     def _value_at(self, columns: IntArray) -> Float64Array:
         """Return the value of each window in a column of its own, (n,)."""
         return self.values[np.arange(len(columns)), columns]
@@ -134,6 +159,16 @@ class Past(NamedTuple):
         )
 
 
+def _lengths_of_standstill(seen: Float64Array) -> list[int]:
+    """Count the rows of each stretch of equal values in turn.
+
+    >>> _lengths_of_standstill(np.array([5.0, 5.0, 7.0, 0.0, 0.0, 0.0]))
+    [2, 1, 3]
+    """
+    changes = np.flatnonzero(np.diff(seen) != 0) + 1
+    return np.diff(changes, prepend=0, append=len(seen)).tolist()
+
+
 def begun(values: Float64Array, known: BoolArray) -> int:
     """
     Find the row from which on a series is alive.
@@ -158,12 +193,9 @@ def begun(values: Float64Array, known: BoolArray) -> int:
     5
     """
     seen = np.flatnonzero(known)
-    changes = np.flatnonzero(np.diff(values[seen]) != 0)
-    if not len(changes):
+    n_still, *later = _lengths_of_standstill(values[seen])
+    if not later:
         return int(known.argmax())
-    n_still = changes[0] + 1
-    ends = np.append(changes, len(seen) - 1)
-    longest_later = np.diff(ends).max()
-    had_not_begun = n_still >= 3 and n_still > 2 * longest_later
+    had_not_begun = n_still >= 3 and n_still > 2 * max(later)
     first = n_still if had_not_begun else 0
     return int(seen[first])

@@ -278,6 +278,26 @@ def test_a_product_is_forecast_from_its_launch_on():
     )
 
 
+def test_a_product_that_is_sold_no_longer_is_forecast_at_zero():
+    """Ridges of the panel would go on, and a season of what was sold."""
+    ended = np.concatenate([monthly(40).past, np.zeros(12)])
+    alone = forecasts([ended], MONTHS)
+    beside = forecasts(
+        [ended, monthly(60, seed=1).past, monthly(50, seed=2).past], MONTHS
+    )
+    assert not alone.any()
+    assert not beside[0].any()
+    assert beside[1:].min() > 20
+
+
+def test_what_was_sold_for_less_than_a_year_may_be_sold_again():
+    """The season is the longest one that candidates know."""
+    paused = np.concatenate([monthly(11).past, np.zeros(48)])
+    assert forecasts([paused], MONTHS).any()
+    ended = np.concatenate([monthly(12).past, np.zeros(48)])
+    assert not forecasts([ended], MONTHS).any()
+
+
 def test_a_launch_beside_longer_series_is_a_step_of_their_clock():
     launched = np.concatenate([np.zeros(30), monthly(20).past])
     assert fitted([monthly(90).past, launched], MONTHS).begun.tolist() == [0, 70]

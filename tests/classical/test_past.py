@@ -124,3 +124,50 @@ def test_a_leap_is_what_lies_outside_of_the_last_three_rows(following, leap):
 def test_where_no_row_changed_nothing_is_a_leap(values):
     past = Past(np.array([values]), np.arange(4)[None])
     assert past.leaps_to(np.array([[9.0]])).tolist() == [[0.0]]
+
+
+SOLD = [5.0, 7.0, 7.0, 6.0, 8.0, 5.0, 9.0, 6.0]  # it stood still for two rows at most
+
+
+def has_ended(*values, horizon=4, season=4):
+    past = Past(np.array([values]), np.arange(len(values) + horizon)[None])
+    return past.ended(season).tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("n_still", "horizon", "expected"),
+    [(8, 4, False), (9, 4, True), (9, 9, True), (9, 10, False)],
+)
+def test_what_stands_still_as_it_never_did_before_has_ended(n_still, horizon, expected):
+    """For as many rows as are forecast, and more than four times as long as before."""
+    for value in (0.0, 99.0):
+        found = has_ended(*SOLD, *[value] * n_still, horizon=horizon)
+        assert found is expected
+
+
+@pytest.mark.parametrize(("n_still", "expected"), [(5, False), (6, True)])
+def test_six_rows_at_least_stand_still(n_still, expected):
+    assert has_ended(*range(8), *[3.0] * n_still, horizon=1) is expected
+
+
+def test_what_may_pause_in_every_season_has_not_ended():
+    """Ice cream in its first year: no winter was seen before."""
+    values = *range(5), *[0.0] * 7
+    assert has_ended(*values, season=5)
+    assert not has_ended(*values, season=6)
+
+
+def test_rows_that_are_missing_do_not_stand_still():
+    assert not has_ended(*range(8), *[0.0] * 5, NAN, NAN)
+    assert has_ended(*range(8), 0.0, NAN, *[0.0] * 5, NAN)
+
+
+@pytest.mark.parametrize("values", [[4.0] * 30, [NAN] * 20 + [4.0] * 10])
+def test_what_was_always_alike_has_not_ended(values):
+    assert not has_ended(*values)
+
+
+def test_each_window_ends_by_itself():
+    values = np.array([[*range(8), *[0.0] * 6], [*range(14)]], dtype=float)
+    past = Past(values, np.tile(np.arange(16), (2, 1)))
+    assert past.ended(2).tolist() == [True, False]
