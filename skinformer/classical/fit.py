@@ -133,15 +133,25 @@ class Candidates:
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
-            found = forecast_candidates(some, self.sizes.seasons, of_mean=self.of_mean)
-            if self.ridges is not None:
-                by_ridges = self.ridges.forecast(filled[rows], length[rows])
-                found = np.concatenate([found, by_ridges], axis=1)
-            ended = some.ended(max(self.sizes.seasons, default=1))
-            found[ended] = some.last_value[ended, None, None]
+            found = self._forecast_batch(some, filled[rows], length[rows])
             lowest = np.where(floor[rows], 0.0, -np.inf)
             np.maximum(found, lowest[:, None, None], out=found)
             yield rows, found
+
+    def _forecast_batch(
+        self,
+        past: Past,
+        filled: Float64Array,
+        length: IntArray,
+    ) -> Float64Array:
+        """Forecast windows by all candidates; what has ended goes on as it is."""
+        found = forecast_candidates(past, self.sizes.seasons, of_mean=self.of_mean)
+        if self.ridges is not None:
+            by_ridges = self.ridges.forecast(filled, length)
+            found = np.concatenate([found, by_ridges], axis=1)
+        ended = past.ended(max(self.sizes.seasons, default=1))
+        found[ended] = past.last_value[ended, None, None]
+        return found
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from skinformer.intervals.runs import FEWEST
 from skinformer.intervals.spread import mean_size
 from skinformer.intervals.windows import count_apart
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places
@@ -41,14 +40,16 @@ class HeldOut(NamedTuple):
     def optimism(self, final_forecaster: StepForecaster) -> Float64Array:
         """Return by what factor the final forecaster's errors of fitted rows are too small.
 
-        A window or two show little of it, and the earlier forecaster of few rows knew far fewer.
+        A single window shows little of it, and the earlier forecaster of few rows knew far fewer:
+        a large factor is believed where windows are several.
         """
         most = 4.0
-        prior = 2.0  # windows that stand for a factor of 1
+        of_one_window = 1.25
         fitted = forecast_windows(final_forecaster, self.origins)
-        ratio = size_ratio(self.held_out_errors(), fitted.errors)
+        ratio = np.clip(size_ratio(self.held_out_errors(), fitted.errors), 1.0, most)
         n_apart = count_apart(self.origins, final_forecaster.sizes.pred_len)
-        return np.clip(ratio ** shrinkage(n_apart, prior), 1.0, most)
+        share = 1 / n_apart**2
+        return np.minimum(ratio, of_one_window**share * ratio ** (1 - share))
 
 
 def hold_out_last_rows(
