@@ -160,6 +160,22 @@ def test_a_winters_business_is_forecast_in_winter():
     assert np.nanmean(np.abs(model.forecast()["y"] - values[96:])) < 4
 
 
+@pytest.mark.parametrize(
+    ("freq", "season", "rows", "n_zeros", "sizes"),
+    [
+        ("MS", 12, 60, 9, {"pred_len": 6}),
+        ("MS", 12, 30, 7, {"pred_len": 6}),
+        ("D", 7, 120, 20, {"pred_len": 14}),
+        ("QS", 4, 24, 6, {"pred_len": 4}),
+    ],
+)
+def test_what_is_sold_no_longer_is_forecast_at_zero(freq, season, rows, n_zeros, sizes):
+    """It was sold steadily; it was forecast at up to a third of that."""
+    values = waves(rows + sizes["pred_len"], season)
+    values[rows - n_zeros :] = 0
+    assert errors(values, freq, rows, **sizes) < 1e-6
+
+
 def test_hours_go_by_the_clock_on_the_wall():
     """The days after summer time begins, of a history that holds no change of the clock."""
     index = pd.date_range("2025-03-08", periods=24 * 24, freq="h", tz="Europe/Paris")
