@@ -111,7 +111,15 @@ class Past(NamedTuple):
         -------
         ndarray of shape (n,)
             Whether as many rows as are forecast, six at least, are alike, and more than four times
-            as many as ever before.
+            as many as ever before. Cost: a loop over windows that end in so many rows alike.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> values = np.array([[5.0, 7, 6, 8, 5, 9, 6, 8, 0, 0, 0, 0, 0, 0]])
+        >>> past = Past(values, np.arange(16)[None])
+        >>> past.ended(4).tolist(), past.ended(12).tolist()
+        ([True], [False])
         """
         recent = self.recent_values(max(6, self.horizon))
         ended = np.nanmin(recent, axis=1) == np.nanmax(recent, axis=1)

@@ -170,7 +170,7 @@ def test_a_winters_business_is_forecast_in_winter():
     ],
 )
 def test_what_is_sold_no_longer_is_forecast_at_zero(freq, season, rows, n_zeros, sizes):
-    """It was sold steadily; it was forecast at up to a third of that."""
+    """It was sold steadily; months were forecast at up to half of that."""
     values = waves(rows + sizes["pred_len"], season)
     values[rows - n_zeros :] = 0
     assert errors(values, freq, rows, **sizes) < 1e-6
