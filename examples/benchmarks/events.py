@@ -1,4 +1,4 @@
-"""How well the defaults forecast data in which something happens: tables of docs/laboratory/ordinary.md.
+"""How well the defaults forecast data in which something happens: see docs/laboratory/ordinary.md.
 
 Run ``python examples/benchmarks/events.py``; ``--shape`` and ``--frequency`` run some of the cells.
 
@@ -22,14 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from ordinary import (
-    MEASURED,
-    Draw,
-    Frequency,
-    geometric_mean,
-    measure_forecast,
-    relate,
-)
+from ordinary import MEASURED, Draw, Frequency, geometric_mean, measure_forecast, relate
 
 from skinformer import InformerRegressor
 
