@@ -14,7 +14,7 @@ import numpy as np
 
 from skinformer.classical.windows import mean_of_known
 from skinformer.selection import softmax
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import Float64Array, IntArray
 
 
 class Grid(NamedTuple):
@@ -68,7 +68,7 @@ class Smoothed(NamedTuple):
 
 def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     """
-    Run the recursion over the last 400 rows of windows.
+    Run the recursion over the last 400 rows of windows, up to what was observed last.
 
     Parameters
     ----------
@@ -82,7 +82,9 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     Smoothed
         Level and trend at the last row, and how well each constant did.
     """
-    values = values[:, -400:]  # what lies before is forgotten
+    values, n_ahead = _until_last_known(
+        values, n_rows=400
+    )  # what lies before is forgotten
     start = _start(values)[:, None]
     level = np.repeat(start, len(grid.alpha), axis=1)
     trend = np.zeros_like(level)
@@ -95,9 +97,40 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
         missed += np.abs(error)
         level = expected + grid.alpha * error
         trend = grid.phi * trend + beta * error
+    level, trend = _go_on(level, trend, grid.phi, n_ahead)
     n_known = (~np.isnan(values)).sum(axis=1)
     n_known = np.maximum(n_known, 1.0)
     return Smoothed(level, trend, missed / n_known[:, None], n_known)
+
+
+def _until_last_known(
+    values: Float64Array,
+    n_rows: int,
+) -> tuple[Float64Array, IntArray]:
+    """Cut windows behind their last known row, to so many rows; return how many lay behind it.
+
+    >>> _until_last_known(np.array([[1.0, 2.0, np.nan]]), 2)
+    (array([[1., 2.]]), array([[1]]))
+    """
+    known = ~np.isnan(values)
+    n_behind = known[:, ::-1].argmax(axis=1)[:, None]
+    length = values.shape[1]
+    column = np.arange(length - min(n_rows, length), length) - n_behind
+    cut = np.take_along_axis(values, np.maximum(column, 0), axis=1)
+    return np.where(column >= 0, cut, np.nan), n_behind
+
+
+def _go_on(
+    level: Float64Array,
+    trend: Float64Array,
+    phi: Float64Array,
+    n_steps: IntArray,
+) -> tuple[Float64Array, Float64Array]:
+    """Go on by damped trends, (n, n_grid), over steps of which nothing is known, (n, 1)."""
+    damped = phi**n_steps
+    undamped = np.broadcast_to(n_steps, damped.shape).astype(float)
+    reach = np.divide(phi * (1 - damped), 1 - phi, out=undamped, where=phi < 1)
+    return level + reach * trend, damped * trend
 
 
 def _start(values: Float64Array) -> Float64Array:

@@ -108,3 +108,20 @@ def test_the_line_is_that_of_least_squares_through_the_known_rows():
 def test_the_line_of_one_row_is_level():
     end, slope = line(np.array([[NAN, 5.0, NAN]]))
     assert [end.tolist(), slope.tolist()] == [[[5]], [[0]]]
+
+
+@pytest.mark.parametrize("n_behind", [399, 400, 1000])
+def test_the_last_known_rows_count_however_many_unknown_ones_follow(n_behind):
+    """A long recursion leaves windows of which the last rows are unknown."""
+    known = 100 + np.random.default_rng(0).normal(size=(1, 450))
+    grid = Grid(*np.transpose([(0.3, 0.0, 0.0), (0.5, 0.2, 0.9)]))
+    now = smooth(known, grid)
+    later = smooth(
+        np.pad(known, ((0, 0), (0, n_behind)), constant_values=NAN),
+        grid,
+    )
+    damping = 0.9 ** np.arange(1, n_behind + 1)
+    reached = now.level[0, 1] + damping.sum() * now.trend[0, 1]
+    assert later.level[0, 0] == now.level[0, 0]
+    assert later.level[0, 1] == pytest.approx(reached)
+    assert later.trend[0, 1] == pytest.approx(now.trend[0, 1] * damping[-1])

@@ -252,3 +252,19 @@ def test_a_closed_step_holds_what_was_before_it():
         nights.index.floor("D") + pd.Timedelta(hours=17)
     )
     np.testing.assert_array_equal(nights, evenings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("freq", "season", "n", "horizon", "sizes"),
+    [
+        ("D", 365.25, 1461, 730, {"seq_len": 56, "pred_len": 28}),
+        ("W", 52.18, 300, 520, {"seq_len": 26, "pred_len": 13}),
+        ("15min", 96, 700, 960, {"seq_len": 96, "pred_len": 96}),
+    ],
+)
+def test_a_long_recursion_keeps_level_and_season(freq, season, n, horizon, sizes):
+    """Where the last hundreds of rows are forecasts all candidates still know what was before."""
+    values = waves(n + horizon, season)
+    members = {"members": ["classical", "ridges"]}
+    assert errors(values, freq, n, **sizes, **members) < 4  # noise alone makes 1.6
