@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +20,19 @@ from skinformer.evaluation.ahead import (
 )
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
-from skinformer.evaluation.rows import SortedRows, read_sorted_rows
+from skinformer.evaluation.rows import SortedRows, count_steps, read_sorted_rows
 from skinformer.reading.places import sort_rows
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import (
     check_fitted,
+    check_origin_step,
     check_range_levels,
     check_row_count,
 )
 from skinformer.validation.columns import labelled_rows
-from skinformer.validation.index import find_start, time_labels
+from skinformer.validation.index import check_dates_for, find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
 #: X and y.
@@ -42,17 +44,22 @@ _Forecasts = tuple[DataFrame, Float64Array]
 class _Request(NamedTuple):
     """What is forecast from each origin.
 
-    horizon, step: rows of a forecast and between origins.
+    horizon: rows of a forecast.
+    step: rows between origins, or an offset of pandas.
     known_future: columns of X that are known ahead.
     levels: of quantiles.
     every: so many origins share a fit, if it is repeated.
+    since: the label from which steps of dates are counted; None is the first origin's.
+    until: the label before which origins lie; None is behind all rows.
     """
 
     horizon: int
-    step: int
+    step: Any
     known_future: Any
     levels: Float64Array
     every: int
+    since: Any = None
+    until: Any = None
 
 
 def backtest(
@@ -62,7 +69,7 @@ def backtest(
     *,
     start: Any = None,
     horizon: int | None = None,
-    step: int | None = None,
+    step: Any = None,
     known_future: str | Sequence[Any] = (),
     refit: bool | int = False,
     levels: Sequence[float] | None = None,
@@ -98,8 +105,11 @@ def backtest(
     horizon : int, default=None
         Rows forecast from each origin; None is the estimator's `pred_len`, or `SeasonalNaive`'s
         `season`.
-    step : int, default=None
-        Rows between two origins; None is `horizon`, so that each row is forecast once.
+    step : int, str or offset of pandas, default=None
+        Rows between two origins; None is `horizon`, so that each row is forecast once. Of rows with
+        dates also a step of time, such as ``"D"``, ``"12h"`` or ``"MS"``: the first row of each is
+        an origin, and these keep the local time of `start` over summer time, which 24 rows of hours
+        do not.
     known_future : str or list, default=()
         Columns of X whose values are known ahead, besides those that an `InformerRegressor`
         has by its own parameter and those that `CalendarFeatures` makes.
@@ -159,7 +169,7 @@ def backtest(
     wanted = check_range_levels(coverage, levels)
     _check_estimator(estimator, must_be_fitted=refit is False)
     horizon = _horizon(split_last_step(estimator)[1], horizon)
-    step = check_row_count("step", horizon if step is None else step)
+    step = check_origin_step(horizon if step is None else step)
     quantiles = np.empty(0) if wanted is None else wanted
     every = 1 if isinstance(refit, bool) else check_row_count("refit", refit)
     request = _Request(
@@ -202,7 +212,7 @@ def _refit_all(
             "it. Pass it, such as start=X.index[1000]."
         )
     folds = _refit_folds(X, y, start, request)
-    fits = (delayed(_fit_and_forecast)(estimator, request, *fold) for fold in folds)
+    fits = (delayed(_fit_and_forecast)(estimator, *fold) for fold in folds)
     table = pd.concat(Parallel(n_jobs=n_jobs)(fits))
     keys = ["origin", "target", "time"]
     if "series" in table:
@@ -215,20 +225,21 @@ def _refit_folds(
     y: Any,
     start: Any,
     request: _Request,
-) -> Iterator[tuple[_Rows, _Rows]]:
+) -> Iterator[tuple[_Request, _Rows, _Rows]]:
     """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
-    A stretch ends with the last row that is forecast from its origins, `every` of them. Series of a
+    A stretch of `every` steps ends with the last row that is forecast from its origins. Series of a
     panel are cut at the same times. It is a ValueError if no row lies before the start.
 
     >>> X = pd.DataFrame({"load": range(6)})
     >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0), every=1)
     >>> folds = _refit_folds(X, X["load"], 3, request)
-    >>> [len(rows) for (rows, truth), later in folds]
+    >>> [len(rows) for _, (rows, truth), later in folds]
     [3, 5]
     """
     X = labelled_rows(X, 0)
     time, labels = time_labels(X.index)
+    check_dates_for(request.step, time)
     # A fit needs rows in the order of time.
     order = sort_rows(time, labels, len(X)).order
     time = time[order]
@@ -239,12 +250,16 @@ def _refit_folds(
             "start is the first label of X, so there are no rows to fit to. Pass X with the "
             "training rows before it."
         )
-    to_next_fit = request.every * request.step
-    for begin in range(first, len(moments), to_next_fit):
-        stop = begin + to_next_fit - request.step + request.horizon
+    request = request._replace(since=moments[first])
+    later = moments[first:]
+    steps = count_steps(later, np.arange(len(later)), request.step)
+    begins = first + np.unique(steps, return_index=True)[1][:: request.every]
+    for begin, next_begin in zip_longest(begins, begins[1:]):
+        until = None if next_begin is None else moments[next_begin]
+        stop = None if next_begin is None else next_begin - 1 + request.horizon
         before = order[time < moments[begin]]
-        later = order[time.isin(moments[begin:stop])]
-        yield _take(X, y, before), _take(X, y, later)
+        test = order[time.isin(moments[begin:stop])]
+        yield request._replace(until=until), _take(X, y, before), _take(X, y, test)
 
 
 def _take(
@@ -271,13 +286,7 @@ def _fit_and_forecast(
     bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
     with nullcontext() if bounds_itself else threads_for(0):
         fitted = clone(estimator).fit(*training)
-    table = _forecast_all(fitted, *test, None, request)
-    origins: Any = table["origin"]
-    if "series" in table:
-        origins = origins.groupby(table["series"])
-    # Origins behind the stretch are the next fold's.
-    place = origins.rank(method="dense")
-    return table[place <= request.every]
+    return _forecast_all(fitted, *test, None, request)
 
 
 def _check_estimator(estimator: Any, *, must_be_fitted: bool) -> None:
@@ -317,7 +326,14 @@ def _forecast_all(
 ) -> DataFrame:
     """Forecast from all origins of a fitted estimator."""
     rows = read_sorted_rows(estimator, X, y, request.known_future)
-    origins = rows.origins(start, request.horizon, request.step)
+    check_dates_for(request.step, rows.time)
+    origins = rows.origins(
+        start,
+        request.horizon,
+        request.step,
+        request.since,
+        request.until,
+    )
     levels = request.levels
     transformers, last = split_last_step(estimator)
     if hasattr(last, "forecast"):

@@ -11,7 +11,7 @@ from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, read_targets
 from skinformer.timeline.arrays import BoolArray, IntArray
-from skinformer.timeline.clock import RowClock
+from skinformer.timeline.clock import RowClock, regular_times, timestamps
 from skinformer.timeline.timeline import runs
 from skinformer.validation.columns import (
     check_ahead,
@@ -49,12 +49,17 @@ class SortedRows:
         self,
         start: Any,
         horizon: int,
-        step: int,
+        step: Any,
+        since: Any = None,
+        until: Any = None,
     ) -> DataFrame:
-        """List the origins of all series, every `step` rows.
+        """List the origins of all series, every `step` rows or at the first row of a step of dates.
 
         A row for each: ``first``, the first row of its series; ``row`` and ``stop``, the first one
         that it forecasts and the one after the last; ``turn``, its place among those of its series.
+
+        since: the label from which steps of dates are counted; None is the first row's.
+        until: the label before which origins lie; None for all rows.
         """
         row = np.arange(len(self.series))
         first = self.first_row[self.series]
@@ -62,14 +67,45 @@ class SortedRows:
         rows = DataFrame({"first": first, "row": row, "stop": stop})
         if start is not None:
             rows = rows[self.time >= find_start(self.time, start)]
-        place = rows.groupby("first").cumcount()
-        return rows.assign(turn=place // step)[place % step == 0]
+        time = self.time[rows["row"]]
+        place = np.asarray(rows.groupby("first").cumcount(), dtype=np.int64)
+        rows["step"] = count_steps(time, place, step, since)
+        origins = rows.drop_duplicates(["first", "step"]).drop(columns="step")
+        if until is not None:
+            origins = origins[self.time[origins["row"]] < until]
+        return origins.assign(turn=origins.groupby("first").cumcount())
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> DataFrame:
         """Return some rows; of those ahead only what is known then."""
         frame = self.frame.iloc[rows].copy()
         frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan
         return frame
+
+
+def count_steps(
+    time: Index,
+    place: IntArray,
+    step: Any,
+    since: Any = None,
+) -> IntArray:
+    """Count the steps between origins that have begun at each row.
+
+    place: the rows before it.
+    step: rows, or an offset of pandas.
+    since: the label from which offsets are counted; None is the earliest one.
+
+    >>> import pandas as pd
+    >>> hours = pd.date_range("2024-03-31", periods=24, freq="h", tz="Europe/Berlin")
+    >>> count_steps(hours, np.arange(24), pd.offsets.Day())[-2:]
+    array([1, 2])
+    """
+    if isinstance(step, int):
+        return place // step
+    if not len(time):
+        return place
+    span = time if since is None else time.insert(0, since)
+    begins = regular_times(span, step)
+    return begins.searchsorted(timestamps(time), side="right")
 
 
 def read_sorted_rows(

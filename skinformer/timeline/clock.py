@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
@@ -255,7 +256,12 @@ def infer_step(index: Index, freq: Any) -> Any:
         return _common_gap(numbers)
     if freq is None:
         return _infer_date_step(index)
-    if isinstance(freq, Timedelta) and freq == Timedelta(days=freq.days):
+    return date_step(freq)
+
+
+def date_step(freq: Any) -> Any:
+    """Return a step of dates as an offset of pandas; whole days are days of the calendar."""
+    if isinstance(freq, timedelta) and freq == timedelta(days=freq.days):
         return offsets.Day(freq.days)
     return to_offset(freq)
 
@@ -273,6 +279,24 @@ def _infer_date_step(index: DatetimeIndex) -> Any:
             return guess
     step = _gappy_step(index, walls)
     return step if lies_on(index, step) else None
+
+
+def regular_times(index: Index, step: Any) -> Index:
+    """Return times a step of dates apart, from the first label of an index to its last.
+
+    They keep the time on the wall over summer time. Steps of an hour and less are elapsed time,
+    for an hour that comes twice has rows of its own.
+
+    >>> hours = date_range("2024-03-30", periods=48, freq="h", tz="Europe/Berlin")
+    >>> [str(time) for time in regular_times(hours, offsets.Day())]
+    ['2024-03-30 00:00:00+01:00', '2024-03-31 00:00:00+01:00', '2024-04-01 00:00:00+02:00']
+    """
+    dates = DatetimeIndex(timestamps(index))
+    if isinstance(step, offsets.Tick) and Timedelta(step) <= Timedelta(hours=1):
+        return date_range(dates.min(), dates.max(), freq=step)
+    walls = wall_times(dates)
+    grid = date_range(walls.min(), walls.max(), freq=step)
+    return _on_the_clock(grid, dates.tz)
 
 
 def lies_on(index: DatetimeIndex, step: Any) -> bool:

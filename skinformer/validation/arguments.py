@@ -2,13 +2,16 @@
 
 import reprlib
 from collections.abc import Collection
+from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import date_step
 
 #: The most that an argument counts: 114 years of hours.
 MOST = 1_000_000
@@ -60,6 +63,24 @@ def check_row_count(name: str, value: Any) -> int:
             f"{name}=None needs an estimator with pred_len. Pass a number of rows."
         )
     return check_count(name, value, "it counts rows")
+
+
+def check_origin_step(step: Any) -> Any:
+    """Return the step between origins, rows or an offset of pandas, or raise if it is neither."""
+    if not isinstance(step, str | timedelta | pd.DateOffset):
+        return check_row_count("step", step)
+    try:
+        offset = date_step(step)
+        start = pd.Timestamp(2000, 1, 1)
+        goes_forward = start + offset > start
+    except ValueError:  # what pandas does not know
+        goes_forward = False
+    if not goes_forward:
+        raise ValueError(
+            f"step={step!r} must be a number of rows, or an offset of pandas that goes forward, "
+            "such as 'D', '12h' or 'MS': it leads from one origin to the next."
+        )
+    return offset
 
 
 def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:

@@ -377,6 +377,15 @@ def check_complete(column: pd.Series, what: str) -> None:
         )
 
 
+def check_dates_for(step: Any, time: pd.Index) -> None:
+    """Raise if origins are to be a step of dates apart, and rows have none."""
+    if not (isinstance(step, int) or is_dated(time)):
+        raise ValueError(
+            f"step={step.freqstr!r} needs rows with dates, and X.index holds {time.dtype} labels: "
+            "pass the number of rows between two origins."
+        )
+
+
 def find_start(times: pd.Index, start: Any) -> Any:
     """Return the label of the first origin in X's own kind, or raise if no row has it."""
     try:

@@ -319,6 +319,102 @@ def test_refits_of_a_panel_cut_all_series_at_the_same_time(df):
     np.testing.assert_allclose(found, by_hand[found.index])
 
 
+def zoned(zone, *, start="2024-03-20", n_days=24, freq="h"):
+    """Rows from one local midnight on, over the change of the clocks."""
+    end = pd.Timestamp(start) + pd.Timedelta(days=n_days)
+    time = pd.date_range(start, end, freq=freq, tz=zone, inclusive="left")
+    return pd.DataFrame({"load": np.arange(len(time)) % 24.0}, index=time)
+
+
+@pytest.mark.parametrize(
+    ("zone", "start"),
+    [
+        ("Europe/Berlin", "2024-03-20"),
+        ("America/New_York", "2024-10-25"),
+        # At midnight the clocks go forward, so that a day begins at one.
+        ("America/Santiago", "2024-08-30"),
+        ("America/Santiago", "2024-03-30"),
+    ],
+)
+@pytest.mark.parametrize("freq", ["h", "30min"])
+def test_steps_of_days_keep_local_midnight_over_summer_time(zone, start, freq):
+    """By rows most origins of half a year lay an hour off."""
+    rows = zoned(zone, start=start, freq=freq)
+    model = SeasonalNaive(24, target="load").fit(rows[:96])
+    table = backtest(model, rows[96:], horizon=24, step="D")
+    origins = pd.DatetimeIndex(table["origin"].unique())
+    later = rows.index[96:]
+    is_first = ~later.tz_localize(None).normalize().duplicated()
+    assert list(origins) == list(later[is_first])
+    assert (table.groupby("origin").size()[:-1] == 24).all()
+
+
+@pytest.mark.parametrize(
+    ("step", "hours"), [("12h", {6, 18}), (pd.Timedelta("1D"), {6}), ("2D", {6})]
+)
+def test_other_steps_of_time_keep_the_local_time_of_the_start(step, hours):
+    """Every row from the start on belongs to one step."""
+    rows = zoned("Europe/Berlin")
+    model = SeasonalNaive(24, target="load").fit(rows[:48])
+    options = {"horizon": 6, "start": rows.index[78]}
+    table = backtest(model, rows[48:], step=step, **options)
+    assert set(table["origin"].dt.hour) == hours
+    by_rows, by_time = (
+        backtest(model, rows[48:], step=step, **options) for step in (1, "h")
+    )
+    pd.testing.assert_frame_equal(by_rows, by_time)
+
+
+def test_months_begin_at_the_first_row_of_each():
+    """Behind the first origin, which is the start."""
+    rows = zoned("Europe/Berlin", n_days=60, freq="D")
+    model = SeasonalNaive(7, target="load").fit(rows[:3])
+    origins = backtest(model, rows[3:], step="MS")["origin"].unique()
+    assert [str(day.date()) for day in origins] == [
+        "2024-03-23",
+        "2024-04-01",
+        "2024-05-01",
+    ]
+
+
+def test_periods_take_steps_of_dates():
+    """They have no zone, but a calendar."""
+    rows = zoned(None).to_period("h")
+    model = SeasonalNaive(24, target="load").fit(rows[:48])
+    origins = backtest(model, rows[48:], step="7D")["origin"].unique()
+    assert [str(hour) for hour in origins[:2]] == [
+        "2024-03-22 00:00",
+        "2024-03-29 00:00",
+    ]
+
+
+@pytest.mark.parametrize("refit", [1, 3])
+def test_refits_at_steps_of_days_forecast_from_the_same_origins(refit):
+    """Also where a midnight is skipped, and where a series begins late."""
+    one = zoned("America/Santiago", start="2024-09-01", n_days=12)
+    panel = pd.concat({"a": one, "b": one[100:]}, names=["site", "hour"])
+    start, model = one.index[72], SeasonalNaive(24, target="load")
+    options = {"horizon": 30, "step": "D"}
+    table = backtest(model, panel, panel["load"], start=start, refit=refit, **options)
+    time = panel.index.get_level_values(1)
+    fitted = model.fit(panel[time < start])
+    later = panel[time >= start]
+    expected = backtest(fitted, later, later["load"], **options)
+    keys = ["series", "origin", "time", "ahead", "actual"]
+    pd.testing.assert_frame_equal(table[keys], expected[keys])
+    assert not table.duplicated(["series", "origin", "time"]).any()
+
+
+def test_a_series_that_begins_within_a_stretch_is_forecast_once(df):
+    """Two fits forecast it from its first row where the horizon is longer than the step."""
+    panel = pd.concat({"a": df[:60], "b": df[45:60]})
+    table = backtest(
+        SeasonalNaive(target="load"), panel, panel["load"],
+        horizon=12, step=4, start=df.index[40], refit=True,
+    )  # fmt: skip
+    assert not table.duplicated(["series", "origin", "time"]).any()
+
+
 def test_functions_forecast(df):
     """Whatever somebody has in a notebook; it is shown no truth of the future."""
 
@@ -373,6 +469,23 @@ def test_processes_share_the_work(df):
             lambda df: backtest(SeasonalNaive(), df, df["load"], horizon=3, refit=0),
             ValueError,
             "refit=0 must be a whole number from 1 to 1,000,000: it counts rows.",
+        ),
+        (
+            lambda df: backtest(SeasonalNaive().fit(df), df, df["load"], step="-1D"),
+            ValueError,
+            "step='-1D' must be a number of rows, or an offset of pandas that goes forward, such "
+            "as 'D', '12h' or 'MS': it leads from one origin to the next.",
+        ),
+        (
+            lambda df: backtest(
+                SeasonalNaive().fit(df),
+                df.reset_index(drop=True),
+                range(len(df)),
+                step="D",
+            ),
+            ValueError,
+            "step='D' needs rows with dates, and X.index holds int64 labels: pass the number of "
+            "rows between two origins.",
         ),
         (
             lambda df: backtest("naive", df, df["load"], horizon=3),
