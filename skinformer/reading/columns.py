@@ -86,11 +86,15 @@ def _read_frame(
     roles: Roles | None,
 ) -> Columns:
     """Read a frame as columns of numbers."""
-    checks.check_columns(estimator, X, reset=reset)
     names: Sequence[Hashable] = list(X.columns)
-    if roles is not None and roles.by_name:
+    if (
+        roles is not None
+        and roles.by_name
+        and not hasattr(estimator, "feature_names_in_")
+    ):
         checks.check_same_names(names, roles.columns)
-    elif roles is not None:
+    checks.check_columns(estimator, X, reset=reset)
+    if roles is not None and not roles.by_name:
         names = roles.columns  # an array was fitted: columns by their place
     columns = {}
     for j, name in enumerate(names):

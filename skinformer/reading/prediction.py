@@ -10,10 +10,10 @@ from sklearn.utils import check_consistent_length
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces, labels_of
-from skinformer.reading.targets import prefer_y, read_targets, targets_of
+from skinformer.reading.targets import prefer_y, read_targets, targets_of, without
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.clock import RowClock
-from skinformer.timeline.roles import Roles
+from skinformer.timeline.roles import Names, Roles
 from skinformer.timeline.timeline import Table
 from skinformer.validation import columns as checks
 from skinformer.validation.index import check_same_index, check_same_rows
@@ -132,13 +132,29 @@ def _read_fitted_columns(
     """Read the fitted columns; NaN stands in optional ones that X leaves out."""
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
-        missing = set(roles.columns) - set(X.columns)
-        has_no_other = len(X.columns) + len(missing) == len(roles.columns)
-        if roles.by_name and missing and missing <= optional and has_no_other:
-            names = pd.Index(roles.columns, tupleize_cols=False)
-            X = X.reindex(columns=names)
+        if roles.by_name:
+            X = _with_left_out(X, roles.columns, optional)
         checks.check_some_columns(X.shape[1], "X")
     return read_columns(estimator, X, reset=False, roles=roles)
+
+
+def _with_left_out(
+    X: pd.DataFrame,
+    fitted: Names,
+    optional: Set[Hashable],
+) -> pd.DataFrame:
+    """Add optional columns that X leaves out, in the order of the fit, so that no error names them.
+
+    Columns that fit did not see come last.
+    """
+    checks.check_unique_columns(X)
+    present = set(X.columns)
+    left_out = (optional - present) & set(fitted)
+    if not left_out:
+        return X
+    names = [name for name in fitted if name in present | left_out]
+    names += without(X.columns, fitted)
+    return X.reindex(columns=pd.Index(names, tupleize_cols=False))
 
 
 def _order_columns(

@@ -33,9 +33,9 @@ def check_count(
     """Return a whole number as Python's own, or raise if it is none, too small or too large."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not (is_whole and least <= value <= MOST):
-        shown = reprlib.repr(value)
+        short = reprlib.repr(value.item() if isinstance(value, np.generic) else value)
         raise ValueError(
-            f"{name}={shown} must be a whole number from {least} to {MOST:,}: {what}.{advice}"
+            f"{name}={short} must be a whole number from {least} to {MOST:,}: {what}.{advice}"
         )
     return int(value)
 

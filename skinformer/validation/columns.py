@@ -43,10 +43,17 @@ def check_unique_columns(X: pd.DataFrame) -> None:
 
 def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> None:
     """Raise if columns whose names are no text, which scikit-learn leaves alone, are others."""
-    if set(names) != set(fitted):
+    unseen = [name for name in names if name not in fitted]
+    missing = [name for name in fitted if name not in names]
+    faults = []
+    if unseen:
+        faults.append(f"has columns {unseen} that fit did not see")
+    if missing:
+        faults.append(f"lacks the columns {missing}")
+    if faults:
         raise ValueError(
-            f"X has the columns {list(names)}, but fit saw {list(fitted)}: columns are found by "
-            "their names. Rename them, or fit on an array to go by place."
+            f"X {' and '.join(faults)}: columns are found by their names. Rename them, or fit on "
+            "an array to go by place."
         )
 
 

@@ -12,7 +12,8 @@ from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, is_dated
-from skinformer.validation.warning import of_series
+from skinformer.validation.likely_dates import dates_of_numbers, periods_of_dates
+from skinformer.validation.warning import of_series, shown
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -109,8 +110,9 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     if rows.is_unique:
         return
     again = rows[rows.duplicated()]
+    first = shown(again[0]) if isinstance(again[0], tuple) else again[0]
     raise ValueError(
-        f"X.index holds {len(again)} duplicated timestamps, the first {again[0]}: keep one row a "
+        f"X.index holds {len(again)} duplicated timestamps, the first {first}: keep one row a "
         "step, X[~X.index.duplicated()], or label several series by a MultiIndex (series, time). "
         "Naive local time repeats an hour in autumn: X.index.tz_localize(zone, ambiguous='infer')."
     )
@@ -140,6 +142,7 @@ def check_no_missing_steps(
     gaps = np.flatnonzero(same_series & (n_between != 0))
     if not len(gaps):
         return
+    check_no_written_dates(time, panel=names is not None)
     n_missing = n_between[gaps].sum()
     first = clock.labels(steps[gaps[:1]] + 1)[0]
     where = of_series(names, series[gaps[0]])
@@ -147,9 +150,10 @@ def check_no_missing_steps(
     hint = ""
     if isinstance(time, pd.DatetimeIndex):
         add = _add_steps(clock.freq, panel=names is not None)
+        number = _number_rows("X", panel=names is not None)
         hint = (
             " Naive local time skips an hour in spring, so name its zone, tz_localize(zone). If "
-            "closed days or hours are no steps, pass freq, such as 'B'."
+            f"closed days or hours are no steps, pass freq, such as 'B', or {number}."
         )
     raise ValueError(
         f"X.index{where} lacks {n_missing} timestamps, the first {first}: {add} adds them "
@@ -172,7 +176,7 @@ def _step_to_type(step: Any) -> str:
         spans = ", ".join(f"{name}={value}" for name, value in step.kwds.items())
         return f"pd.DateOffset({spans})"
     if isinstance(step, Integral):
-        return repr(step)
+        return shown(step)
     try:
         is_named = to_offset(step.freqstr) == step
     except ValueError:  # such as Easter's
@@ -192,8 +196,8 @@ def check_freq(time: pd.Index, freq: Any) -> None:
     elif not is_dated(time):
         wanted = "a positive whole number less than 2**63"
     raise ValueError(
-        f"freq={freq!r} must be {wanted}: it is the step from one row to the next. Leave it None "
-        "to read it off the index."
+        f"freq={shown(freq)} must be {wanted}: it is the step from one row to the next. Leave it "
+        "None to read it off the index."
     )
 
 
@@ -215,14 +219,33 @@ def _is_step(time: pd.Index, freq: Any) -> bool:
 
 def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     """Raise because no step leads from each row to the next."""
+    check_no_written_dates(time, panel=panel)
     gaps = time[1:] - time[:-1]
-    fits = "that divides them all"
-    if is_dated(time):
-        fits = "if they follow a calendar, name the zone whose clock they follow, tz_convert(zone)"
+    irregular = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
+    as_periods = periods_of_dates(time, panel=panel)
+    number = _number_rows("X", panel=panel)
+    if as_periods is not None:
+        raise ValueError(
+            f"{irregular}, but each row is of a period of its own: take these as labels, "
+            f"{as_periods}, or {number}."
+        )
+    if not is_dated(time):
+        raise ValueError(f"{irregular}: pass freq= that divides them all, or {number}.")
     raise ValueError(
-        f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}: pass freq= {fits}, or "
-        f"{_regrid(time, panel=panel)}."
+        f"{irregular}: pass freq= if they follow a calendar, name the zone whose clock they "
+        f"follow, tz_convert(zone), {_regrid(time, panel=panel)}, or, where each row is one step, "
+        f"{number}."
     )
+
+
+def check_no_written_dates(time: pd.Index, *, panel: bool) -> None:
+    """Raise if whole numbers that do not count on are dates, such as 201912 before 202001."""
+    as_dates = dates_of_numbers(time, panel=panel)
+    if as_dates is not None:
+        raise ValueError(
+            f"X.index holds dates that are written as whole numbers, such as {time[0]}, and "
+            f"numbers of no date would lie between them: make them dates, {as_dates}."
+        )
 
 
 def _regrid(time: pd.Index, *, panel: bool) -> str:
@@ -253,6 +276,8 @@ def check_on_grid(
     first = off.argmax()
     where = of_series(names, series[first])
     step = _step_to_type(clock.freq)
+    if step == "freq":
+        step = str(clock.freq)
     grid = f"freq={step}" if named else f"one grid, the {step} of its longest series"
     raise ValueError(
         f"X.index does not lie on {grid}: {time[first]}{where} is between two steps. Pass the "
@@ -398,6 +423,6 @@ def find_start(times: pd.Index, start: Any) -> Any:
         known = False
     if not known:
         raise ValueError(
-            f"start={start!r} is not a label of X.index. Pass one, such as {times[0]!r}."
+            f"start={shown(start)} is not a label of X.index. Pass one, such as {shown(times[0])}."
         )
     return label

@@ -17,7 +17,7 @@ from skinformer.validation.columns import (
     holds_no_rows,
     numeric_column,
 )
-from skinformer.validation.warning import first_names, of_series, warn_user
+from skinformer.validation.warning import first_names, of_series, shown, warn_user
 
 
 def numeric_truth(y: Any) -> Float64Array:
@@ -286,7 +286,7 @@ def class_weights(
 def raise_other_labels(name: Hashable, label: Any) -> None:
     """Raise if the target's column of X holds what is no class of y."""
     raise ValueError(
-        f"X holds {label!r} in the column {name!r}, which is no class of y: both are the same "
+        f"X holds {shown(label)} in the column {name!r}, which is no class of y: both are the same "
         "labels. Leave the column out of scalers and encoders, or drop it from X."
     )
 
@@ -298,8 +298,8 @@ def warn_of_unseen_labels(
 ) -> None:
     """Warn of labels that no training row had."""
     warn_user(
-        f"{where} holds {label!r}, which fit never saw ({count} row(s) of such labels): they are "
-        "taken as missing. Fit again with rows that hold them."
+        f"{where} holds {shown(label)}, which fit never saw ({count} row(s) of such labels): they "
+        "are taken as missing. Fit again with rows that hold them."
     )
 
 

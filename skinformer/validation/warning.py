@@ -4,6 +4,7 @@ import inspect
 import warnings
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import sklearn
 
@@ -32,4 +33,17 @@ def first_names(names: pd.Index) -> str:
 
 def of_series(names: pd.Index | None, number: Any) -> str:
     """Write which series of a panel something is of; nothing for one series."""
-    return "" if names is None else f" of series {names[number]!r}"
+    return "" if names is None else f" of series {shown(names[number])}"
+
+
+def shown(value: Any) -> str:
+    """Write a value as it is typed: numbers of numpy as Python's own.
+
+    >>> shown(np.int32(1)), shown((np.int64(2), "a")), shown("b")
+    ('1', "(2, 'a')", "'b'")
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value) is tuple:
+        return f"({', '.join(map(shown, value))})"
+    return repr(value)

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import MaskFuture, TimeIndex, load
+from skinformer.evaluation import SeasonalNaive, backtest
 
 
 @pytest.fixture(scope="session")
@@ -89,11 +90,13 @@ def test_shuffled_cross_validation_is_refused(small, df):
         ).mean()
 
 
+NUMBER = "number the rows, X.reset_index(drop=True)"
+NUMBER_EACH = "number the rows of each series, X.groupby(level=0).cumcount()"
 HINTS = (
     " adds them with NaN, which the target may hold; fill the other columns. Naive local time "
     "skips an hour in spring, so name its zone, tz_localize(zone). If closed days or hours are no "
-    "steps, pass freq, such as 'B'. In cross-validation use TimeSeriesSplit, whose folds have no "
-    "gaps."
+    "steps, pass freq, such as 'B', or {}. In cross-validation use TimeSeriesSplit, whose folds "
+    "have no gaps."
 )
 
 
@@ -101,7 +104,8 @@ def test_missing_timestamps_are_counted_and_the_first_is_named(small, df):
     """A gap shifts every later step; asfreq makes it a row with a missing target."""
     with raises(
         ValueError,
-        f"X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h'){HINTS}",
+        "X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h')"
+        + HINTS.format(NUMBER),
     ):
         small().fit(df.drop(df.index[[7, 20, 21]]))
 
@@ -147,7 +151,8 @@ def test_holes_in_a_panel_name_the_series(small, frame):
     call = "X.groupby(level=0).apply(lambda x: x.droplevel(0).asfreq('h'))"
     with raises(
         ValueError,
-        f"X.index of series 'b' lacks 2 timestamps, the first 2024-01-01 07:00:00: {call}{HINTS}",
+        f"X.index of series 'b' lacks 2 timestamps, the first 2024-01-01 07:00:00: {call}"
+        + HINTS.format(NUMBER_EACH),
     ):
         small().fit(X)
     filled = eval(call, {"X": X})
@@ -266,14 +271,17 @@ def test_irregular_numbers_and_panels_are_told_what_suits_them(small, frame):
     part = frame(pd.date_range("2024-01-01", periods=60, freq="h") + jitter)
     X = pd.concat({"a": part, "b": part[:40]}, names=["site", "time"])
     call = "X.groupby(level=0).resample(freq, level=1).mean()"
-    with raises(ValueError, f"{IRREGULAR} resample, {call}."):
+    sentence = (
+        f"{IRREGULAR} resample, {call}, or, where each row is one step, {NUMBER_EACH}."
+    )
+    with raises(ValueError, sentence):
         small().fit(X)
     small().fit(eval(call, {"X": X, "freq": "h"}))
 
 
 IRREGULAR = (
     "X.index has irregular steps, from 0 days 00:59:54 to 0 days 01:00:01: pass freq= if they "
-    "follow a calendar, name the zone whose clock they follow, tz_convert(zone), or"
+    "follow a calendar, name the zone whose clock they follow, tz_convert(zone),"
 )
 
 
@@ -281,8 +289,154 @@ def test_irregular_steps_are_named_as_time_spans(small, frame):
     """From … to … tells at once whether it is seconds of jitter or lost days."""
     jitter = pd.to_timedelta(np.arange(60) % 7, unit="s")
     index = pd.date_range("2024-01-01", periods=60, freq="h") + jitter
-    with raises(ValueError, f"{IRREGULAR} resample, X.resample(freq).mean()."):
+    resample = "resample, X.resample(freq).mean()"
+    sentence = f"{IRREGULAR} {resample}, or, where each row is one step, {NUMBER}."
+    with raises(ValueError, sentence):
         small().fit(frame(index))
+
+
+def last_days(n, day):
+    """Choose one day of each month, or the last one where there is no such day."""
+    return pd.DatetimeIndex(
+        [
+            min(first + pd.Timedelta(days=day - 1), first + pd.offsets.MonthEnd())
+            for first in pd.date_range("2019-01-01", periods=n, freq="MS")
+        ]
+    )
+
+
+def quarters(n):
+    """Make the last day of 13 weeks, and of 14 now and then."""
+    weeks = np.where(np.arange(n) % 22 == 7, 14, 13)
+    return pd.Timestamp("2001-12-22") + pd.to_timedelta(7 * weeks.cumsum(), "D")
+
+
+def by_hand(n):
+    """Make times once a day, whenever somebody came by."""
+    minutes = np.random.default_rng(0).integers(420, 500, n)
+    days = pd.date_range("2024-01-01", periods=n)
+    return days + pd.to_timedelta(minutes, unit="m")
+
+
+@pytest.mark.parametrize(
+    ("index", "unit", "naive"),
+    [
+        (last_days(60, 29), "M", ""),
+        (last_days(60, 30), "M", ""),
+        (last_days(60, 30).tz_localize("Europe/Berlin"), "M", ".tz_localize(None)"),
+        (quarters(60), "Q", ""),
+        (by_hand(60), "D", ""),
+        (by_hand(60).delete(9), "D", ""),
+    ],
+    ids=["29th", "30th", "zone", "weeks of a quarter", "by hand", "a day is missing"],
+)
+def test_rows_of_a_month_each_are_told_to_be_months(small, frame, index, unit, naive):
+    """Resampling them was all that was advised."""
+    X, call = frame(index), f"X.index = X.index{naive}.to_period('{unit}')"
+    with pytest.raises(ValueError, match=r"^X\.index has irregular steps") as caught:
+        small().fit(X)
+    assert str(caught.value).endswith(
+        f", but each row is of a period of its own: take these as labels, {call}, or {NUMBER}."
+    )
+    exec(call, {"X": X})
+    small().fit(X.reindex(pd.period_range(X.index[0], X.index[-1])).ffill())
+
+
+def test_months_of_a_panel_are_told_how_to_be_months(small, frame):
+    """Series have days of their own."""
+    parts = {"a": frame(last_days(60, 30)), "b": frame(last_days(50, 29))}
+    X = pd.concat(parts)
+    call = (
+        "X.index = pd.MultiIndex.from_arrays([X.index.get_level_values(0), "
+        "X.index.get_level_values(1).to_period('M')])"
+    )
+    with pytest.raises(
+        ValueError, match=re.escape(f"labels, {call}, or {NUMBER_EACH}.")
+    ):
+        small().fit(X)
+    exec(call, {"X": X, "pd": pd})
+    small().fit(X)
+
+
+def test_rows_of_no_period_are_told_to_be_numbered(small, frame):
+    """Months of four, four and five weeks, and half hours of a session."""
+    weeks = 7 * np.tile([4, 4, 5], 20).cumsum()
+    months = pd.Timestamp("2019-01-05") + pd.to_timedelta(weeks, unit="D")
+    half_hours = pd.timedelta_range("9h", "15h", freq="30min")
+    days = pd.date_range("2024-01-01", periods=6)
+    session = pd.DatetimeIndex([day + time for day in days for time in half_hours])
+    for index in (months, session):
+        with pytest.raises(ValueError, match=re.escape(f" {NUMBER}.")):
+            small().fit(frame(index))
+
+
+MONTHS_AND_WEEKS = {
+    "%Y%m": (
+        pd.date_range("2019-01-01", periods=60, freq="MS"),
+        "pd.PeriodIndex({}.astype(str), freq='M')",
+    ),
+    "%Y%m%d": (
+        pd.date_range("2019-01-20", periods=60),
+        "pd.to_datetime({}.astype(str))",
+    ),
+    "%G%V": (
+        pd.date_range("2019-06-03", periods=60, freq="W-MON"),
+        "pd.to_datetime({}.astype(str) + '1', format='%G%V%u')",
+    ),
+}
+
+
+@pytest.mark.parametrize("panel", [False, True])
+@pytest.mark.parametrize("format", MONTHS_AND_WEEKS)
+def test_dates_as_whole_numbers_are_told_to_be_dates(small, frame, format, panel):
+    """Adding the missing numbers made months 13 to 100."""
+    dates, make = MONTHS_AND_WEEKS[format]
+    X = frame(dates.strftime(format).astype(np.int64))
+    call = make.format("X.index")
+    if panel:
+        X = pd.concat({1: X, 2: X})
+        times = make.format("X.index.get_level_values(1)")
+        call = f"pd.MultiIndex.from_arrays([X.index.get_level_values(0), {times}])"
+    sentence = (
+        "X.index holds dates that are written as whole numbers, such as "
+        f"{dates[0]:{format}}, and numbers of no date would lie between them: make them dates, "
+        f"X.index = {call}."
+    )
+    with raises(ValueError, sentence):
+        small().fit(X)
+    X.index = eval(call, {"X": X, "pd": pd})
+    small().fit(X)
+
+
+@pytest.mark.parametrize("number", [np.int32, np.int64, np.int16])
+def test_messages_show_numbers_as_they_are_typed(small, frame, number):
+    """Not as numpy writes its own."""
+    X = frame(range(60))
+    series = pd.Index(np.array([1, 2], dtype=number))
+    levels = [series, pd.RangeIndex(60)]
+    panel = pd.concat([X, X]).set_axis(pd.MultiIndex.from_product(levels))
+    for call in (
+        lambda: small(freq=number(-1)).fit(X),
+        lambda: small().fit(panel.drop(panel.index[7])),
+        lambda: small().fit(panel.iloc[[0, *range(120)]]),
+        lambda: small().fit(X).forecast(horizon=number(-1)),
+        lambda: backtest(SeasonalNaive().fit(X), X, X["load"], start=number(99), horizon=2),
+        lambda: backtest(
+            SeasonalNaive().fit(X), X.set_axis(X.index.astype(number)), X["load"].to_numpy(),
+            start="a", horizon=2,
+        ),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"X\.index|=-1 must") as caught:
+            call()
+        assert "np." not in str(caught.value)
+
+
+def test_a_step_without_a_name_is_not_called_freq(small, frame):
+    """The text said freq=freq."""
+    days = pd.offsets.CustomBusinessDay(weekmask="Mon Wed Fri")
+    X = frame(pd.date_range("2024-01-01", periods=60, freq="D"))
+    with pytest.raises(ValueError, match=r"^X\.index does not lie on freq=<CustomB"):
+        small(freq=days).fit(X)
 
 
 def test_rows_between_the_steps_of_freq_are_named(small, df):
@@ -952,6 +1106,30 @@ def test_missing_and_unknown_columns_are_named(small, df):
         ValueError, match="has 2 features, but InformerRegressor is expecting 3"
     ):
         small().fit(df.to_numpy()).predict(df.to_numpy()[:, :2])
+
+
+def test_a_misspelt_column_is_not_accompanied_by_those_that_may_be_left_out(small, df):
+    """The target was said to be missing from a future frame."""
+    estimator = small(target="load", known_future=["price"]).fit(df)
+    future = estimator.make_future_frame()[["price"]].assign(price=1.0)
+    sentence = (
+        "The feature names should match those that were passed during fit.\nFeature names unseen "
+        "at fit time:\n- prize\nFeature names seen at fit time, yet now missing:\n- price\n"
+    )
+    for rows in (future, future.assign(load=np.nan), future.assign(flow=np.nan)):
+        for call in (estimator.forecast, estimator.predict):
+            with raises(ValueError, sentence):
+                call(rows.rename(columns={"price": "prize"}))
+    unseen = sentence[: sentence.index("Feature names seen")].replace("prize", "flwo")
+    with raises(ValueError, unseen):
+        estimator.forecast(future.assign(flwo=1.0))
+    numbered = small(target=3, known_future=[2]).fit(df.set_axis([1, 2, 3], axis=1))
+    with raises(
+        ValueError,
+        "X has columns [7] that fit did not see and lacks the columns [2]: columns are found by "
+        "their names. Rename them, or fit on an array to go by place.",
+    ):
+        numbered.forecast(future.set_axis([7], axis=1))
 
 
 def test_rows_of_the_past_hold_all_columns(small, df):

@@ -120,7 +120,7 @@ def test_names_that_are_no_text_are_asked_for_at_predict(small, frame):
     """scikit-learn compares strings only; the rest ended in a KeyError."""
     df = frame(60).set_axis([1, 2, 3], axis=1)
     message = (
-        "X has the columns [1, 7, 3], but fit saw [1, 2, 3]: columns are found by their names. "
+        "X has columns [7] that fit did not see: columns are found by their names. "
         "Rename them, or fit on an array to go by place."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -400,7 +400,8 @@ def test_missing_times_are_refused_in_training(tz):
         f"X.index lacks 3 timestamps, the first {X.index[4]}: X.asfreq('h') adds them with NaN, "
         "which the target may hold; fill the other columns. Naive local time skips an hour in "
         "spring, so name its zone, tz_localize(zone). If closed days or hours are no steps, pass "
-        "freq, such as 'B'. In cross-validation use TimeSeriesSplit, whose folds have no gaps."
+        "freq, such as 'B', or number the rows, X.reset_index(drop=True). In cross-validation use "
+        "TimeSeriesSplit, whose folds have no gaps."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X.drop(X.index[[4, 5, 9]]))
@@ -427,8 +428,9 @@ def test_irregular_times_are_refused():
     )
     message = (
         "X.index has irregular steps, from 0 days 01:00:00 to 0 days 01:30:00: pass freq= if "
-        "they follow a calendar, name the zone whose clock they follow, tz_convert(zone), or "
-        "resample, X.resample(freq).mean()."
+        "they follow a calendar, name the zone whose clock they follow, tz_convert(zone), "
+        "resample, X.resample(freq).mean(), or, where each row is one step, number the rows, "
+        "X.reset_index(drop=True)."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X)
