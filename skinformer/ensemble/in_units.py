@@ -12,17 +12,16 @@ import pandas as pd
 from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows, observed_targets
+from skinformer.ensemble.known_effect import KnownEffect, fit_known_effect
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
-from skinformer.ridge.calendar import known_effect
-from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.windows import origins_between, window_rows
+from skinformer.timeline.windows import window_rows
 
 
 class Series(NamedTuple):
@@ -49,15 +48,15 @@ class PerSeriesMember(Member):
 
     fit: of each target of each series, in its own units, series by series for the first target,
     then for the second.
-    effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
-    standardised; it is taken off first and added last.
+    effect: what columns known ahead do to the targets of their own row; it is taken off first and
+    put on last.
     of_mean: whether forecasts are means; else medians.
     scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
     as they are standardised, but for logarithms that `own_logs` undoes.
     """
 
     fit: Any
-    effect: Float64Array
+    effect: KnownEffect
     scaler: Scaler
     of_mean: bool
 
@@ -85,7 +84,7 @@ class PerSeriesMember(Member):
     @property
     def n_targets(self) -> int:
         """Number of first columns that are forecast."""
-        return int(self.effect.shape[1])
+        return self.effect.n_targets
 
     @classmethod
     def from_rows(
@@ -114,7 +113,7 @@ class PerSeriesMember(Member):
         whole: Any = None,
     ) -> Self:
         """Fit them to the rows of a timeline, standardised by this scaler; see `fit_series`."""
-        effect = _known_effect(timeline, sizes)
+        effect = fit_known_effect(timeline, sizes, scaler)
         values = targets_in_units(timeline, effect, scaler, own_logs=cls.own_logs)
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = _log_targets(scaler)
@@ -157,13 +156,16 @@ class PerSeriesMember(Member):
         n_rows = self.look_back
         rows = window_rows(windows.origins - n_rows, n_rows)
         rows = np.maximum(rows, windows.begin[:, None])
+        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
         past = windows.values[:, : self.n_targets][rows].astype(np.float64)
-        past -= _effect_of(windows.values, self.effect, rows)
+        effect = self.effect.at(windows.values, rows, series, self.scaler)
+        past = effect.taken_off(past)
         known = windows.known[rows]
         first, group = _group_equal(windows, past, known)
         y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
         ahead = window_rows(windows.origins, self.fit.pred_len)
-        return y_pred[group] + _effect_of(windows.values, self.effect, ahead)
+        effect = self.effect.at(windows.values, ahead, series, self.scaler)
+        return effect.put_on(y_pred[group])
 
     def _forecast_distinct(
         self,
@@ -191,57 +193,25 @@ class PerSeriesMember(Member):
         return np.stack(targets, axis=-1)
 
 
-def _effect_of(
-    values: Float32Array,
-    effect: Float64Array,
-    rows: IntArray,
-) -> Float64Array:
-    """Compute what columns known ahead do to the targets of rows, standardised."""
-    n_rows, n_columns = values.shape
-    known = values[:, n_columns - len(effect) :]
-    # Rows behind the last one are those of steps that nobody asked for.
-    known = known[np.minimum(rows, n_rows - 1)].astype(np.float64)
-    return np.nan_to_num(known) @ effect
-
-
 def targets_in_units(
     timeline: Timeline,
-    effect: Float64Array,
+    effect: KnownEffect,
     scaler: Scaler,
     *,
     own_logs: bool,
 ) -> Float64Array:
     """Put the targets of a timeline, (n_rows, n_targets), into their units.
 
-    effect: (n_known, n_targets), of columns known ahead, which is taken off first.
+    effect: of columns known ahead, which is taken off first.
     """
-    n_targets = effect.shape[1]
+    n_targets = effect.n_targets
     values = timeline.values[:, :n_targets].astype(np.float64)
-    values -= _effect_of(timeline.values, effect, np.arange(len(values)))
+    rows = np.arange(len(values))
+    values = effect.at(timeline.values, rows, timeline.series, scaler).taken_off(values)
     for j in range(n_targets):
         units = SeriesUnits.of(scaler, timeline.series, j, own_logs=own_logs)
         values[:, [j]] = units.inverse_transform(values[:, [j]])
     return values
-
-
-def _known_effect(timeline: Timeline, sizes: ModelSizes) -> Float64Array:
-    """Fit what columns known ahead do to the targets of their own row, (n_known, n_targets)."""
-    effect = np.zeros((sizes.n_known, sizes.n_targets))
-    if not sizes.n_known:
-        return effect
-    problem = Problem(
-        timeline.values,
-        timeline.weight,
-        missing=None,
-        n_targets=sizes.n_targets,
-        seq_len=1,
-        pred_len=sizes.pred_len,
-        effect=effect,
-    )
-    first_row = timeline.first_row
-    first = first_row[:-1] + 1
-    last = first_row[1:] - sizes.pred_len
-    return known_effect(problem, origins_between(first, last))
 
 
 def _group_equal(

@@ -13,6 +13,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.history_forecaster import History, HistoryForecaster
 from skinformer.ensemble.in_units import SeriesUnits, single_series, targets_in_units
+from skinformer.ensemble.known_effect import KnownEffect
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -227,7 +228,7 @@ def _all_series(
     scaler: Scaler,
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
-    no_effect = np.zeros((0, sizes.n_targets))
+    no_effect = KnownEffect.of_nothing(sizes.n_targets)
     values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
     series = single_series(timeline, values, of_mean=False)
     return [
