@@ -26,10 +26,12 @@ from skinformer.timeline.roles import Names, Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks
+from skinformer.validation.co_members import check_co_members
 from skinformer.validation.columns import (
     check_finite,
     check_known_future,
     check_some_columns,
+    warn_of_no_index,
 )
 from skinformer.validation.index import check_same_index, check_same_rows
 from skinformer.validation.parameters import check_enough_rows
@@ -105,6 +107,8 @@ def read_training(
     table, roles = _with_static(table, roles, settings)
     if y_targets is None and settings.target is None:
         checks.warn_of_last_column(roles.targets[0], roles.past)
+    if rows.time is None and hasattr(X, "columns"):
+        warn_of_no_index(X)
     digest = content_digest(X) if columns.index is None else b""
     return TrainingRows(table, roles, rows.names, digest)
 
@@ -123,6 +127,8 @@ def _read_roles(
     classifies = is_classifier(estimator)
     roles = _assign_roles(columns, y_targets, settings, classifies=classifies)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    if roles.mode == "both":
+        check_co_members(roles.targets)
     if roles.labels:
         checks.warn_of_copy(roles.targets[0], roles.past)
     if y_targets is not None:

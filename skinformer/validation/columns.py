@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
+from skinformer.validation.warning import warn_user
 
 
 def check_columns(
@@ -118,6 +119,16 @@ def numeric_array(
     )
     check_kind(checked, "X")
     return checked
+
+
+def warn_of_no_index(X: Any) -> None:
+    """Warn at fit that rows of another library's frame are numbered."""
+    library = type(X).__module__.split(".")[0]
+    warn_user(
+        f"a frame of {library} has no index: its rows are numbered, and nothing is learnt from a "
+        "calendar. If a column holds their times, put a TimeIndex before the estimator, "
+        "make_pipeline(TimeIndex(column), estimator)."
+    )
 
 
 def _foreign_columns(X: Any) -> dict[str, AnyArray]:

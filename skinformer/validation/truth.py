@@ -90,8 +90,9 @@ def check_affine(
     if link is None:
         raise ValueError(
             f"y is not the column {target!r} of X up to scale and shift, so forecasts cannot be "
-            "put into y's units. Transform both alike, or only scale X; for a non-linear "
-            "transform of the target drop the column from X, or fit on X alone."
+            "put into y's units. Transform both alike, or only scale X; in place of a "
+            "TransformedTargetRegressor pass y as it is and target_transform='log', or a "
+            "transformer of scikit-learn, to the estimator."
         )
     return link
 
@@ -135,7 +136,12 @@ def raise_copy(
         if classifies
         else "not up to scale and shift alone"
     )
-    advice = "" if classifies else ", or forecast logarithms by target_transform='log'"
+    advice = ""
+    if not classifies:
+        advice = (
+            ", or in place of a TransformedTargetRegressor pass y as it is and "
+            "target_transform='log'"
+        )
     raise ValueError(
         f"the column {column!r} of X is y ({target!r}) in another scale, {kind}: known ahead it "
         "would hold the answer, and forecasts from it could not be put into y's units. Leave the "

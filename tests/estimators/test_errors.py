@@ -720,6 +720,7 @@ def test_times_of_polars_go_into_the_index(small, df):
     pd.testing.assert_frame_equal(model[-1].forecast(), forecast, check_names=False)
 
 
+@pytest.mark.filterwarnings("ignore:a frame of polars has no index:UserWarning")
 def test_missing_numbers_of_polars_are_nan(small, df):
     """A null of polars is a step whose truth is unknown."""
     polars = pytest.importorskip("polars")
@@ -821,8 +822,9 @@ def test_a_target_that_is_no_scaling_of_y_is_refused(small, df):
     with raises(
         ValueError,
         "y is not the column 'load' of X up to scale and shift, so forecasts cannot be put into "
-        "y's units. Transform both alike, or only scale X; for a non-linear transform of the "
-        "target drop the column from X, or fit on X alone.",
+        "y's units. Transform both alike, or only scale X; in place of a "
+        "TransformedTargetRegressor pass y as it is and target_transform='log', or a transformer "
+        "of scikit-learn, to the estimator.",
     ):
         small(target="load").fit(df, df["load"] ** 2)
 

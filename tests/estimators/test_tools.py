@@ -1,16 +1,24 @@
 """Every tool of scikit-learn in the contract's list, each on dated frames."""
 
+import re
+import warnings
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.ensemble import VotingRegressor
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_transformer,
+)
+from sklearn.ensemble import HistGradientBoostingRegressor, VotingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -24,6 +32,9 @@ from sklearn.model_selection import (
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+
+from skinformer import TimeIndex
+from skinformer.evaluation import ForecastScorer, skip_missing
 
 N = 96
 SPLITS = {
@@ -444,3 +455,97 @@ def test_searches_can_be_scored_on_later_rows(both, df):
     pd.testing.assert_index_equal(
         search.best_estimator_.make_future_frame(2).index, df.index[60:62]
     )
+
+
+DROP_LOAD = make_column_transformer(("drop", ["load"]), remainder="passthrough")
+
+
+@pytest.mark.parametrize("target", ["load", None])
+@pytest.mark.parametrize(
+    "member",
+    [
+        LinearRegression(),
+        HistGradientBoostingRegressor(),
+        GridSearchCV(LinearRegression(), {"fit_intercept": [True, False]}),
+        TransformedTargetRegressor(LinearRegression()),
+    ],
+    ids=["linear", "boosting", "search", "transformed"],
+)
+def test_a_vote_beside_who_would_see_the_truth_is_refused(small, frame, target, member):
+    """The target in X is history for one, and the answer for the other."""
+    df = frame(80)
+    vote = VotingRegressor([("one", small(target=target)), ("other", member)])
+    kind = type(member).__name__
+    if kind in ("GridSearchCV", "TransformedTargetRegressor"):
+        kind = "LinearRegression"
+    message = (
+        f"X holds the target 'load', and the ensemble hands it to its member 'other', too: {kind} "
+        "would take the truth for a feature. Let it see the other columns alone, make_pipeline("
+        "make_column_transformer(('drop', ['load']), remainder='passthrough'), "
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        vote.fit(df, df["load"])
+
+
+@pytest.mark.parametrize("name", ["features", "pipeline", "forecasters", "search"])
+def test_a_vote_in_which_nobody_sees_the_truth_is_taken(small, frame, name):
+    """Features without the target, a member that drops it, and forecasters alone."""
+    df = frame(80)
+    X = df[["price"]] if name == "features" else df
+    other = {
+        "features": LinearRegression(),
+        "pipeline": make_pipeline(DROP_LOAD, LinearRegression()),
+        "forecasters": small(target="load", seq_len=6),
+        "search": GridSearchCV(
+            small(target="load"), {"pred_len": [2]}, cv=TimeSeriesSplit(2)
+        ),
+    }[name]
+    vote = VotingRegressor([("one", small(target="load")), ("other", other)])
+    assert np.isfinite(vote.fit(X[:70], df["load"][:70]).predict(X[70:])).all()
+
+
+def test_a_transformed_target_is_told_of_target_transform(small, frame):
+    """The estimator transforms its target's history, too."""
+    df = frame(80)
+    for target in ("load", None):
+        wrapped = TransformedTargetRegressor(
+            small(target=target), func=np.log, inverse_func=np.exp
+        )
+        with pytest.raises(ValueError, match=r"in place of a TransformedTargetRegressor "
+                           r"pass y as it is and target_transform='log'"):  # fmt: skip
+            wrapped.fit(df, df["load"])
+
+
+def test_a_frame_that_has_no_index_is_warned_of(small, frame):
+    """Nobody saw that the calendar was missing."""
+    polars = pytest.importorskip("polars")
+    df = frame(60)
+    rows = polars.DataFrame({name: df[name].to_list() for name in df})
+    with pytest.warns(
+        UserWarning, match=r"^a frame of polars has no index: its rows are"
+    ):
+        small(target="load").fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features = rows.drop("load")
+        small().fit(features, df["load"])
+        timed = rows.with_columns(polars.Series("hour", df.index.to_list()))
+        make_pipeline(TimeIndex("hour"), small(target="load")).fit(timed)
+
+
+def test_folds_with_missing_truths_have_a_score_by_default(small, frame):
+    """Metrics of scikit-learn refuse them: skip_missing leaves them out."""
+    df = frame(80)
+    df.iloc[[45, 65], df.columns.get_loc("load")] = np.nan
+    cv = TimeSeriesSplit(2, test_size=20)
+    mae = make_scorer(skip_missing(mean_absolute_error), greater_is_better=False)
+    for scoring in (None, mae, ForecastScorer("neg_wape")):
+        scores = cross_val_score(
+            small(target="load"),
+            df,
+            df["load"],
+            cv=cv,
+            scoring=scoring,
+            error_score="raise",
+        )
+        assert np.isfinite(scores).all()

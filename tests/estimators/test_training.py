@@ -46,6 +46,7 @@ def test_the_course_of_training_is_one_table(df):
     assert blind.validation_scores_ is None
 
 
+@pytest.mark.filterwarnings("ignore:a frame of polars has no index:UserWarning")
 def test_polars_frames_are_rows_with_names(df):
     """Another frame library, the same numbers; it has no index, so rows count."""
     polars = pytest.importorskip("polars")
