@@ -51,7 +51,10 @@ def find_split(
         is_trained, _ = series_with_truth(table, None, **sizes)
     checks.warn_of_idle_series(names, is_trained, **sizes)
     if table.missing is not None:
-        last_known = table.steps[~table.missing.all(axis=1)].max()
+        is_given = ~table.missing.all(axis=1)
+        if table.closed is not None:
+            is_given |= table.closed.any(axis=1)
+        last_known = table.steps[is_given].max()
         n_open = table.steps.max() - last_known
         if n_open >= settings.pred_len:
             checks.warn_of_rows_to_come(n_open)

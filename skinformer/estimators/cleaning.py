@@ -1,13 +1,16 @@
 """Cleaning of rows before a fit or a forecast, with a warning of what was found first."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from skinformer.cleaning.closures import Closures
 from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
 from skinformer.cleaning.units import UnitChange, in_last_unit
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.state import FittedState
+from skinformer.timeline.arrays import BoolArray
 from skinformer.timeline.timeline import Table
 from skinformer.validation.truth import warn_of_other_unit, warn_of_outliers
 
@@ -24,14 +27,33 @@ def clean_training_rows(
     if changes:
         column, label = _names_of(model, table, changes[0])
         warn_of_other_unit(len(changes), changes[0].factor, column, label)
+    table = _without_closures(model, table, settings)
     table, model._outlier_bounds_, outliers = find_outliers(table, targets=targets)
     _warn_of_outliers(model, table, outliers, least=np.inf)
     return table
 
 
+def _without_closures(
+    model: FittedState,
+    table: Table,
+    settings: FitSettings,
+) -> Table:
+    """Take zeros of a fit as missing where a column known ahead explains them."""
+    closures = Closures()
+    if settings.head.in_units:
+        closures = Closures.of(table, len(model.roles_.past))
+    model._closures_ = closures
+    return replace(table, closed=closures.in_rows(table)).without_closed()
+
+
 def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBounds]:
     """Clean rows after the fit; return also the bounds to go by once they are history."""
+    closed = model._closures_.in_rows(table)
+    given = table
+    table = replace(table, closed=closed).without_closed()
     table, bounds, outliers = model._outlier_bounds_.clean(table, model.timeline_)
+    if closed is not None:
+        table = _marked_as_closed(table, given, closed)
     scale = model.scaler_.targets
     least = np.inf
     if scale is not None:
@@ -40,6 +62,22 @@ def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBo
             least = bounds.least(table.n_targets)
     _warn_of_outliers(model, table, outliers, least=least)
     return table, bounds
+
+
+def _marked_as_closed(
+    table: Table,
+    given: Table,
+    closed: BoolArray,
+) -> Table:
+    """Return targets of closures as they were given, and marked: observed, but not used."""
+    n_targets = table.n_targets
+    marks = closed if table.outliers is None else closed | table.outliers
+    return replace(
+        table,
+        columns=given.columns[:n_targets] + table.columns[n_targets:],
+        weight=given.weight,
+        outliers=marks,
+    )
 
 
 def _warn_of_outliers(

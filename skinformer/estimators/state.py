@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from skinformer.cleaning.closures import Closures
 from skinformer.cleaning.outliers import OutlierBounds
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
@@ -30,6 +31,7 @@ class FittedState(Parameters):
     feature_names_in_: Any
     series_: pd.Index | None
     _training_digest_: bytes
+    _closures_: Closures = Closures()
     _outlier_bounds_: OutlierBounds
     device_: str
     attention_: str
@@ -54,4 +56,5 @@ class FittedState(Parameters):
             device=self.device_,
             head=self.head_,
             ensemble=self.ensemble_,
+            closures=self._closures_,
         )

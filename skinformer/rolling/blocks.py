@@ -92,6 +92,20 @@ class HeldValues(NamedTuple):
     known: int
 
 
+class ForecastSteps(NamedTuple):
+    """Forecasts of steps.
+
+    outputs: (n, n_targets, …).
+    values: (n_steps, n_columns), standardised, what is known of the steps in the columns known
+    ahead.
+    held: what had to be held.
+    """
+
+    outputs: Float32Array
+    values: Float32Array
+    held: HeldValues
+
+
 @dataclass(frozen=True)
 class _RowBuffer:
     """Rows that forecasts are written into.
@@ -127,12 +141,11 @@ class RecursiveForecaster:
     forecast: Forecaster
     closed: Closed | None = None
 
-    def predict(self, requested: RequestedSteps) -> tuple[Float32Array, HeldValues]:
+    def predict(self, requested: RequestedSteps) -> ForecastSteps:
         """Forecast steps of segments, in any order, each from an origin before its block.
 
-        Outputs have shape (n, n_targets, …); beside them stands what had to be held. One pass
-        for a rolling origin, as many as there are blocks for a recursion: unknown targets are
-        filled first, those that need no other all together, and so on.
+        One pass for a rolling origin, as many as there are blocks for a recursion: unknown targets
+        are filled first, those that need no other all together, and so on.
         """
         segment = requested.segment
         steps = requested.steps
@@ -146,7 +159,12 @@ class RecursiveForecaster:
         runs = self._missing_runs(buffer, longest=None)
         needed = runs.needed(origins, seq_len=self.sizes.seq_len)
         outputs = self._forecast_all(buffer, needed, origins)
-        return outputs[of_request, steps - start], held
+        ahead = steps - start
+        return ForecastSteps(
+            outputs[of_request, ahead],
+            buffer.rows.values[rows + ahead],
+            held,
+        )
 
     def filled(self, observed: Observed) -> Float32Array:
         """Return the targets, standardised, of rows after the history, the missing ones filled.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skinformer.cleaning.closures import Closures
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import Head
@@ -40,6 +41,7 @@ class StepForecaster:
     device: where the network is.
     head: what its outputs mean.
     ensemble: which members forecast, and their weights.
+    closures: what columns known ahead say of steps at which nothing happens.
     """
 
     history: Timeline
@@ -49,6 +51,7 @@ class StepForecaster:
     device: str
     head: Head
     ensemble: Ensemble
+    closures: Closures
 
     @property
     def look_back(self) -> int:
@@ -116,9 +119,10 @@ class StepForecaster:
         with self._threads():
             forecast = self._window_forecaster(requested)
             recursive = self._recursive_forecaster(forecast, requested.clock)
-            outputs, held = recursive.predict(requested)
+            outputs, values, held = recursive.predict(requested)
         if self.head.in_units and requested.clock == self.history.clock:
             self._apply_zero_phases(outputs, requested)
+        self._apply_closures(outputs, values, requested)
         return outputs.astype(np.float64), held
 
     def _apply_zero_phases(
@@ -130,6 +134,22 @@ class StepForecaster:
             series = requested.series(self.history.n_series)
             is_zero = zeros.at(series, requested.steps)
             self.set_constant(outputs, is_zero, zeros.zero[series])
+
+    def _apply_closures(
+        self,
+        outputs: Float32Array,
+        values: Float32Array,
+        requested: RequestedSteps,
+    ) -> None:
+        """Forecast zero where a column known ahead says that nothing happens."""
+        if not self.closures.found:
+            return
+        n_targets = self.sizes.n_targets
+        series = requested.series(self.history.n_series)
+        scaler = self.scaler.with_unseen()
+        closed = self.closures.at(values, series, n_targets, scaler)
+        zero = scaler.transform([np.zeros(len(series))] * n_targets, series)
+        self.set_constant(outputs, closed, zero)
 
     def set_constant(
         self,

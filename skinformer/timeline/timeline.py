@@ -31,6 +31,7 @@ class Table:
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
     outliers: where targets are outliers: observed, but not used, (n, n_targets).
+    closed: where targets are taken as missing because a column explains them, (n, n_targets).
     """
 
     columns: list[Any]
@@ -41,6 +42,7 @@ class Table:
     weight: Float64Array | None = None
     names: Index | None = None
     outliers: BoolArray | None = None
+    closed: BoolArray | None = None
 
     @property
     def first_row(self) -> IntArray:
@@ -85,23 +87,30 @@ class Table:
             steps=self.steps[rows],
             weight=take_rows(self.weight, rows),
             outliers=take_rows(self.outliers, rows),
+            closed=take_rows(self.closed, rows),
         )
 
     def without_outliers(self) -> Table:
         """Take targets that are outliers as missing."""
-        if self.outliers is None:
+        return replace(self._without(self.outliers), outliers=None)
+
+    def without_closed(self) -> Table:
+        """Take targets in a closure as missing."""
+        return self._without(self.closed)
+
+    def _without(self, marks: BoolArray | None) -> Table:
+        """Take marked targets as missing."""
+        if marks is None:
             return self
         columns = list(self.columns)
-        for j, outliers in enumerate(self.outliers.T):
-            if outliers.any():
-                columns[j] = np.where(outliers, np.nan, columns[j])
+        for j, marked in enumerate(marks.T):
+            if marked.any():
+                columns[j] = np.where(marked, np.nan, columns[j])
         weight = 1.0 if self.weight is None else self.weight
-        weight = np.where(self.outliers, 0.0, weight)
         return replace(
             self,
             columns=columns,
-            weight=weight,
-            outliers=None,
+            weight=np.where(marks, 0.0, weight),
         )
 
 
