@@ -10,7 +10,7 @@ from skinformer.estimators.settings import read_settings
 
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.
 OPEN = {
-    *("target", "known_future", "freq", "seq_len", "label_len", "pred_len"),
+    *("target", "known_future", "freq", "season", "seq_len", "label_len", "pred_len"),
     *(
         "max_iter",
         "max_windows",

@@ -83,12 +83,12 @@ def _sees_more(
     seq_len: int,
     n_rows: int,
 ) -> bool:
-    """Return whether classical forecasters see what windows do not: a year, or gaps.
+    """Return whether classical forecasters see what windows do not: a long season, or gaps.
 
     Ridges read what is filled, and classical forecasters alone know that it is.
     """
-    for year in calendar_seasons(table.clock, least_days=365):
-        if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
+    for season in calendar_seasons(table.clock, least_days=365):
+        if seq_len < season <= min(n_rows // 2, _MOST_ROWS):
             return True
     missing = table.missing
     return missing is not None and bool(missing.any(axis=1).mean() > 0.1)
@@ -123,20 +123,20 @@ class Classical(PerSeriesMember):
         if whole is not None:
             return fit_classical(rows, whole.candidates.sizes, of_mean=series.of_mean)
         period = find_period(series.values, first_row, likely_seasons(clock))
+        longest = np.diff(first_row).max()
+        seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
         # Ridges look back two seasons, where these are no longer than four windows.
         ridge_rows = sizes.seq_len
         if sizes.seq_len < 2 * period <= 4 * sizes.seq_len:
             ridge_rows = 2 * period
-        period = period if 2 * period <= ridge_rows else 1
-        longest = np.diff(first_row).max()
         return fit_classical(
             rows,
             Sizes(
                 max(_MOST_ROWS, ridge_rows),
                 sizes.pred_len,
-                seasons_of(clock, min(longest, _MOST_ROWS), period),
+                seasons,
                 ridge_rows,
-                period,
+                period if 2 * period <= ridge_rows else 1,
             ),
             of_mean=series.of_mean,
         )
@@ -184,7 +184,7 @@ def seasons_of(
     period: int,
 ) -> tuple[int, ...]:
     """
-    Choose the seasons that candidates know: those of days, weeks and years, the two shortest.
+    Choose the two shortest seasons, that candidates know: named ones, else of the calendar.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def seasons_of(
     n_rows : int
         Rows of the longest series that are looked at; no season is longer.
     period : int
-        The season that the rows showed, which stands alone where dates suggest none; 1 for none.
+        The season that the rows showed, which stands alone where there are no others; 1 for none.
     """
     found = calendar_seasons(clock, least_days=1) or (period,)
     return tuple(season for season in found if 1 < season <= n_rows)[:2]

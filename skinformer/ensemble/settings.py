@@ -23,6 +23,7 @@ class FitSettings:
     Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
     for the calendar and early stopping.
 
+    seasons: rows of each that a user named, ascending; none where the clock or the rows tell.
     members: those of the package that take part, by name: "auto", or the estimator that a user
     gave in place of trees.
     forecasters: those of the user's.
@@ -37,6 +38,7 @@ class FitSettings:
     pred_len: int
     patch_len: int
     calendar: Literal["auto"] | list[str] | None
+    seasons: tuple[int, ...]
     embeddings: tuple[str, ...]
     target_transform: Any
     members: Mapping[str, Any]

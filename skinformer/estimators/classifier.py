@@ -57,6 +57,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Epochs at most; None is 10.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
+    season : int, list, tuple or None, default=None
+        Rows of a season, several in a list, in place of days, weeks and years of dated rows.
     calendar : "auto", list or None, default="auto"
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
         are embedded: "auto" takes those that the step calls for and that vary in training; those

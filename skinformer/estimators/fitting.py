@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import check_random_state
 from torch.nn import Module
 
+from skinformer.cleaning.seasons import name_seasons
 from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.classical import choose_members
@@ -87,6 +88,9 @@ class Fit:
         with timed("reading"):
             self.read_parameters(X, y)
             table = self.read_rows(X, y, sample_weight)
+            table = name_seasons(
+                table, self.settings.seasons, search=not self.settings.classifies
+            )
             table = clean_training_rows(self.model, table, self.settings)
             self.choose_by_rows(table)
             split = find_split(table, self.settings, self.model.series_)

@@ -33,6 +33,7 @@ class Parameters:
     class_weight: Any = field(init=False)
     max_iter: int | None = None
     freq: Any = None
+    season: int | list[int] | tuple[int, ...] | None = None
     calendar: Any = "auto"
     embeddings: Any = ()
     target_transform: Any = field(init=False)

@@ -60,6 +60,11 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         many as see each window three times if these are fewer (and 25,000 windows in all).
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
+    season : int, list, tuple or None, default=None
+        Rows of a season, such as 20 for a machine's cycle of 20 rows; several in a list. None takes
+        days, weeks and years of dated rows; of numbered ones, and of years, a season that the rows
+        themselves show. What is named here stands in place of these for classical forecasters (the
+        shortest two), trees, ridges of each series and ranges.
     calendar : "auto", list or None, default="auto"
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
         are embedded: "auto" takes those that the step calls for and that vary in training; those

@@ -60,6 +60,7 @@ def read_settings(
         pred_len=int(estimator.pred_len),
         patch_len=patch_len,
         calendar=estimator.calendar,
+        seasons=_as_seasons(estimator.season),
         embeddings=tuple(estimator.embeddings),
         members=members,
         forecasters=forecasters,
@@ -142,6 +143,14 @@ def forecasters_of(members: Any) -> list[Any]:
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
     """Return Python's own True and False, also where a search passes NumPy's."""
     return "auto" if early_stopping == "auto" else bool(early_stopping)
+
+
+def _as_seasons(season: int | list[int] | tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the seasons that are named, ascending, each once."""
+    if season is None:
+        return ()
+    several = season if isinstance(season, list | tuple) else [season]
+    return tuple(sorted({int(n_rows) for n_rows in several}))
 
 
 def _network(

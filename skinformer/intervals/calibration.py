@@ -241,7 +241,7 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
     for season in likely_seasons(timeline.clock):
         if season <= longest and season % max(found, default=1) == 0:
             found.append(season)
-    if not timeline.clock.dated:
+    if not timeline.clock.dated and not timeline.clock.seasons:
         found = found[:1]  # which is a guess
     return tuple(found)
 

@@ -85,8 +85,8 @@ class Pairs(NamedTuple):
 def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
     """Return the seasons, in rows, ascending, whose phases are looked at.
 
-    Each is about a multiple of the one before where there are dates; of at most 2048 rows, and such
-    that half of the series, of these lengths, hold two of them.
+    Those of the calendar are about multiples of the one before; of at most 2048 rows, and such that
+    half of the series, of these lengths, hold two of them.
     """
     # Longer ones are left to the calendar: looking back four times bounds the history.
     longest = 2048
@@ -95,7 +95,7 @@ def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
     for season in likely_seasons(clock):
         if season > reach:
             break
-        if clock.dated and seasons:
+        if clock.dated and seasons and not clock.seasons:
             # 365 days are 52 weeks and a day: the weekday says more than the date.
             shorter = seasons[-1]
             season = round(season / shorter) * shorter

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, ClassVar, TypeGuard
 
@@ -30,11 +30,14 @@ class Clock(ABC):
 
     freq: the distance between two labels: an offset of pandas or an int.
     name: of the index, and of labels.
+    seasons: rows of each season that a user named or rows showed, ascending, in place of those of
+    the calendar; it makes no other clock.
     """
 
     origin: Any
     freq: Any
     name: Hashable
+    seasons: tuple[int, ...] = field(default=(), kw_only=True, compare=False)
     #: Whether labels are dates, so that a calendar exists.
     dated: ClassVar[bool] = True
 

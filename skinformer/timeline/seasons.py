@@ -1,4 +1,4 @@
-"""Candidate seasons that the step between rows suggests; data have to confirm them."""
+"""Candidate seasons: named, or those that the step between rows suggests, which data confirm."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from skinformer.timeline.clock import Clock
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
     """Return the lengths of seasons, in rows, that a clock's rows may have, ascending.
 
-    Hour, day, week and year in steps, as far as they are whole numbers of at least 2 (a year of
-    weeks is 52); a few usual ones where there are no dates.
+    Those that the clock names; else hour, day, week and year in steps, as far as they are whole
+    numbers of at least 2 (a year of weeks is 52), and a few usual ones where there are no dates.
 
     >>> import pandas as pd
     >>> from skinformer.timeline.clock import clock_for
@@ -21,13 +21,16 @@ def likely_seasons(clock: Clock) -> tuple[int, ...]:
     (52,)
     ()
     """
-    return calendar_seasons(clock) if clock.dated else (4, 7, 12, 24, 52)
+    if clock.dated or clock.seasons:
+        return calendar_seasons(clock)
+    return (4, 7, 12, 24, 52)
 
 
 def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
-    """Return the lengths of an hour, a day, a week and a year, in rows, ascending.
+    """Return the seasons that a clock names, else those of the calendar, in rows, ascending.
 
-    As far as they are whole numbers and last so many days; none without dates.
+    The latter are an hour, a day, a week and a year, as far as they are whole numbers and last so
+    many days; there are none without dates.
 
     >>> import pandas as pd
     >>> from skinformer.timeline.clock import clock_for
@@ -35,8 +38,8 @@ def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
     >>> calendar_seasons(clock_for(hours, hours.freq), least_days=7)
     (168, 8766)
     """
-    if not clock.dated:
-        return ()
+    if clock.seasons or not clock.dated:
+        return clock.seasons
     step = step_days(clock)
     seasons = []
     for n_days in (1 / 24, 1, 7, 365.2425):

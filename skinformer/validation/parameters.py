@@ -18,6 +18,7 @@ from skinformer.validation.warning import first_names, warn_user
 
 _COUNT = Interval(Integral, 1, 2**31 - 1, closed="both")
 _LENGTH = Interval(Integral, 1, MOST, closed="both")
+_SEASON = Interval(Integral, 2, MOST, closed="both")
 _SHARE = Interval(Real, 0, 1, closed="neither")
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -43,6 +44,7 @@ CONSTRAINTS: dict[str, Any] = {
     "patch_len": [None, _LENGTH],
     "known_future": [None, str, list, tuple],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
+    "season": [None, _SEASON, list, tuple],
     "calendar": [None, StrOptions({"auto"}), list],
     "embeddings": [tuple, list],
     "d_model": [_WIDTH],
@@ -193,7 +195,20 @@ def check_each(model: Any) -> None:
         )
     _check_device(model.device)
     check_calendar("calendar", model.calendar)
+    _check_seasons(model.season)
     _check_names("embeddings", model.embeddings, ("series", "missing", "mask"))
+
+
+def _check_seasons(season: Any) -> None:
+    """Raise if one of several seasons is no number of rows."""
+    if not isinstance(season, list | tuple):
+        return
+    wrong = [n_rows for n_rows in season if not _SEASON.is_satisfied_by(n_rows)]
+    if wrong or not season:
+        raise ValueError(
+            f"season={season!r} must hold whole numbers of rows, each at least 2. Leave it None "
+            "for those of the calendar, or those that the rows show."
+        )
 
 
 def check_members(
