@@ -22,6 +22,7 @@ from skinformer.ensemble.fitting import (
     find_split,
     window_batches,
 )
+from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES
 from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.network import network_of
@@ -48,7 +49,11 @@ from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
-from skinformer.validation.parameters import warn_of_cpu, warn_of_idle_network
+from skinformer.validation.parameters import (
+    warn_of_cpu,
+    warn_of_idle_loss,
+    warn_of_idle_network,
+)
 from skinformer.validation.rows import warn_of_closed
 
 if TYPE_CHECKING:
@@ -305,6 +310,26 @@ class Fit:
                 head=model.head_,
             )
             model.ensemble_ = members.finish(model.scaler_)
+        self.warn_of_means_alone()
+
+    def warn_of_means_alone(self) -> None:
+        """Warn if the members that the user chose are ridges alone, and the loss asks for no mean.
+
+        Behind a transformer of the target means become what it makes of them: of logarithms,
+        medians.
+        """
+        model = self.model
+        head = self.settings.head
+        if not isinstance(head, PointHead) or head.of_mean:
+            return
+        if isinstance(model.members, str) or model.target_transform is not None:
+            return
+        ensemble = model.ensemble_
+        forecasting = [
+            name for name in ensemble.members if ensemble.weights_of(name).any()
+        ]
+        if forecasting == [RIDGES]:
+            warn_of_idle_loss(head.loss)
 
     def keep_course(self, record: TrainingRecord) -> None:
         """Keep the losses of epochs, and warn if the network that the user chose has no weight."""

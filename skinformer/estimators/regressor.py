@@ -49,9 +49,11 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         `CalendarFeatures` are known without being named, and so are all columns of X when y
         is not one of them. What is named here is never taken for static.
     loss : {"mse", "mae", "huber"}, float or list of float, default="mse"
-        What training lowers, in standardised units, and so what is forecast, by every member, on
-        tables and panels: "mse" a mean, whose sums are right on average (orders, budgets); "mae" a
-        median, which lies below the mean of skewed sales; "huber" what lies between. A number in
+        What training lowers, in standardised units, and so what is forecast, on tables and panels:
+        "mse" a mean, whose sums are right on average (orders, budgets); "mae" a median, which lies
+        below the mean of skewed sales; "huber" what lies between (of classical forecasters a
+        median). Ridges, and one of the two kinds of trees, forecast means whatever it is: beside
+        others they count by their absolute errors, and ridges alone warn. A number in
         (0, 1) is a level: that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
         0.9]``, trains for all of them: `predict_quantiles` gives them, and `predict` gives the one
         nearest to the median.

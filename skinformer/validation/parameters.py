@@ -374,6 +374,15 @@ def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
     )
 
 
+def warn_of_idle_loss(loss: str | float) -> None:
+    """Warn that ridges alone forecast, which lower squared errors whatever the loss is."""
+    warn_user(
+        f"loss={loss!r} changes no forecast of this fit: ridges alone make it, and forecast means "
+        "whatever the loss is. Search or set it with members='auto', ['classical'], or 'network' "
+        "beside 'ridges', whose forecasts follow it."
+    )
+
+
 def warn_of_idle_series(
     names: pd.Index | None,
     trained: BoolArray,

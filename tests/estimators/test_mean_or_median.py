@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor
 from skinformer.classical.means import mean_log_shift, series_log_shift
@@ -150,3 +151,55 @@ def test_own_ridges_are_raised_once_where_targets_are_logarithms():
         shifts[transform] = max(ridge.log_shift.max() for ridge in own.ridges)
     assert shifts[None] > 0.1
     assert shifts["log"] == 0
+
+
+def skewed_days(n_rows=400):
+    """Sales whose mean is 1.6 times their median."""
+    sales = np.random.default_rng(0).lognormal(0, 1, n_rows)
+    return pd.DataFrame({"y": sales}, pd.date_range("2020-01-01", periods=n_rows))
+
+
+IDLE = "changes no forecast of this fit: ridges alone make it, and forecast means"
+
+
+@pytest.mark.parametrize("loss", ["mae", "huber"])
+@pytest.mark.parametrize("members", [["ridges"], ["ridges", "trees"]])
+def test_ridges_alone_say_that_they_know_no_loss(members, loss):
+    """A search over losses chose among equals; 400 rows are too few for trees."""
+    model = InformerRegressor(
+        "y", seq_len=28, pred_len=7, members=members, loss=loss, random_state=0
+    )
+    with pytest.warns(UserWarning, match=f"loss='{loss}' {IDLE}"):
+        model.fit(skewed_days())
+    means = model.set_params(loss="mse").fit(skewed_days()).forecast()
+    with pytest.warns(UserWarning, match=IDLE):
+        same = model.set_params(loss=loss).fit(skewed_days()).forecast()
+    pd.testing.assert_frame_equal(means, same)
+
+
+def test_a_search_over_losses_of_ridges_is_warned_of():
+    """By each of its fits."""
+    model = InformerRegressor("y", seq_len=28, pred_len=7, members=["ridges"])
+    days = skewed_days(200)
+    search = GridSearchCV(model, {"loss": ["mse", "mae"]}, cv=TimeSeriesSplit(2))
+    with pytest.warns(UserWarning, match=IDLE):
+        search.fit(days, days["y"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"members": ["ridges"]},
+        {"members": ["classical"], "loss": "mae"},
+        {"members": ["ridges"], "loss": "mae", "target_transform": "log"},
+        {"loss": "mae", "max_iter": 1},
+    ],
+    ids=["mean", "classical", "logarithms", "auto"],
+)
+def test_who_follows_the_loss_is_not_warned(options):
+    """Of logarithms means are medians of what they are of."""
+    model = InformerRegressor("y", seq_len=28, pred_len=7, random_state=0, **options)
+    forecast = model.fit(skewed_days()).forecast()["y"].mean()
+    if model.loss == "mae":
+        means = model.set_params(loss="mse").fit(skewed_days()).forecast()
+        assert forecast < 0.95 * means["y"].mean()
