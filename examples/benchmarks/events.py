@@ -191,6 +191,8 @@ def drift(dates: Dates) -> Drawn:
 
 FIFTEEN_MINUTES = Frequency("15min", 96, 672, 96, (1000, 2100))
 HOURS = Frequency("h", 24, 168, 24, (340, 1600, 4000))
+#: Up to a weekday: a whole day ahead is closed else, and nothing is measured.
+HOURS_TO_WEEKDAY = Frequency("h", 24, 168, 24, (340, 1600, 4040))
 DAYS = Frequency("D", 7, 0, 14, (60, 120, 400, 1100))
 WEEKS = Frequency("W-SUN", 52, 0, 8, (160, 260))
 SATURDAYS = Frequency("W-SAT", 52, 0, 8, (160, 260, 420))
@@ -222,7 +224,7 @@ SHAPES = {
     shape.draw.__name__: shape
     for shape in (
         Shape(opening_hours, (FIFTEEN_MINUTES, HOURS, DAYS)),
-        Shape(office_hours, (HOURS,)),
+        Shape(office_hours, (HOURS_TO_WEEKDAY,)),
         Shape(fridays, (DAYS,)),
         Shape(sunlight, (FIFTEEN_MINUTES, HOURS)),
         Shape(closure, (HOURS, DAYS)),
