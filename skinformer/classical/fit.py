@@ -14,6 +14,7 @@ from skinformer.classical.candidates import (
     candidate_names,
     forecast_candidates,
 )
+from skinformer.classical.dates import DateEffects, find_date_effects
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
@@ -61,6 +62,9 @@ class Sizes(NamedTuple):
         Rows of a season, the short one first; at most two.
     ridge_rows, period : int
         Rows of the ridges' windows and of their season, 1 for none.
+    week_end : int or None
+        Number of the last day of the week at which the clock's steps begin; None where no season
+        is a year of weeks.
     """
 
     seq_len: int
@@ -68,6 +72,7 @@ class Sizes(NamedTuple):
     seasons: Seasons
     ridge_rows: int
     period: int
+    week_end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -145,13 +150,29 @@ class Candidates:
         length: IntArray,
     ) -> Float64Array:
         """Forecast windows by all candidates; what has ended goes on as it is."""
-        found = forecast_candidates(past, self.sizes.seasons, of_mean=self.of_mean)
+        by_date = self._date_effects(past)
+        rest = past
+        if by_date is not None:
+            rest = Past(by_date.taken_off(past.values), past.wall)
+            n_before = filled.shape[1] - past.n_rows
+            real = by_date.taken_off(filled[:, n_before:])
+            filled = np.concatenate([filled[:, :n_before], real], axis=1)
+        found = forecast_candidates(rest, self.sizes.seasons, of_mean=self.of_mean)
         if self.ridges is not None:
             by_ridges = self.ridges.forecast(filled, length)
             found = np.concatenate([found, by_ridges], axis=1)
+        if by_date is not None:
+            found += by_date.ahead[:, None]
         ended = past.ended(max(self.sizes.seasons, default=1))
         found[ended] = past.last_value[ended, None, None]
         return found
+
+    def _date_effects(self, past: Past) -> DateEffects | None:
+        """Find what returns at the dates ahead, where steps are weeks."""
+        if self.sizes.week_end is None:
+            return None
+        last_day = self.sizes.week_end + 7 * past.wall[:, past.n_rows]
+        return find_date_effects(past, last_day.astype("datetime64[D]"))
 
 
 @dataclass(frozen=True)

@@ -80,13 +80,13 @@ def around_level(
     decay: float,
 ) -> Float64Array:
     """Average each place's distance from the moving mean of a season: (n, season), of mean 0."""
-    distance = past.values - _moving_mean(past.values, season)
+    distance = past.values - moving_mean(past.values, season)
     around = Past(distance, past.wall)
     profile = np.nan_to_num(place_means(around, season, decay))
     return profile - profile.mean(axis=1, keepdims=True)
 
 
-def _moving_mean(
+def moving_mean(
     values: Float64Array,
     season: int,
 ) -> Float64Array:

@@ -17,7 +17,7 @@ from skinformer.cleaning.jumps import fit_jump_limits
 from skinformer.cleaning.later import judge
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.seasons import calendar_seasons, likely_seasons
 from skinformer.timeline.timeline import Table, Timeline, runs
 
 
@@ -217,7 +217,8 @@ def _fit_column(
     is_target = j < table.n_targets
     first_row = table.first_row
     parts = np.split(column, first_row[1:-1])
-    ranges = find_ranges(parts)
+    seasons = calendar_seasons(table.clock, least_days=365)
+    ranges = find_ranges(parts, max(seasons, default=0))
     for i, (usual, outlying) in enumerate(ranges):
         varies = usual.low < usual.high or outlying.any()
         if np.isinf(usual.margin) or not (varies or is_target):

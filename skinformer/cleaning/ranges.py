@@ -39,25 +39,32 @@ UNKNOWN = Range(
 )
 
 
-def find_ranges(parts: list[Float64Array]) -> list[tuple[Range, BoolArray]]:
+def find_ranges(
+    parts: list[Float64Array],
+    year: int = 0,
+) -> list[tuple[Range, BoolArray]]:
     """Find the range of each series of a panel, and where the values out of it are.
 
-    What is rare in a series may be usual in its panel.
+    What is rare in a series may be usual in its panel, and what returns after a year, such as
+    Christmas, is usual at its date.
+
+    year: its rows; 0 for none.
     """
-    found = [_find_range(values, 0.0) for values in parts]
+    found = [_find_range(values, 0.0, year) for values in parts]
     margins = [usual.margin for usual, _ in found if not usual.is_rare]
     if not margins:
         return found
     least_margin = _HEAVY_TAIL * np.median(margins)
     for i, values in enumerate(parts):
         if found[i][0].is_rare:
-            found[i] = _find_range(values, least_margin)
+            found[i] = _find_range(values, least_margin, year)
     return found
 
 
 def _find_range(
     values: Float64Array,
     least_margin: float,
+    year: int,
 ) -> tuple[Range, BoolArray]:
     """Find the range of a series, whose outliers lie so far beyond it at least."""
     none = np.zeros_like(values, dtype=bool)
@@ -75,6 +82,7 @@ def _find_range(
         rest = np.where(outlying, np.nan, values)
         outlying |= _find_near_zero(rest)
     outlying &= ~_find_new_levels(values, outlying)
+    outlying &= ~_find_returning(values > centre, outlying, year)
     usual = values[~outlying]
     low = np.nanmin(usual)
     high = np.nanmax(usual)
@@ -174,6 +182,30 @@ def _stays_away(values: Float64Array) -> bool:
     """Whether values stay away from zero, as those of sensors do, and of counts do not."""
     known = np.unique(values[~np.isnan(values)])
     return len(known) > 15 and bool(known[-1] < COMPACT * known[0])
+
+
+def _find_returning(
+    is_above: BoolArray,
+    outlying: BoolArray,
+    year: int,
+) -> BoolArray:
+    """Find outliers that have one on the same side a year before or behind them.
+
+    >>> outlying = np.isin(np.arange(130), [20, 50, 73])
+    >>> np.flatnonzero(_find_returning(outlying, outlying, 52))
+    array([20, 73])
+    """
+    found = np.zeros_like(outlying)
+    if year < 2:
+        return found
+    # A leap day; of 52 weeks a year is some days longer.
+    slack = 0 if year < 52 else -(-year // 366)
+    for is_side in (is_above, ~is_above):
+        rows = np.flatnonzero(outlying & is_side)
+        apart = np.abs(rows[:, None] - rows)
+        returns = np.abs(apart - year) <= slack
+        found[rows] = returns.any(axis=1)
+    return found
 
 
 def _find_new_levels(

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from skinformer.classical.dates import WEEKS
 from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
@@ -21,7 +22,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import calendar_seasons, likely_seasons
+from skinformer.timeline.seasons import calendar_seasons, likely_seasons, week_end
 from skinformer.timeline.timeline import Table
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
@@ -137,6 +138,7 @@ class Classical(PerSeriesMember):
                 seasons,
                 ridge_rows,
                 period if 2 * period <= ridge_rows else 1,
+                _week_end(clock) if WEEKS in seasons else None,
             ),
             of_mean=series.of_mean,
         )
@@ -176,6 +178,15 @@ class Classical(PerSeriesMember):
         """Weights of candidates; those that count for less than a hundredth everywhere are none."""
         counts = np.flatnonzero((self.fit.weights >= 0.01).any(axis=0))
         return [self.fit.names[i] for i in counts], self.fit.weights[:, counts]
+
+
+def _week_end(clock: Clock) -> int | None:
+    """Return the number of the last day of the clock's first week; None where steps are no weeks.
+
+    Days are numbered from 1970.
+    """
+    day = week_end(clock)
+    return None if day is None else int(day.astype(np.int64))
 
 
 def seasons_of(

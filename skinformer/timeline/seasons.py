@@ -1,8 +1,9 @@
 """Candidate seasons: named, or those that the step between rows suggests, which data confirm."""
 
 import numpy as np
+from pandas import PeriodIndex
 
-from skinformer.timeline.clock import Clock
+from skinformer.timeline.clock import Clock, wall_times
 
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
@@ -49,6 +50,25 @@ def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
         if season >= 2 and is_whole and n_days >= least_days:
             seasons.append(season)
     return tuple(seasons)
+
+
+def week_end(clock: Clock) -> np.datetime64 | None:
+    """Return the last day of the week that step 0 of a clock is; None where steps are no weeks.
+
+    Weeks are named by their last day, as pandas does when it sums days up; periods say it.
+
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> weeks = pd.date_range("2024-12-28", periods=3, freq="W-SAT")
+    >>> week_end(clock_for(weeks, weeks.freq)), week_end(clock_for(weeks[::2], pd.Timedelta(14)))
+    (np.datetime64('2024-12-28'), None)
+    """
+    if not clock.dated or step_days(clock) != 7:
+        return None
+    first = clock.labels(np.array([0]))
+    if isinstance(first, PeriodIndex):
+        first = first.to_timestamp(how="end")
+    return np.datetime64(wall_times(first)[0].date(), "D")
 
 
 def step_days(clock: Clock) -> float:

@@ -1,0 +1,285 @@
+"""
+What returns at a date, such as Christmas, in rows of weeks.
+
+Years of weeks are no seasons of 52 rows: each begins a day or two earlier in its week, and one of
+five or six has 53. So the same date lies 52 or 53 rows ago, or beside that. Where rows of the same
+date agree better than those of the same number, they take the place of these, so that a season ago
+is the same date. What sticks out at a date in all years is then known ahead: it is taken off before
+candidates are asked, and added to whatever they forecast.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.classical.past import Past
+from skinformer.classical.profiles import moving_mean
+from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
+
+WEEKS = 52  #: Rows of a season.
+_MARGIN = 3  # places on both sides of the steps ahead that are looked at beside them
+_QUARTER = 13  # rows
+#: Square distances of what chance does not make, in usual ones.
+_SURE = 25.0
+_DAY = np.timedelta64(1, "D")
+
+
+class DateEffects(NamedTuple):
+    """
+    What dates do to windows of weeks.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_rows)
+        The column that stands in place of each; its own where nothing differs.
+    past : ndarray of shape (n, n_rows)
+        What sticks out at dates, to be taken off the rows after that.
+    ahead : ndarray of shape (n, horizon)
+        What sticks out at the steps ahead.
+    """
+
+    rows: IntArray
+    past: Float64Array
+    ahead: Float64Array
+
+    def taken_off(self, values: Float64Array) -> Float64Array:
+        """Return rows, (n, n_rows), by date and without what sticks out."""
+        return np.take_along_axis(values, self.rows, axis=1) - self.past
+
+
+class _Groups(NamedTuple):
+    """
+    Rows of former years that may belong to the same date as a place around the steps ahead.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_places, n_groups, n_years)
+        Their columns in the window; negative ones lie before it. The first group counts 52 weeks
+        for each year. Others have the week whose last day lies in the seven days that begin 0 to 6
+        days before the date.
+    usual : ndarray of shape (n, n_places)
+        The group of weeks as they are counted from the year's nearer end.
+    """
+
+    rows: IntArray
+    usual: IntArray
+
+    def values(self, of_rows: Float64Array) -> Float64Array:
+        """Read values of rows, (n, n_rows); NaN before the window."""
+        window = np.arange(len(of_rows))[:, None, None, None]
+        read = of_rows[window, np.maximum(self.rows, 0)]
+        return np.where(self.rows >= 0, read, np.nan)
+
+
+def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
+    """
+    Find what returned in former years at the dates ahead.
+
+    Parameters
+    ----------
+    past : Past
+        Windows.
+    last_day : ndarray of shape (n,)
+        The last day of the first week ahead of each window, as ``datetime64[D]``.
+
+    Returns
+    -------
+    DateEffects or None
+        None where windows hold no year.
+    """
+    n, n_rows = past.values.shape
+    n_years = n_rows // WEEKS
+    if not n_years:
+        return None
+    # 1. How far former years lie from their level: a share of it where all is positive.
+    level = moving_mean(past.values, WEEKS)
+    is_positive = np.nanmin(past.values, axis=1) > 0
+    unit = np.where(is_positive[:, None], level, 1.0)
+    distance = (past.values - level) / unit
+    usual = _find_variances(distance, n_years)
+    # 2. The rows of each date, which stand where those of the same number stood.
+    n_ahead = min(past.horizon, WEEKS - 2 * _MARGIN)
+    places = np.arange(-_MARGIN, n_ahead + _MARGIN)
+    groups = _find_groups(last_day, places, n_rows, n_years)
+    values = groups.values(distance)
+    chosen = _choose(values, groups.usual, usual)[:, :, None, None]
+    by_date = np.take_along_axis(groups.rows, chosen, axis=2)[:, :, 0]
+    for later in range(
+        n_years - 1
+    ):  # before the window a year is like the one after it
+        is_before = by_date[:, :, later + 1] < 0
+        by_date[is_before, later + 1] = by_date[is_before, later]
+    by_number = groups.rows[:, :, 0]
+    window, place, year = np.nonzero((by_date >= 0) & (by_number >= 0))
+    row = by_number[window, place, year]
+    rows = np.tile(np.arange(n_rows), (n, 1))
+    rows[window, row] = by_date[window, place, year]
+    # 3. What sticks out in all years.
+    of_years = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
+    excess = _common_excess(of_years, usual)
+    of_past = np.zeros((n, n_rows))
+    of_past[window, row] = excess[window, place] * unit[window, row]
+    # 4. The same ahead.
+    rest = np.take_along_axis(past.values, rows, axis=1) - of_past
+    growth = np.where(is_positive, _growth_since_level(rest), 1.0)
+    ahead = np.zeros((n, past.horizon))
+    ahead[:, :n_ahead] = excess[:, _MARGIN:-_MARGIN]
+    ahead *= (unit[:, -1] * growth)[:, None]
+    return DateEffects(rows, of_past, ahead)
+
+
+def _growth_since_level(values: Float64Array) -> Float64Array:
+    """Return the factor by which rows have grown since half a year ago, where a mean of years ends.
+
+    It is the root of that of the last quarter beside the same one of the year before.
+    """
+    recent = np.nanmean(values[:, -_QUARTER:], axis=1)
+    earlier = values[:, -_QUARTER - WEEKS : len(values[0]) - WEEKS]
+    if earlier.shape[1] < _QUARTER:
+        return np.ones(len(values))
+    ratio = recent / np.nanmean(earlier, axis=1)
+    return np.sqrt(np.clip(np.nan_to_num(ratio, nan=1.0), 0.25, 4.0))
+
+
+def _find_groups(
+    last_day: AnyArray,
+    places: IntArray,
+    n_rows: int,
+    n_years: int,
+) -> _Groups:
+    """List rows of former years by number and by date."""
+    years = np.arange(1, n_years + 1)
+    day = last_day[:, None] + 7 * places * _DAY
+    month = day.astype("datetime64[M]")
+    day_of_month = day - month.astype("datetime64[D]")
+    same_month = (month[:, :, None] - 12 * years).astype("datetime64[D]")
+    same_day = same_month + day_of_month[:, :, None]
+    days_ago = (last_day[:, None, None] - same_day).astype(np.int64)
+    days_before = np.arange(7)[:, None]
+    by_date = n_rows - (days_before + days_ago[:, :, None]) // 7
+    by_number = n_rows + places[:, None] - WEEKS * years
+    by_number = np.broadcast_to(by_number, (len(day), *by_number.shape))
+    rows = np.concatenate([by_number[:, :, None], by_date], axis=2)
+    return _Groups(rows, 1 + _days_into_week(day))
+
+
+def _days_into_week(day: AnyArray) -> IntArray:
+    """Count the days of weeks before a day; weeks begin or end with the year, which is nearer.
+
+    >>> days = np.array(["2024-01-09", "2024-12-31", "2024-12-25"], dtype="datetime64[D]")
+    >>> _days_into_week(days)
+    array([1, 6, 0])
+    """
+    year = day.astype("datetime64[Y]")
+    since_first = (day - year.astype("datetime64[D]")).astype(np.int64)
+    until_last = ((year + 1).astype("datetime64[D]") - day).astype(np.int64) - 1
+    return np.where(since_first < until_last, since_first % 7, 6 - until_last % 7)
+
+
+class _Variances(NamedTuple):
+    """
+    How far places usually lie apart, (n, 1, 1) each.
+
+    Attributes
+    ----------
+    chance : ndarray
+        The typical variance of years around their mean at a place; infinite where there is one.
+    places : ndarray
+        That of the season from place to place, or of chance where this is more.
+    """
+
+    chance: Float64Array
+    places: Float64Array
+
+
+def _find_variances(distance: Float64Array, n_years: int) -> _Variances:
+    """Compare years with each other, and places of the season with the next ones."""
+    n, n_rows = distance.shape
+    seasons = distance[:, n_rows - n_years * WEEKS :].reshape(n, n_years, WEEKS)
+    n_known = (~np.isnan(seasons)).sum(axis=1)
+    mean = _mean(seasons, axis=1)
+    square = np.nansum((seasons - mean[:, None]) ** 2, axis=1)
+    is_known = n_known > 1
+    variance = np.where(is_known, square / np.maximum(n_known - 1, 1), np.nan)
+    variance[~is_known.any(axis=1)] = np.inf
+    change = np.diff(np.where(is_known, mean, np.nan), axis=1)
+    change[np.isnan(change).all(axis=1)] = np.inf
+    # Medians of a chi-square lie below its mean.
+    chance = np.nanmedian(variance, axis=1) / _median_of_chi_square(n_years - 1)
+    places = np.nanmedian(change**2, axis=1) / 2 / _median_of_chi_square(1)
+    return _Variances(
+        chance[:, None, None],
+        np.maximum(chance, places)[:, None, None],
+    )
+
+
+def _median_of_chi_square(n_free: int) -> float:
+    """Return the median of a chi-square by its mean, after Wilson and Hilferty."""
+    return (1 - 2 / (9 * max(n_free, 1))) ** 3
+
+
+def _choose(
+    values: Float64Array,
+    nearest_group: IntArray,
+    usual: _Variances,
+) -> IntArray:
+    """
+    Choose the group of each place, (n, n_places): 0 where the same number of the week does.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_places, n_groups, n_years)
+        Distances from the level; NaN is unknown.
+    nearest_group : ndarray of shape (n, n_places)
+        Where several agree, the one nearest to this is preferred.
+    usual : _Variances
+        Square distances that chance and the season make.
+    """
+    n_known = (~np.isnan(values)).sum(axis=3)
+    mean = _mean(values, axis=3)
+    square = _mean((values - mean[..., None]) ** 2, axis=3)
+    # 1. Years with and without what happens at a date lie far apart; others differ by chance.
+    most_mixed = square.max(axis=2, keepdims=True)
+    agrees = square <= np.maximum(4 * usual.chance, most_mixed / 5)
+    # One year alone agrees with itself. The date of the earliest may lie before the window.
+    agrees &= n_known >= np.maximum(n_known[:, :, :1] - 1, 2)
+    # 2. Of those that agree the nearest to the usual one; the first is no neighbour of any.
+    distance = np.abs(np.arange(values.shape[2]) - nearest_group[:, :, None])
+    distance = np.where(agrees, distance, np.inf)
+    distance[:, :, 0] = np.inf
+    nearest = distance.argmin(axis=2)
+    # 3. It has to say something else.
+    nearest_mean = np.take_along_axis(mean, nearest[:, :, None], axis=2)[:, :, 0]
+    differs = (nearest_mean - mean[:, :, 0]) ** 2 > _SURE * usual.places[:, :, 0]
+    is_needed = differs & np.isfinite(distance.min(axis=2))
+    return np.where(is_needed, nearest, 0)
+
+
+def _common_excess(of_years: Float64Array, usual: _Variances) -> Float64Array:
+    """
+    Return by how much each place lies above those around it in all years, (n, n_places).
+
+    It is 0 where years differ as much, or where chance or the season could make it.
+    """
+    n_known = (~np.isnan(of_years)).sum(axis=2)
+    mean = _mean(of_years, axis=2)
+    square = _mean((of_years - mean[..., None]) ** 2, axis=2)
+    # Only places that were seen, and every place is beside itself.
+    seen = np.where(n_known > 0, mean, np.nan)
+    ends = (0, 0), (_MARGIN, _MARGIN)
+    padded = np.pad(seen, ends, constant_values=np.nan)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * _MARGIN + 1, axis=1)
+    unseen = np.isnan(around).all(axis=2)
+    excess = mean - np.nanmedian(np.where(unseen[..., None], 0.0, around), axis=2)
+    least = np.maximum(_SURE * usual.places[:, :, 0], 4 * square)
+    is_sure = (excess**2 > least) & (n_known >= 2)
+    return np.where(is_sure, excess, 0.0)
+
+
+def _mean(values: Float64Array, axis: int) -> Float64Array:
+    """Average what is known along an axis; 0 where nothing is."""
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return total / np.maximum(known.sum(axis=axis), 1)

@@ -1,0 +1,113 @@
+"""What returns at a date is found in rows of weeks, whichever week of the year it falls into."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+from skinformer.classical.dates import find_date_effects
+from skinformer.classical.past import Past
+
+HORIZON = 8
+
+
+def weekly_sales(end, n_rows, *, date=(12, 25), is_start=False, growth=0.0):
+    """Draw sales of weeks with 250 more where the date lies, named by their last or first day."""
+    weekday = pd.Timestamp(end).strftime("%a").upper()
+    weeks = pd.date_range(end=end, periods=n_rows + HORIZON, freq=f"W-{weekday}")
+    first = weeks if is_start else weeks - pd.Timedelta(days=6)
+    month, day = date
+    days_since = [
+        (pd.Timestamp(week.year + later, month, day) - week).days
+        for week in first
+        for later in (0, 1)
+    ]
+    is_date = (np.reshape(days_since, (-1, 2)) // 7 == 0).any(axis=1)
+    rng = np.random.default_rng(n_rows)
+    wave = 20 * np.sin(2 * np.pi * weeks.day_of_year / 365.25)
+    sales = 200 + wave + rng.normal(0, 8, len(weeks)) + 250 * is_date
+    sales = sales * np.exp(growth * np.arange(len(weeks)) / len(weeks))
+    return pd.DataFrame({"sales": sales}, weeks), is_date
+
+
+def error_at_dates(df, is_date, **settings):
+    model = InformerRegressor("sales", pred_len=HORIZON, random_state=0, **settings)
+    forecast = model.fit(df[:-HORIZON]).forecast()["sales"]
+    error = (forecast - df["sales"][-HORIZON:]).abs()
+    assert is_date[-HORIZON:].sum() == 1
+    return error[is_date[-HORIZON:]].item(), error[~is_date[-HORIZON:]].mean()
+
+
+@pytest.mark.parametrize(
+    ("end", "n_rows", "options"),
+    [
+        ("2025-02-08", 257, {}),
+        ("2024-12-28", 180, {}),
+        ("2025-01-19", 160, {"is_start": True}),
+        ("2024-08-01", 260, {"date": (7, 4)}),
+        # 53 weeks behind the one before: 52 rows ago is the week after.
+        ("2023-01-28", 160, {}),
+        ("2024-01-28", 260, {}),
+        # Two of them are no typing errors.
+        ("2023-01-28", 110, {}),
+    ],
+)
+def test_a_date_is_forecast_in_its_week(end, n_rows, options):
+    df, is_date = weekly_sales(end, n_rows, **options)
+    at_date, elsewhere = error_at_dates(df, is_date)
+    assert at_date < 40
+    assert elsewhere < 20
+
+
+def test_a_date_is_forecast_beside_members_that_look_a_year_back():
+    df, is_date = weekly_sales("2025-02-08", 257)
+    at_date, elsewhere = error_at_dates(df, is_date, seq_len=52)
+    assert at_date < 100  # of 250
+    assert elsewhere < 20
+
+
+def test_weeks_as_periods_are_those_of_their_last_days():
+    df, is_date = weekly_sales("2024-01-28", 160)
+    at_date, elsewhere = error_at_dates(df.to_period("W-SUN"), is_date)
+    assert at_date < 40
+    assert elsewhere < 20
+
+
+def test_what_happens_at_a_date_grows_with_sales():
+    df, is_date = weekly_sales("2025-01-19", 160, growth=1.0)
+    at_date, _ = error_at_dates(df, is_date)
+    assert at_date < 200  # of 680
+
+
+def window(values, last_day):
+    """Return one window whose first week ahead ends at a day."""
+    wall = np.arange(len(values) + HORIZON)
+    return Past(values[None], wall[None]), np.array([last_day], "datetime64[D]")
+
+
+def test_rows_of_a_season_of_52_rows_stay():
+    rng = np.random.default_rng(0)
+    season = np.tile(100 + rng.normal(0, 10, 52), 5) + rng.normal(0, 3, 260)
+    effects = find_date_effects(*window(season, "2024-12-22"))
+    assert effects.rows[0].tolist() == list(range(260))
+
+
+@pytest.mark.parametrize("n_rows", [30, 51])
+def test_less_than_a_year_has_no_dates(n_rows):
+    assert find_date_effects(*window(np.ones(n_rows), "2024-12-22")) is None
+
+
+def test_one_year_alone_proves_nothing():
+    values = np.full(60, 100.0)
+    values[8] = 400.0
+    effects = find_date_effects(*window(values, "2024-12-22"))
+    assert not effects.past.any()
+    assert not effects.ahead.any()
+
+
+def test_what_is_missing_has_no_effect():
+    values = np.full(160, 100.0) + np.random.default_rng(1).normal(size=160)
+    values[30:100] = np.nan
+    effects = find_date_effects(*window(values, "2024-12-22"))
+    assert np.isfinite(effects.past).all()
+    assert not effects.ahead.any()
