@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from torch.nn import Module
 
 from skinformer.cleaning.seasons import name_seasons
+from skinformer.cleaning.short_series import lend_scales
 from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.classical import choose_members
@@ -167,6 +168,8 @@ class Fit:
             model.series_,
         )
         scaler = rescale_by_volatility(scaler, table, split)
+        window_len = self.settings.seq_len + self.settings.pred_len
+        scaler = lend_scales(scaler, table, split, window_len)
         scaler = model.reader_.adapt_scaler(scaler)
         timeline = build_timeline(
             table, scaler, fill_covariates="missing" not in self.settings.embeddings
