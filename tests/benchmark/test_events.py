@@ -56,6 +56,13 @@ def test_a_known_closure_ends_at_the_origin_and_is_told():
         assert (drawn.y[closed] == 0).all()
 
 
+def test_the_last_period_alone_is_incomplete():
+    """What a careful user leaves out."""
+    for cell in events.make_cells(["incomplete_end"], []):
+        _, drawn = cell.draw(0)
+        assert np.flatnonzero(~drawn.is_read).tolist() == [cell.n_rows - 1]
+
+
 def test_only_cells_that_are_named_are_made():
     """By shape and by frequency."""
     cells = events.make_cells(["drop", "closure"], ["D"])
