@@ -60,11 +60,26 @@ def fit_jump_limits(
     # So many times as far as ever before is too far (docs/laboratory/robustness.md).
     factor = 2.0 if n_phases > 1 else 10.0
     limits = factor * _farthest_jumps(jumps, phase, n_phases)
+    is_lit = np.isin(np.arange(n_phases), phase[known != 0])
+    if not is_lit.all():
+        limits = _of_nights_that_move(limits)
     zero_limits = limits.copy()
     if _is_count(values):
         had_zero = np.isin(np.arange(n_phases), phase[known <= 0])
         zero_limits[~had_zero] *= 0.15
     return np.column_stack([limits, zero_limits])
+
+
+def _of_nights_that_move(limits: Float64Array) -> Float64Array:
+    """Return at each phase of a day the farthest jump within two hours, as nights shorten.
+
+    >>> _of_nights_that_move(np.arange(24.0))[:5]
+    array([23., 23.,  4.,  5.,  6.])
+    """
+    n_phases = len(limits)
+    reach = max(n_phases // 12, 1)
+    shifts = range(-reach, reach + 1)
+    return np.max([np.roll(limits, shift) for shift in shifts], axis=0)
 
 
 def _farthest_jumps(

@@ -15,7 +15,7 @@ import pandas as pd
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals.changes import with_random_walk
-from skinformer.intervals.errors import forecast_windows, size_ratio
+from skinformer.intervals.errors import forecast_windows, open_targets, size_ratio
 from skinformer.intervals.features import (
     STILL,
     features_of,
@@ -27,7 +27,7 @@ from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.held_out import HeldOut, hold_out_last_rows
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.runs import run_distance, trailing_origins, trailing_sizes
-from skinformer.intervals.spread import Spread, fit_spread, mean_size
+from skinformer.intervals.spread import Spread, fit_spread, mean_of_known, mean_size
 from skinformer.intervals.windows import (
     CalibrationWindows,
     choose_far_windows,
@@ -154,7 +154,7 @@ def _fit_sizes(
     series = timeline.series_of(origins)
     # 1. What is known at the origins.
     begin = timeline.first_row[series]
-    targets = timeline.values[:, : errors.shape[2]]
+    targets = open_targets(forecaster)
     changes = volatility(targets, begin, origins)
     volatility_floor = fit_volatility_floor(changes)
     features = features_of(
@@ -165,7 +165,8 @@ def _fit_sizes(
         volatility_floor,
     )
     # 2. Sizes, and errors in these.
-    errors = _without_standstill(errors, changes, timeline, series)
+    latest = volatility(targets, begin, timeline.first_row[series + 1])
+    errors = _without_standstill(errors, changes, latest)
     steps = window_rows(timeline.steps_of(origins), errors.shape[1])
     spread = fit_spread(
         errors,
@@ -178,24 +179,19 @@ def _fit_sizes(
     relative = spread.relative(errors, log_size)
     residuals = _sample(relative, windows, timeline)
     # 3. Targets of which few errors are known.
-    spread, residuals = with_random_walk(spread, residuals, timeline, errors)
+    spread, residuals = with_random_walk(spread, residuals, timeline, targets, errors)
     return spread, residuals, volatility_floor
 
 
 def _without_standstill(
     errors: Float64Array,
     changes: Float64Array,
-    timeline: Timeline,
-    series: IntArray,
+    latest: Float64Array,
 ) -> Float64Array:
     """Leave out windows in which series stood still that have moved since; round to zero.
 
-    changes: (n, n_targets), the volatility before each window.
+    changes, latest: (n, n_targets), the volatility before each window, and that of the last rows.
     """
-    begin = timeline.first_row[series]
-    end = timeline.first_row[series + 1]
-    targets = timeline.values[:, : errors.shape[2]]
-    latest = volatility(targets, begin, end)
     is_left_out = unmoved(errors, changes) & (latest >= STILL)
     errors = np.where(is_left_out[:, None], np.nan, errors)
     errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
@@ -258,15 +254,15 @@ def _log_sizes_beyond(
     if not len(origins):
         return np.empty((0, typical.shape[1]))
     errors = forecast_windows(forecaster, origins, horizon).errors
-    mean = np.nan_to_num(mean_size(errors, axis=0))
-    logs = np.log(np.maximum(mean, 1e-12))
+    # Of steps without a known error it is NaN.
+    logs = np.log(np.maximum(mean_size(errors, axis=0), 1e-12))
     # These windows are few: their last near steps are made as large as those of all windows.
     near = slice(pred_len * 3 // 4, pred_len)
-    logs += (typical[near] - logs[near]).mean(axis=0)
+    logs += np.nan_to_num(mean_of_known(typical[near] - logs[near], axis=0))
     far = pd.DataFrame(logs[pred_len:])
     width = 2 * (pred_len // 2) + 1
     smooth = far.rolling(width, center=True, min_periods=1).mean().to_numpy()
-    return np.maximum(smooth, typical.mean(axis=0))
+    return np.fmax(smooth, typical.mean(axis=0))
 
 
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:

@@ -17,7 +17,7 @@ from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import FEWEST
 from skinformer.intervals.spread import Spread, mean_of_known
 from skinformer.selection import shrinkage
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
@@ -34,6 +34,7 @@ def with_random_walk(
     spread: Spread,
     residuals: Residuals,
     timeline: Timeline,
+    targets: Float32Array,
     errors: Float64Array,
 ) -> tuple[Spread, Residuals]:
     """Shrink sizes to a random walk's, as far as few errors are known; replace them if fewer are.
@@ -41,10 +42,11 @@ def with_random_walk(
     Residuals are replaced with them.
 
     timeline: the rows of the fit.
+    targets: (n_rows, n_targets), its targets; NaN does not count.
     errors: (n, pred_len, n_targets), from which spread and residuals were found; NaN is unknown.
     """
-    pred_len, n_targets = spread.typical.shape
-    walk_sizes = _walk_sizes(timeline, pred_len, n_targets)
+    pred_len = len(spread.typical)
+    walk_sizes = _walk_sizes(timeline, targets, pred_len)
     n_known = np.isfinite(errors).sum(axis=(0, 1))
     # What never moved from one known row to the next has no such size.
     moves = walk_sizes[0] > np.log(_LEAST)
@@ -85,11 +87,11 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
 
 def _walk_sizes(
     timeline: Timeline,
+    targets: Float32Array,
     pred_len: int,
-    n_targets: int,
 ) -> Float64Array:
     """Compute logs of mean errors of a random walk with the changes of each target."""
-    values = timeline.values[:, :n_targets].astype(np.float64)
+    values = targets.astype(np.float64)
     if timeline.weight is not None:
         values[timeline.weight == 0] = np.nan
     changes = np.diff(values, axis=0)

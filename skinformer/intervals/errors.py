@@ -7,7 +7,7 @@ import numpy as np
 from skinformer.intervals.spread import mean_size
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
 
@@ -15,7 +15,8 @@ class WindowForecasts(NamedTuple):
     """Forecasts of windows, and how far they were off.
 
     outputs: (n, horizon, n_targets, *shape), standardised.
-    errors: (n, horizon, n_targets), the truth less the forecast; NaN is unknown.
+    errors: (n, horizon, n_targets), the truth less the forecast; NaN is unknown. Where a series is
+    always zero there are none: they would say that all others are small.
     """
 
     outputs: Float64Array
@@ -40,13 +41,22 @@ def forecast_windows(
     steps = window_rows(timeline.steps_of(origins), horizon)
     series = timeline.series_of(origins)
     rows = timeline.find(series[:, None], steps)
-    targets = timeline.values[:, : forecaster.sizes.n_targets]
-    y = targets[rows].astype(np.float64)
+    y = open_targets(forecaster)[rows].astype(np.float64)
     y[rows < 0] = np.nan
     if timeline.weight is not None:
         is_missing = timeline.weight[rows] == 0
         y[is_missing] = np.nan
     return WindowForecasts(outputs, y - forecaster.point(outputs))
+
+
+def open_targets(forecaster: StepForecaster) -> Float32Array:
+    """Return targets of the history, (n_rows, n_targets), with NaN where they are always zero."""
+    timeline = forecaster.history
+    targets = timeline.values[:, : forecaster.sizes.n_targets]
+    zeros = forecaster.zero_phases(timeline.clock)
+    if zeros is None:
+        return targets
+    return zeros.without(targets, timeline.series, timeline.steps)
 
 
 def size_ratio(errors: Float64Array, others: Float64Array) -> Float64Array:

@@ -238,8 +238,9 @@ class _SizedWindows:
 
     known: which rows were observed.
     known_until: for each row, the one after the last that was observed up to it in its segment.
+    is_zero: (n_rows, n_targets), which targets are always zero at their phase; None for none.
 
-    Both are found in the first call, and are the same in all.
+    All are found in the first call, and are the same in all.
     """
 
     forecaster: IntervalForecaster
@@ -247,6 +248,7 @@ class _SizedWindows:
     requested: RequestedSteps
     known: Any = None
     known_until: Any = None
+    is_zero: Any = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         if self.known is None:
@@ -272,6 +274,17 @@ class _SizedWindows:
         after = np.arange(1, len(first_row) + 1)
         until = np.where(self.known, after, first_row)
         self.known_until = np.maximum.accumulate(until)
+        zeros = self.forecaster.zero_phases(self.requested.clock)
+        if zeros is not None:
+            series = self._series(rows, np.arange(len(rows.steps)))
+            self.is_zero = zeros.at(series, rows.steps)
+
+    def _open_targets(self, rows: Rows) -> Float32Array:
+        """Return targets of rows, (n_rows, n_targets), with NaN where they are always zero."""
+        targets = rows.values[:, : self.forecaster.sizes.n_targets]
+        if self.is_zero is None:
+            return targets
+        return np.where(self.is_zero, np.float32(np.nan), targets)
 
     def _series(self, rows: Rows, origins: IntArray) -> IntArray:
         """Return the series of windows; the number behind all is of those that the fit lacked."""
@@ -338,8 +351,7 @@ class _SizedWindows:
         first = rows.begin[rows.segment[origins]]
         begin = np.maximum(first, windows.anchor - fit.near)
         end = np.maximum(windows.until, begin)
-        targets = rows.values[:, : fit.sizes.n_targets]
-        changes = volatility(targets, begin, end)
+        changes = volatility(self._open_targets(rows), begin, end)
         features = features_of(
             fit,
             outputs,
@@ -384,7 +396,7 @@ class _SizedWindows:
         """Compute errors of windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
         ahead = window_rows(origins, fit.sizes.pred_len)
-        errors = rows.values[ahead, : fit.sizes.n_targets] - point
+        errors = self._open_targets(rows)[ahead] - point
         errors[~self.known[ahead]] = np.nan
         if self.requested.clock == fit.history.clock:
             # Before all times for series that the fit lacked.

@@ -120,17 +120,24 @@ class StepForecaster:
             forecast = self._window_forecaster(requested)
             recursive = self._recursive_forecaster(forecast, requested.clock)
             outputs, values, held = recursive.predict(requested)
-        if self.head.in_units and requested.clock == self.history.clock:
-            self._apply_zero_phases(outputs, requested)
+        self._apply_zero_phases(outputs, requested)
         self._apply_closures(outputs, values, requested)
         return outputs.astype(np.float64), held
+
+    def zero_phases(self, clock: Clock) -> ZeroPhases | None:
+        """Find where series were always zero; None where they never were, or on another clock."""
+        # The head of a classifier forecasts no values.
+        if not self.head.in_units or clock != self.history.clock:
+            return None
+        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
+        return zeros if zeros.phases else None
 
     def _apply_zero_phases(
         self, outputs: Float32Array, requested: RequestedSteps
     ) -> None:
         """Forecast zero where a series was nothing else at the same phase of a day or a week."""
-        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
-        if zeros.phases:
+        zeros = self.zero_phases(requested.clock)
+        if zeros is not None:
             series = requested.series(self.history.n_series)
             is_zero = zeros.at(series, requested.steps)
             self.set_constant(outputs, is_zero, zeros.zero[series])

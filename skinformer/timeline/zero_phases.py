@@ -47,11 +47,24 @@ class ZeroPhases(NamedTuple):
         found = []
         # Rare zeros are none of nights.
         if is_zero.sum() >= 0.05 * is_zero.size:
+            shorter = 1
             for season in calendar_seasons(clock, least_days=1)[:2]:
-                phases = _always_zero(timeline, is_zero, season)
+                phases = _always_zero(timeline, is_zero, season, shorter)
                 if phases.any():
                     found.append(phases)
+                shorter = season
         return cls(clock, zero, tuple(found))
+
+    def without(
+        self,
+        targets: Float32Array,
+        series: IntArray,
+        steps: IntArray,
+    ) -> Float32Array:
+        """Return targets of rows, (n, n_targets), with NaN where they lie at such a phase."""
+        if not self.phases:
+            return targets
+        return np.where(self.at(series, steps), np.float32(np.nan), targets)
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
         """Whether targets lie at such a phase, at steps of series, (n, n_targets)."""
@@ -66,8 +79,16 @@ def _always_zero(
     timeline: Timeline,
     is_zero: BoolArray,
     season: int,
+    shorter: int,
 ) -> BoolArray:
-    """Return which phases of a season were always zero, (n_series + 1, n_targets, season)."""
+    """Return which phases of a season were always zero, (n_series + 1, n_targets, season).
+
+    They are compared with the other phases at the same phase of a shorter season, that it is a
+    multiple of: an hour of the week with that hour of other days, which may be zero but once a
+    month.
+    """
+    fewest = 3  # zeros at a phase
+    most_chance = 1e-3
     known = np.ones_like(is_zero)
     if timeline.weight is not None:
         known = timeline.weight > 0
@@ -78,11 +99,30 @@ def _always_zero(
     for j in range(is_zero.shape[1]):
         seen = _count(cell, known[:, j], shape)
         zeros = _count(cell, is_zero[:, j] & known[:, j], shape)
-        n_seen = seen.sum(axis=1, keepdims=True)
-        share = zeros.sum(axis=1, keepdims=True) / n_seen.clip(1)
-        chance = share**seen
-        always.append((zeros == seen) & (chance < 1e-3))
+        is_always = zeros == seen
+        # How often zeros come at phases at which something else came, too.
+        n_others = _sum_of_strata(np.where(is_always, 0, seen), shorter)
+        n_zeros = _sum_of_strata(np.where(is_always, 0, zeros), shorter)
+        share = (n_zeros + 1) / (n_others + 2)
+        is_no_chance = share**seen < most_chance
+        always.append(is_always & (seen >= fewest) & is_no_chance)
     return np.stack(always, axis=1)
+
+
+def _sum_of_strata(counts: AnyArray, shorter: int) -> AnyArray:
+    """Sum counts, (n, season), over the phases at one phase of a shorter season, in their place.
+
+    Over all phases where the season is no multiple of it.
+
+    >>> _sum_of_strata(np.array([[1, 2, 3, 4]]), 2)
+    array([[4, 6, 4, 6]])
+    """
+    n, season = counts.shape
+    if season % shorter:
+        shorter = 1
+    n_strata = season // shorter
+    sums = counts.reshape(n, n_strata, shorter).sum(axis=1)
+    return np.tile(sums, n_strata)
 
 
 def _count(

@@ -522,3 +522,20 @@ def test_zeros_before_a_launch_tell_nothing_of_what_is_usual():
     assert not find_outliers(table(values), targets=True)[2]
     values[-1] *= 10
     assert rows_of(find_outliers(table(values), targets=True)[2]) == [289]
+
+
+@pytest.mark.parametrize("latitude", [40, 60])
+def test_the_first_light_of_a_longer_day_is_believed(latitude):
+    """Hours that were dark in the fit, or dim, are lit by the sun in the weeks after it."""
+    hours = pd.date_range("2024-03-18", periods=24 * 100, freq="h")
+    day = 2 * np.pi * (hours.day_of_year + 10) / 365.25
+    declination = np.deg2rad(-23.44 * np.cos(day))
+    angle = np.deg2rad(15 * (hours.hour - 12))
+    place = np.deg2rad(latitude)
+    height = np.sin(place) * np.sin(declination)
+    height += np.cos(place) * np.cos(declination) * np.cos(angle)
+    clouds = np.random.default_rng(0).uniform(0.6, 1, len(hours))
+    light = np.maximum(1000 * height * clouds, 0)
+    usual, history, _ = fitted(light[: 24 * 45])
+    rows = later(light[24 * 45 :], 24 * 45)
+    assert not usual.clean(rows, history)[2]

@@ -76,3 +76,12 @@ def test_where_most_values_are_zero_an_hour_that_always_was_says_nothing():
 
 def test_without_dates_there_is_no_night():
     assert not find(by_day(), dated=False).phases
+
+
+def test_three_zeros_are_a_night_where_days_have_none():
+    """Weekends are told after three weeks, nights after three days."""
+    y = by_day()[:, :1]
+    assert at(find(y[: 24 * 3]), [24 * 3, 24 * 3 + 6])[:, 0].tolist() == [True, False]
+    assert not find(y[: 24 * 2]).phases
+    y[np.arange(N) % 168 >= 120] = 0
+    assert at(find(y), [N + 10, N + 120 + 10])[:, 0].tolist() == [False, True]
