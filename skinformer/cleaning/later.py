@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.cleaning.jumps import nearest_expected
-from skinformer.cleaning.ranges import COMPACT, NEAR_ZERO, Range
+from skinformer.cleaning.ranges import COMPACT, NEAR_ZERO, Range, margin_with_reason
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
@@ -14,26 +14,36 @@ def judge(
     usual: Range,
     jump_limits: Float64Array,
     season: int,
+    explained: BoolArray,
     *,
     may_grow: bool,
+    may_return: bool,
 ) -> tuple[BoolArray, Float64Array]:
     """Judge values on consecutive steps, each by those before it.
 
     Return where outliers are, (n,), and the least and the greatest usual value there, (2, n).
 
     jump_limits: (n, 2), see `fit_jump_limits`.
+    explained: which values have a reason to lie far beyond the usual.
     may_grow: whether what is usual grows with the levels of a season.
+    may_return: whether what training held is usual everywhere, as it is not at night.
     """
     bounds = _usual_bounds(values, usual, season if may_grow else 0)
     low, high = bounds
     outlying = _is_out_of_range(values, low, high, usual)
+    margin = np.maximum(high - low, usual.margin)
+    margin = margin_with_reason(margin, np.abs(bounds).max(axis=0))
+    is_possible = explained & (values >= low - margin) & (values <= high + margin)
+    outlying &= ~is_possible
     # Values that are so many times as large as in training jump farther.
     growth = np.abs(bounds).max(axis=0) / np.abs(usual[:2]).max()
     limits = growth * np.where(values > 0, *jump_limits.T)
+    if may_return:
+        is_possible |= (values >= usual.low) & (values <= usual.high)
     for _ in range(2):  # the second time without those that jumped
         before = np.where(outlying, np.nan, values)
         expected = nearest_expected(values, before, season)
-        outlying |= np.abs(values - expected) > limits
+        outlying |= (np.abs(values - expected) > limits) & ~is_possible
     # Of those that jumped, what is usual lies within a jump of what is expected.
     is_jump = outlying & (low <= values) & (values <= high)
     near = np.clip([expected - limits, expected + limits], low, high)

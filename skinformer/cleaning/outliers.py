@@ -17,7 +17,8 @@ from skinformer.cleaning.jumps import fit_jump_limits
 from skinformer.cleaning.later import judge
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.seasons import calendar_seasons, likely_seasons
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.seasons import calendar_seasons, likely_seasons, step_days
 from skinformer.timeline.timeline import Table, Timeline, runs
 
 
@@ -66,9 +67,15 @@ class OutlierBounds:
         limits[:] = fit_jump_limits(values, first_step, self.season, len(limits))
 
     def clean(
-        self, table: Table, history: Timeline
+        self,
+        table: Table,
+        history: Timeline,
+        explained: BoolArray | None = None,
     ) -> tuple[Table, OutlierBounds, list[Outlier]]:
         """Find outliers in rows after the fit, in any order.
+
+        explained: (n, n_targets), where targets have a reason to lie far beyond the usual; None for
+        nowhere.
 
         Return the rows, with other values in place of outliers of covariates and a mark at those of
         targets; the bounds to go by once these rows are history; and the outliers. Series that the
@@ -76,6 +83,7 @@ class OutlierBounds:
         """
         found: list[Outlier] = []
         columns = list(table.columns)
+        explained = _or_nowhere(explained, table)
         recent = self.recent.copy()
         order = np.lexsort((table.steps, table.series))
         first_row = runs(table.series[order], len(recent))
@@ -89,7 +97,7 @@ class OutlierBounds:
                 recent[i], end_step[i] if is_continued else None, table, rows
             )
             recent[i] = part.values[:, -recent.shape[2] :]
-            found += self._clean_series(i, part, columns, table.n_targets)
+            found += self._clean_series(i, part, columns, explained, table.clock)
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
@@ -97,20 +105,27 @@ class OutlierBounds:
         i: int,
         part: _Part,
         columns: list[Any],
-        n_targets: int,
+        explained: BoolArray,
+        clock: Clock,
     ) -> Iterator[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
+        n_targets = explained.shape[1]
         for j, values in enumerate(part.values):
             usual = Range(*self.ranges[i, j])
             if np.isinf(usual.margin):
                 continue
             limits = self.jump_limits[i, j]
+            has_reason = np.zeros(len(values), dtype=bool)
+            if j < n_targets:
+                has_reason[part.steps] = explained[part.rows, j]
             outlying, bounds = judge(
                 values,
                 usual,
                 limits[part.clock % len(limits)],
                 self.season,
+                has_reason,
                 may_grow=j < n_targets,
+                may_return=not (clock.dated and step_days(clock) < 0.9),
             )
             is_outlier = outlying[part.steps]
             rows = part.rows[is_outlier]
@@ -170,20 +185,29 @@ def _append_rows(
 
 @np.errstate(all="ignore")
 def find_outliers(
-    table: Table, *, targets: bool
+    table: Table,
+    explained: BoolArray | None = None,
+    *,
+    targets: bool,
 ) -> tuple[Table, OutlierBounds, list[Outlier]]:
     """Replace the outliers among the rows of a fit, and find the bounds for later ones.
 
     table: sorted by series and step; the same where there are none. Else with other values in their
     place, those of targets without weight: ridges leave out windows with missing values.
+    explained: (n, n_targets), where targets have a reason to lie far beyond the usual; None for
+    nowhere.
     targets: whether outliers are looked for among the targets, too.
     """
     found: list[Outlier] = []
+    explained = _or_nowhere(explained, table)
     bounds = _without_bounds(table)
     columns = list(table.columns)
     for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
-        outlying = _fit_column(bounds, table, j, column)
+        has_reason = np.zeros(len(column), dtype=bool)
+        if j < table.n_targets:
+            has_reason = explained[:, j]
+        outlying = _fit_column(bounds, table, j, column, has_reason)
         if outlying.any():
             series = table.series[outlying]
             usual = bounds.ranges[series, j].T
@@ -207,18 +231,30 @@ def find_outliers(
     return table, bounds, found
 
 
+def _or_nowhere(explained: BoolArray | None, table: Table) -> BoolArray:
+    """Return marks of targets, (n, n_targets), none of them set where they are None."""
+    if explained is not None:
+        return explained
+    return np.zeros((len(table.series), table.n_targets), dtype=bool)
+
+
 def _fit_column(
     bounds: OutlierBounds,
     table: Table,
     j: int,
     column: Float64Array,
+    explained: BoolArray,
 ) -> BoolArray:
     """Set the bounds of a column; return where its outliers are."""
     is_target = j < table.n_targets
     first_row = table.first_row
     parts = np.split(column, first_row[1:-1])
     seasons = calendar_seasons(table.clock, least_days=365)
-    ranges = find_ranges(parts, max(seasons, default=0))
+    ranges = find_ranges(
+        parts,
+        np.split(explained, first_row[1:-1]),
+        max(seasons, default=0),
+    )
     for i, (usual, outlying) in enumerate(ranges):
         varies = usual.low < usual.high or outlying.any()
         if np.isinf(usual.margin) or not (varies or is_target):

@@ -1,6 +1,6 @@
 """The range of a series: how far from all other values, or how near to zero, none can be."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,7 @@ UNKNOWN = Range(
 
 def find_ranges(
     parts: list[Float64Array],
+    explained: list[BoolArray],
     year: int = 0,
 ) -> list[tuple[Range, BoolArray]]:
     """Find the range of each series of a panel, and where the values out of it are.
@@ -48,21 +49,26 @@ def find_ranges(
     What is rare in a series may be usual in its panel, and what returns after a year, such as
     Christmas, is usual at its date.
 
+    explained: which values of each series have a reason to lie far beyond the usual.
     year: its rows; 0 for none.
     """
-    found = [_find_range(values, 0.0, year) for values in parts]
+    found = [
+        _find_range(values, has_reason, 0.0, year)
+        for values, has_reason in zip(parts, explained, strict=True)
+    ]
     margins = [usual.margin for usual, _ in found if not usual.is_rare]
     if not margins:
         return found
     least_margin = _HEAVY_TAIL * np.median(margins)
     for i, values in enumerate(parts):
         if found[i][0].is_rare:
-            found[i] = _find_range(values, least_margin, year)
+            found[i] = _find_range(values, explained[i], least_margin, year)
     return found
 
 
 def _find_range(
     values: Float64Array,
+    explained: BoolArray,
     least_margin: float,
     year: int,
 ) -> tuple[Range, BoolArray]:
@@ -83,10 +89,20 @@ def _find_range(
         outlying |= _find_near_zero(rest)
     outlying &= ~_find_new_levels(values, outlying)
     outlying &= ~_find_returning(values > centre, outlying, year)
+    most = farthest + margin_with_reason(margin, abs(centre))
+    outlying &= ~(explained & (distance <= most))
     usual = values[~outlying]
     low = np.nanmin(usual)
     high = np.nanmax(usual)
     return Range(low, high, margin, is_rare), outlying
+
+
+def margin_with_reason(margin: Any, size: Any) -> Any:
+    """Return how far beyond the usual a value may lie that has a reason: promotions multiply.
+
+    size: of what is usual.
+    """
+    return 10 * np.maximum(margin, 5 * size)
 
 
 def _without_launch(values: Float64Array) -> Float64Array:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from skinformer.cleaning.closures import Closures
+from skinformer.cleaning.explained import Reasons
 from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
 from skinformer.cleaning.units import UnitChange, in_last_unit
 from skinformer.ensemble.settings import FitSettings
@@ -28,7 +29,11 @@ def clean_training_rows(
         column, label = _names_of(model, table, changes[0])
         warn_of_other_unit(len(changes), changes[0].factor, column, label)
     table = _without_closures(model, table, settings)
-    table, model._outlier_bounds_, outliers = find_outliers(table, targets=targets)
+    model._reasons_ = Reasons.of(table, len(model.roles_.past))
+    explained = model._reasons_.in_rows(table)
+    table, model._outlier_bounds_, outliers = find_outliers(
+        table, explained, targets=targets
+    )
     _warn_of_outliers(model, table, outliers, least=np.inf)
     return table
 
@@ -51,7 +56,10 @@ def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBo
     closed = model._closures_.in_rows(table)
     given = table
     table = replace(table, closed=closed).without_closed()
-    table, bounds, outliers = model._outlier_bounds_.clean(table, model.timeline_)
+    explained = model._reasons_.in_rows(table)
+    table, bounds, outliers = model._outlier_bounds_.clean(
+        table, model.timeline_, explained
+    )
     if closed is not None:
         table = _marked_as_closed(table, given, closed)
     scale = model.scaler_.targets

@@ -180,6 +180,8 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "OutlierBounds.ranges",
         "OutlierBounds.jump_limits",
         "OutlierBounds.recent",
+        "Reasons.known",
+        "Reasons.events",
         "FeatureMaker.low",
         "FeatureMaker.high",
         "Trees.value",
@@ -197,7 +199,8 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
     )
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
-    may_lack = {"feature_names_in_", "fit_times_", "_intervals_", "_closures_"}
+    may_lack = {"feature_names_in_", "fit_times_", "_intervals_"}
+    may_lack |= {"_closures_", "_reasons_"}
     if not FITTED.keys() - may_lack <= fitted.keys() <= FITTED.keys():
         raise ModelFileError("its fit has other attributes")
     for name, value in fitted.items():

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from skinformer.cleaning.closures import Closures
+from skinformer.cleaning.explained import Reasons
 from skinformer.cleaning.outliers import OutlierBounds
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
@@ -32,6 +33,7 @@ class FittedState(Parameters):
     series_: pd.Index | None
     _training_digest_: bytes
     _closures_: Closures = Closures()
+    _reasons_: Reasons = Reasons()
     _outlier_bounds_: OutlierBounds
     device_: str
     attention_: str
