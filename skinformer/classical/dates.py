@@ -130,6 +130,7 @@ def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
     return DateEffects(rows, of_past, ahead)
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _growth_since_level(values: Float64Array) -> Float64Array:
     """Return the factor by which rows have grown since half a year ago, where a mean of years ends.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from skinformer.intervals.residuals import Residuals
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -47,8 +47,21 @@ def draw_levels(
             own_weights = random.normal(size=weights.shape)
             parts = np.concatenate([common[at], parts - common[at]])
             weights = np.hstack([weights, own_weights])
-        levels[place] = ndtr(_standard_sum(parts, weights, random))
+        sums = _standard_sum(parts, weights, random)
+        levels[place] = _stratified_levels(sums, random)
     return levels
+
+
+def _stratified_levels(sums: Float64Array, random: Any) -> Float64Array:
+    """Turn sums, (n_paths, …), into levels, of which each of n equal shares holds one.
+
+    So the mean of some hundred paths is that of their law (Latin hypercube sampling with
+    dependence, Packham and Schmidt, 2010).
+    """
+    n_paths = len(sums)
+    rank = sums.argsort(axis=0).argsort(axis=0)
+    within = random.uniform(size=sums.shape)
+    return np.clip((rank + within) / n_paths, 1e-9, 1 - 1e-9)
 
 
 def _standard_sum(

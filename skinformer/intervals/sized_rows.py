@@ -53,17 +53,18 @@ class SizedRows:
 
         mean: (n, n_targets), what it is.
 
-        Amounts that are moved so stay amounts.
+        Amounts that are moved so stay amounts. What a factor of two does not reach is added.
         """
         most_ratio = 2.0
         targets: Any = self.scaler.targets
         wanted = self.scaler.inverse_with_smearing(self.point, self.series)
         is_amount = (targets.floor[self.series] == 0) & (mean > 0)
         ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)
-        ratio = np.clip(ratio, 1 / most_ratio, most_ratio)
-        scaled = paths * ratio[..., None]
-        shifted = paths + (wanted - mean)[..., None]
-        return np.where(is_amount[..., None], scaled, shifted)
+        ratio = np.minimum(ratio, most_ratio)
+        rest = wanted - ratio * mean
+        # Rounding makes no amount negative.
+        rest = np.where(is_amount, np.maximum(rest, 0.0), rest)
+        return paths * ratio[..., None] + rest[..., None]
 
 
 def interpolate(

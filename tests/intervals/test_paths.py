@@ -1,8 +1,10 @@
 """Paths: steps, targets and series go together as they did in earlier forecasts."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor
 from skinformer.intervals.paths import common_scores, draw_levels
 from skinformer.intervals.residuals import Residuals
 
@@ -72,3 +74,25 @@ def test_series_that_share_nothing_have_little_in_common():
     """The mean of eight numbers is not zero: it is no common shock for that."""
     scores = np.random.default_rng(0).normal(size=(4000, 2, 1))
     assert np.abs(common_scores(scores, np.arange(4000) % 500)).mean() < 0.15
+
+
+@pytest.mark.parametrize("is_dated", [True, False])
+def test_the_mean_of_paths_is_the_forecast_of_means(is_dated):
+    """Of rare and skewed sales, too, of which forecasts lie far from the mean of ranges."""
+    random = np.random.default_rng(1)
+    n = 70
+    weeks = pd.date_range("2022-01-03", periods=n, freq="W-MON")
+    parts = {}
+    for number in range(6):
+        level = np.exp(random.normal(1, 1.5))
+        sales = random.poisson(random.gamma(0.5, 2, n) * level).astype(float)
+        if number % 3 == 0:
+            sales[random.random(n) < 0.6] = 0
+        parts[number] = pd.DataFrame({"y": sales}, weeks if is_dated else range(n))
+    model = InformerRegressor("y", seq_len=16, pred_len=6, loss="mse", random_state=0)
+    model.fit(pd.concat(parts))
+    y_pred = model.forecast()["y"]
+    paths = model.sample(500, random_state=0)
+    assert paths.mean(axis=1).to_numpy() == pytest.approx(y_pred.to_numpy(), rel=0.02)
+    assert paths.min().min() >= 0
+    assert model.sample(2, random_state=1).std(axis=1).mean() > 0
