@@ -130,18 +130,20 @@ def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
     return DateEffects(rows, of_past, ahead)
 
 
-@np.errstate(divide="ignore", invalid="ignore")
 def _growth_since_level(values: Float64Array) -> Float64Array:
     """Return the factor by which rows have grown since half a year ago, where a mean of years ends.
 
     It is the root of that of the last quarter beside the same one of the year before.
     """
-    recent = np.nanmean(values[:, -_QUARTER:], axis=1)
+    recent = _mean(values[:, -_QUARTER:], axis=1)
     earlier = values[:, -_QUARTER - WEEKS : len(values[0]) - WEEKS]
     if earlier.shape[1] < _QUARTER:
         return np.ones(len(values))
-    ratio = recent / np.nanmean(earlier, axis=1)
-    return np.sqrt(np.clip(np.nan_to_num(ratio, nan=1.0), 0.25, 4.0))
+    before = _mean(earlier, axis=1)
+    # A quarter without a known sale says nothing.
+    has_both = (recent > 0) & (before > 0)
+    ratio = np.divide(recent, before, out=np.ones_like(before), where=has_both)
+    return np.sqrt(np.clip(ratio, 0.25, 4.0))
 
 
 def _find_groups(
