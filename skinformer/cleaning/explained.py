@@ -39,9 +39,9 @@ class Reasons(NamedTuple):
 
     def in_rows(self, table: Table) -> BoolArray:
         """Return where targets may lie far beyond the usual, (n, n_targets)."""
-        return self._explained_by_columns(table)[:, None] | self._shared(table)
+        return self.explained_by_columns(table)[:, None] | self._shared(table)
 
-    def _explained_by_columns(self, table: Table) -> BoolArray:
+    def explained_by_columns(self, table: Table) -> BoolArray:
         """Whether a column known ahead is unusual in rows, (n,)."""
         explained = np.zeros(len(table.series), dtype=bool)
         n_known = self.known.shape[1]

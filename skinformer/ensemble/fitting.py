@@ -52,8 +52,8 @@ def find_split(
     checks.warn_of_idle_series(names, is_trained, **sizes)
     if table.missing is not None:
         is_given = ~table.missing.all(axis=1)
-        if table.closed is not None:
-            is_given |= table.closed.any(axis=1)
+        if table.unused is not None:
+            is_given |= table.unused.any(axis=1)
         last_known = table.steps[is_given].max()
         n_open = table.steps.max() - last_known
         if n_open >= settings.pred_len:

@@ -7,13 +7,18 @@ import numpy as np
 
 from skinformer.cleaning.closures import Closures
 from skinformer.cleaning.explained import Reasons
+from skinformer.cleaning.incomplete import Incomplete, find_incomplete
 from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
 from skinformer.cleaning.units import UnitChange, in_last_unit
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import BoolArray
 from skinformer.timeline.timeline import Table
-from skinformer.validation.truth import warn_of_other_unit, warn_of_outliers
+from skinformer.validation.truth import (
+    warn_of_incomplete,
+    warn_of_other_unit,
+    warn_of_outliers,
+)
 
 
 def clean_training_rows(
@@ -31,9 +36,15 @@ def clean_training_rows(
     table = _without_closures(model, table, settings)
     model._reasons_ = Reasons.of(table, len(model.roles_.past))
     explained = model._reasons_.in_rows(table)
-    table, model._outlier_bounds_, outliers = find_outliers(
-        table, explained, targets=targets
-    )
+    cleaned = find_outliers(table, explained, targets=targets)
+    if settings.head.in_units:
+        incomplete = find_incomplete(
+            cleaned[0], model._reasons_.explained_by_columns(table)
+        )
+        if incomplete:
+            table = _without_incomplete(model, table, incomplete)
+            cleaned = find_outliers(table, explained, targets=targets)
+    table, model._outlier_bounds_, outliers = cleaned
     _warn_of_outliers(model, table, outliers, least=np.inf)
     return table
 
@@ -48,14 +59,37 @@ def _without_closures(
     if settings.head.in_units:
         closures = Closures.of(table, len(model.roles_.past))
     model._closures_ = closures
-    return replace(table, closed=closures.in_rows(table)).without_closed()
+    return replace(table, unused=closures.in_rows(table)).without_unused()
+
+
+def _without_incomplete(
+    model: FittedState,
+    table: Table,
+    found: list[Incomplete],
+) -> Table:
+    """Take targets of last periods that are not complete as missing, and warn of them."""
+    column, label = _names_of(model, table, found[0])
+    warn_of_incomplete(
+        len(found),
+        found[0].value,
+        found[0].expected,
+        column,
+        label,
+        is_panel=model.series_ is not None,
+    )
+    unused = np.zeros((len(table.series), table.n_targets), dtype=bool)
+    for incomplete in found:
+        unused[incomplete.row, incomplete.column] = True
+    if table.unused is not None:
+        unused |= table.unused
+    return replace(table, unused=unused).without_unused()
 
 
 def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBounds]:
     """Clean rows after the fit; return also the bounds to go by once they are history."""
     closed = model._closures_.in_rows(table)
     given = table
-    table = replace(table, closed=closed).without_closed()
+    table = replace(table, unused=closed).without_unused()
     explained = model._reasons_.in_rows(table)
     table, bounds, outliers = model._outlier_bounds_.clean(
         table, model.timeline_, explained
@@ -129,7 +163,7 @@ def _least_target(table: Table, outliers: list[Outlier]) -> float:
 def _names_of(
     model: FittedState,
     table: Table,
-    place: Outlier | UnitChange,
+    place: Outlier | UnitChange | Incomplete,
 ) -> tuple[Any, str]:
     """Return the name of a column, and when and in which series something is there."""
     roles = model.roles_

@@ -31,7 +31,8 @@ class Table:
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
     outliers: where targets are outliers: observed, but not used, (n, n_targets).
-    closed: where targets are taken as missing because a column explains them, (n, n_targets).
+    unused: where targets of a fit are taken as missing: in closures, of incomplete periods, (n,
+    n_targets).
     """
 
     columns: list[Any]
@@ -42,7 +43,7 @@ class Table:
     weight: Float64Array | None = None
     names: Index | None = None
     outliers: BoolArray | None = None
-    closed: BoolArray | None = None
+    unused: BoolArray | None = None
 
     @property
     def first_row(self) -> IntArray:
@@ -87,16 +88,16 @@ class Table:
             steps=self.steps[rows],
             weight=take_rows(self.weight, rows),
             outliers=take_rows(self.outliers, rows),
-            closed=take_rows(self.closed, rows),
+            unused=take_rows(self.unused, rows),
         )
 
     def without_outliers(self) -> Table:
         """Take targets that are outliers as missing."""
         return replace(self._without(self.outliers), outliers=None)
 
-    def without_closed(self) -> Table:
-        """Take targets in a closure as missing."""
-        return self._without(self.closed)
+    def without_unused(self) -> Table:
+        """Take targets that are not used as missing."""
+        return self._without(self.unused)
 
     def _without(self, marks: BoolArray | None) -> Table:
         """Take marked targets as missing."""

@@ -211,6 +211,28 @@ def warn_of_outliers(
     )
 
 
+def warn_of_incomplete(
+    count: int,
+    value: float,
+    expected: float,
+    column: Hashable,
+    where: str,
+    *,
+    is_panel: bool,
+) -> None:
+    """Warn of last rows that seem to hold a part of their period alone."""
+    more = "" if count == 1 else f" (the first of {count} such last rows)"
+    rest = "df[:-1]"
+    if is_panel:
+        rest = "df[df.index.get_level_values(1) < day]"
+    warn_user(
+        f"{column!r}={value:g} at {where}{more} is taken as missing: {expected:g} was to be "
+        "expected, and nothing was ever so far below, so the last period seems to be incomplete. "
+        f"To forecast this period, too, fit the rows before it, {rest}; if the value is right, it "
+        "is believed from the next row on."
+    )
+
+
 def warn_of_other_unit(
     count: int,
     factor: float,
