@@ -8,6 +8,8 @@ wanders does not.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skinformer.classical.past import Past
@@ -43,23 +45,46 @@ def without_step(past: Past, season: int) -> Past:
     >>> without_step(Past(values, np.arange(16)[None]), 3).values[0]
     array([11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12.])
     """
+    step = find_step(past, season)
+    if step is None:
+        return past
+    is_before = np.arange(past.n_rows) < step.first_behind[:, None]
+    moved = past.values + np.where(is_before, step.height[:, None], 0.0)
+    return Past(moved, past.wall)
+
+
+class Step(NamedTuple):
+    """The highest step of each window.
+
+    height: (n,), 0 where there is none.
+    first_behind: (n,), the column of the first row behind it; 0 where there is none.
+    """
+
+    height: Float64Array
+    first_behind: IntArray
+
+
+def find_step(past: Past, season: int) -> Step | None:
+    """Find the highest step of each window; None where windows have too few rows for any."""
     n_differences = past.n_rows - season
     if n_differences < season + 2 * _FEWEST:
-        return past
+        return None
     differences = _seasonal_differences(past, season)
     distance = np.nan_to_num(np.abs(differences))
     unit = distance.max(axis=1, keepdims=True) + _TINY
     first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
     height, relative = _possible_steps(differences / unit, first_raised, season)
 
-    highest = relative.argmax(axis=1)[:, None]
-    height = np.take_along_axis(height, highest, axis=1) * unit
+    highest = relative.argmax(axis=1)
+    windows = np.arange(len(highest))
     # In standard deviations of differences.
-    is_step = relative.max(axis=1, keepdims=True) > 4.0
+    is_step = relative[windows, highest] > 4.0
+    height = height[windows, highest] * unit[:, 0]
     first_behind = season + first_raised[highest]
-    is_before = np.arange(past.n_rows) < first_behind
-    moved = past.values + height * (is_step & is_before)
-    return Past(moved, past.wall)
+    return Step(
+        np.where(is_step, height, 0.0),
+        np.where(is_step, first_behind, 0),
+    )
 
 
 def _seasonal_differences(

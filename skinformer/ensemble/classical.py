@@ -12,18 +12,22 @@ import numpy as np
 
 from skinformer.classical.dates import WEEKS
 from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
+from skinformer.classical.past import Past
 from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
+from skinformer.classical.steps import find_step
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import PerSeriesMember, Series
 from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array
+from skinformer.timeline.arrays import BoolArray, Float32Array
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import calendar_seasons, likely_seasons, week_end
 from skinformer.timeline.timeline import Table
+from skinformer.timeline.windows import window_rows
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
@@ -84,15 +88,43 @@ def _sees_more(
     seq_len: int,
     n_rows: int,
 ) -> bool:
-    """Return whether classical forecasters see what windows do not: a long season, or gaps.
+    """Return whether classical forecasters see what windows do not: a long season, gaps, a step.
 
     Ridges read what is filled, and classical forecasters alone know that it is.
     """
     for season in calendar_seasons(table.clock, least_days=365):
         if seq_len < season <= min(n_rows // 2, _MOST_ROWS):
             return True
+    if len(table.first_row) == 2 and _ends_behind_step(table, seq_len):
+        return True
     missing = table.missing
     return missing is not None and bool(missing.any(axis=1).mean() > 0.1)
+
+
+def _ends_behind_step(table: Table, seq_len: int) -> bool:
+    """Return whether a level of one series has changed at once in the last window."""
+    season = _shortest(calendar_seasons(table.clock, least_days=1))
+    last = table.take(slice(-_rows_of_step(seq_len, season), None))
+    values = np.stack(last.columns[: last.n_targets]).astype(float)
+    wall = np.tile(table.clock.wall_steps(last.steps), (len(values), 1))
+    return bool(_has_step(Past(values, wall), season, seq_len).any())
+
+
+def _shortest(seasons: tuple[int, ...]) -> int:
+    return seasons[0] if seasons else 1
+
+
+def _rows_of_step(seq_len: int, season: int) -> int:
+    """Return the rows by which a step in a window is found."""
+    return seq_len + 2 * season
+
+
+def _has_step(past: Past, season: int, seq_len: int) -> BoolArray:
+    """Return which windows have a step among so many last rows, (n,)."""
+    step = find_step(past, season)
+    if step is None:
+        return np.zeros(len(past.values), dtype=bool)
+    return step.first_behind > past.n_rows - seq_len
 
 
 @dataclass(frozen=True)
@@ -142,6 +174,27 @@ class Classical(PerSeriesMember):
             ),
             of_mean=series.of_mean,
         )
+
+    def knows_alone(self, windows: Windows) -> BoolArray | None:
+        """Find windows in which a level has changed at once: others would go on from both."""
+        season = _shortest(self.fit.candidates.sizes.seasons)
+        seq_len = windows.buffer.sizes.seq_len
+        n_rows = _rows_of_step(seq_len, season)
+        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
+        rows = window_rows(windows.origins - n_rows, n_rows)
+        is_real = rows >= windows.begin[:, None]
+        rows = np.maximum(rows, windows.begin[:, None])
+        effect = self.effect.at(windows.values, rows, series, self.scaler)
+        past = effect.taken_off(windows.values[rows, : self.n_targets].astype(float))
+        known = windows.known[rows] & is_real[:, :, None]
+        past = np.where(known, past, np.nan)
+        steps = windows.steps[:, None] + np.arange(-n_rows, 0)
+        wall = windows.buffer.clock.wall_steps(steps)
+        targets = [
+            _has_step(Past(past[:, :, j], wall), season, seq_len)
+            for j in range(self.n_targets)
+        ]
+        return np.stack(targets, axis=1)
 
     def with_shared_fit(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""

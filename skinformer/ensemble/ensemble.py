@@ -277,6 +277,13 @@ class EnsembleForecaster:
         is_short = windows.origins - windows.begin < self.sizes.seq_len
         if is_short.any():
             weights[is_short] = ensemble.for_short_windows().weights[series[is_short]]
+        for i, member in enumerate(ensemble.members.values()):
+            # One that hardly counts is not asked.
+            counts = weights[..., i].any()
+            alone = member.knows_alone(windows) if counts else None
+            if alone is not None:
+                window, target = np.nonzero(alone)
+                weights[window, :, target] = np.arange(weights.shape[-1]) == i
         return dict(zip(ensemble.members, np.moveaxis(weights, -1, 0), strict=True))
 
     def parts(

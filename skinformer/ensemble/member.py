@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from skinformer.timeline.arrays import Float32Array
+from skinformer.timeline.arrays import BoolArray, Float32Array
 
 if TYPE_CHECKING:
     import torch
@@ -98,6 +98,10 @@ class Member:
     ) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); base: what it corrects."""
         raise NotImplementedError
+
+    def knows_alone(self, windows: Windows) -> BoolArray | None:  # noqa: ARG002
+        """Find targets of windows that it alone can forecast, (n, n_targets); None for nowhere."""
+        return None
 
     def check_seconds(self, windows: Windows) -> None:
         """Raise ValueError if windows take longer than a forecaster of the user's may."""

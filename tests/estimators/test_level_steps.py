@@ -1,0 +1,81 @@
+"""A level that has changed at once, some rows ago, is the level that goes on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+
+
+def shifted(n_rows, horizon, season, n_new, freq, change=60.0):
+    """Return a season on a level that changed so many rows before the end of the fit."""
+    rng = np.random.default_rng(3)
+    steps = np.arange(n_rows + horizon)
+    y = 150 + rng.normal(0, 15, season)[steps % season] + rng.normal(0, 4, len(steps))
+    y += change * (steps >= n_rows - n_new)
+    index = pd.date_range("2020-01-06", periods=len(y), freq=freq)
+    return pd.DataFrame({"y": y}, index=index)
+
+
+def last_season(df, n_rows, season):
+    """Return the mean absolute error of the last season, repeated."""
+    y = df["y"].to_numpy()
+    truth = y[n_rows:]
+    repeated = np.resize(y[n_rows - season : n_rows], len(truth))
+    return np.abs(repeated - truth).mean()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "seq_len", "season", "n_new", "freq"),
+    [(300, 96, 7, 10, "D"), (400, 28, 5, 8, "B"), (900, 28, 7, 9, "D")],
+)
+def test_a_level_of_a_week_is_believed(n_rows, seq_len, season, n_new, freq):
+    """Ridges and network would go on between the levels; ranges hold what comes."""
+    df = shifted(n_rows, 14, season, n_new, freq)
+    model = InformerRegressor(
+        "y", seq_len=seq_len, pred_len=14, members=["classical", "ridges"]
+    )
+    model.fit(df[:n_rows])
+    truth = df["y"].to_numpy()[n_rows:]
+    error = np.abs(model.forecast()["y"].to_numpy() - truth).mean()
+    assert error < 1.2 * last_season(df, n_rows, season)
+    low, high = model.forecast(coverage=0.8).to_numpy()[:, -2:].T
+    assert ((low <= truth) & (truth <= high)).mean() >= 0.6
+
+
+@pytest.mark.filterwarnings("ignore:.*taken as missing")
+def test_a_change_after_the_fit_is_believed():
+    """The fit knew one level alone, and later rows have another one."""
+    df = shifted(415, 14, 7, 10, "D", change=-40.0)
+    model = InformerRegressor(
+        "y", seq_len=28, pred_len=14, members=["classical", "ridges"]
+    )
+    model.fit(df[:400])
+    forecast = model.forecast(df[400:415])["y"].to_numpy()
+    assert np.abs(forecast - df["y"].to_numpy()[415:]).mean() < 6
+
+
+def test_one_target_of_two_has_changed():
+    """The other one is forecast as it would be without."""
+    df = shifted(300, 14, 7, 10, "D")
+    df["other"] = shifted(300, 14, 7, 0, "D", change=0.0)["y"] + np.sin(np.arange(314))
+    settings = {"seq_len": 48, "pred_len": 14, "members": ["classical", "ridges"]}
+    both = InformerRegressor(["y", "other"], **settings).fit(df[:300])
+    truth = df.to_numpy()[300:]
+    forecast = both.forecast().to_numpy()
+    assert np.abs(forecast - truth).mean(axis=0).max() < 9
+    weights = both.ensemble_.weights_of("ridges")
+    assert weights[0, 0, 1] > 0
+
+
+def test_a_season_without_a_change_keeps_its_members():
+    """Weights of windows are those of the ensemble."""
+    df = shifted(300, 14, 7, 0, "D", change=0.0)
+    model = InformerRegressor(
+        "y", seq_len=48, pred_len=14, members=["classical", "ridges"]
+    ).fit(df[:300])
+    together = model.forecast()["y"].to_numpy()
+    alone = InformerRegressor("y", seq_len=48, pred_len=14, members=["classical"]).fit(
+        df[:300]
+    )
+    assert np.abs(together - alone.forecast()["y"].to_numpy()).max() > 0.01
