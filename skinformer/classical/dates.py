@@ -1,8 +1,9 @@
 """
-What returns at a date, such as Christmas, in rows of weeks.
+What returns at a date, such as Christmas, in rows of weeks and of days.
 
 Years of weeks are no seasons of 52 rows: each begins a day or two earlier in its week, and one of
-five or six has 53. So the same date lies 52 or 53 rows ago, or beside that. Where rows of the same
+five or six has 53. So the same date lies 52 or 53 rows ago, or beside that; of days, behind a leap
+day, 366 ago. Where rows of the same
 date agree better than those of the same number, they take the place of these, so that a season ago
 is the same date. What sticks out at a date in all years is then known ahead: it is taken off before
 candidates are asked, and added to whatever they forecast.
@@ -15,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.profiles import moving_mean
+from skinformer.classical.profiles import around_level, moving_mean
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 
-WEEKS = 52  #: Rows of a season.
+#: Days of a step, and steps of a year.
+YEARS = {7: 52, 1: 365}
 _MARGIN = 3  # places on both sides of the steps ahead that are looked at beside them
 _QUARTER = 13  # rows
 #: Square distances of what chance does not make, in usual ones.
@@ -57,8 +59,8 @@ class _Groups(NamedTuple):
     ----------
     rows : ndarray of shape (n, n_places, n_groups, n_years)
         Their columns in the window; negative ones lie before it. The first group counts 52 weeks
-        for each year. Others have the week whose last day lies in the seven days that begin 0 to 6
-        days before the date.
+        or 365 days for each year. Others have the step whose last day lies in as many days as it
+        has, which begin 0 or more days before the date.
     usual : ndarray of shape (n, n_places)
         The group of weeks as they are counted from the year's nearer end.
     """
@@ -73,7 +75,11 @@ class _Groups(NamedTuple):
         return np.where(self.rows >= 0, read, np.nan)
 
 
-def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
+def find_date_effects(
+    past: Past,
+    last_day: AnyArray,
+    step_days: int,
+) -> DateEffects | None:
     """
     Find what returned in former years at the dates ahead.
 
@@ -82,7 +88,9 @@ def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
     past : Past
         Windows.
     last_day : ndarray of shape (n,)
-        The last day of the first week ahead of each window, as ``datetime64[D]``.
+        The last day of the first step ahead of each window, as ``datetime64[D]``.
+    step_days : int
+        Days of a step, of `YEARS`.
 
     Returns
     -------
@@ -90,32 +98,33 @@ def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
         None where windows hold no year.
     """
     n, n_rows = past.values.shape
-    n_years = n_rows // WEEKS
+    year = YEARS[step_days]
+    n_years = n_rows // year
     if not n_years:
         return None
     # 1. How far former years lie from their level: a share of it where all is positive.
-    level = moving_mean(past.values, WEEKS)
-    is_positive = np.nanmin(past.values, axis=1) > 0
+    level = _level(past, step_days)
+    is_positive = (np.nanmin(past.values, axis=1) > 0) & (level.min(axis=1) > 0)
     unit = np.where(is_positive[:, None], level, 1.0)
     distance = (past.values - level) / unit
-    usual = _find_variances(distance, n_years)
+    usual = _find_variances(distance, year)
     # 2. The rows of each date, which stand where those of the same number stood.
-    n_ahead = min(past.horizon, WEEKS - 2 * _MARGIN)
+    n_ahead = min(past.horizon, year - 2 * _MARGIN)
     places = np.arange(-_MARGIN, n_ahead + _MARGIN)
-    groups = _find_groups(last_day, places, n_rows, n_years)
+    groups = _find_groups(last_day, places, n_rows, step_days)
     values = groups.values(distance)
     chosen = _choose(values, groups.usual, usual)[:, :, None, None]
     by_date = np.take_along_axis(groups.rows, chosen, axis=2)[:, :, 0]
-    for later in range(
-        n_years - 1
-    ):  # before the window a year is like the one after it
+    # Before the window a year is like the one after it.
+    for later in range(n_years - 1):
         is_before = by_date[:, :, later + 1] < 0
         by_date[is_before, later + 1] = by_date[is_before, later]
     by_number = groups.rows[:, :, 0]
-    window, place, year = np.nonzero((by_date >= 0) & (by_number >= 0))
-    row = by_number[window, place, year]
+    of_year = np.nonzero((by_date >= 0) & (by_number >= 0))
+    window, place, _ = of_year
+    row = by_number[of_year]
     rows = np.tile(np.arange(n_rows), (n, 1))
-    rows[window, row] = by_date[window, place, year]
+    rows[window, row] = by_date[of_year]
     # 3. What sticks out in all years.
     of_years = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
     excess = _common_excess(of_years, usual)
@@ -123,11 +132,22 @@ def find_date_effects(past: Past, last_day: AnyArray) -> DateEffects | None:
     of_past[window, row] = excess[window, place] * unit[window, row]
     # 4. The same ahead.
     rest = np.take_along_axis(past.values, rows, axis=1) - of_past
-    growth = np.where(is_positive, _growth_since_level(rest), 1.0)
+    growth = _growth_since_level(rest) if year == 52 else np.ones(n)
+    growth = np.where(is_positive, growth, 1.0)
     ahead = np.zeros((n, past.horizon))
     ahead[:, :n_ahead] = excess[:, _MARGIN:-_MARGIN]
-    ahead *= (unit[:, -1] * growth)[:, None]
+    last_unit = unit[:, -7:].mean(axis=1)
+    ahead *= (last_unit * growth)[:, None]
     return DateEffects(rows, of_past, ahead)
+
+
+def _level(past: Past, step_days: int) -> Float64Array:
+    """Return what is usual around each row: the mean of a year of weeks, or the day of the week."""
+    if step_days == 7:
+        return moving_mean(past.values, YEARS[7])
+    level = moving_mean(past.values, 7)
+    of_weekday, _ = past.repeat(around_level(past, 7, 1.0))
+    return level + of_weekday
 
 
 def _growth_since_level(values: Float64Array) -> Float64Array:
@@ -136,13 +156,10 @@ def _growth_since_level(values: Float64Array) -> Float64Array:
     It is the root of that of the last quarter beside the same one of the year before.
     """
     recent = _mean(values[:, -_QUARTER:], axis=1)
-    earlier = values[:, -_QUARTER - WEEKS : len(values[0]) - WEEKS]
-    if earlier.shape[1] < _QUARTER:
-        return np.ones(len(values))
-    before = _mean(earlier, axis=1)
+    earlier = _mean(values[:, -_QUARTER - YEARS[7] : -YEARS[7]], axis=1)
     # A quarter without a known sale says nothing.
-    has_both = (recent > 0) & (before > 0)
-    ratio = np.divide(recent, before, out=np.ones_like(before), where=has_both)
+    is_known = (recent > 0) & (earlier > 0)
+    ratio = np.where(is_known, recent, 1.0) / np.where(is_known, earlier, 1.0)
     return np.sqrt(np.clip(ratio, 0.25, 4.0))
 
 
@@ -150,22 +167,23 @@ def _find_groups(
     last_day: AnyArray,
     places: IntArray,
     n_rows: int,
-    n_years: int,
+    step_days: int,
 ) -> _Groups:
     """List rows of former years by number and by date."""
-    years = np.arange(1, n_years + 1)
-    day = last_day[:, None] + 7 * places * _DAY
+    year = YEARS[step_days]
+    years = np.arange(1, n_rows // year + 1)
+    day = last_day[:, None] + step_days * places * _DAY
     month = day.astype("datetime64[M]")
     day_of_month = day - month.astype("datetime64[D]")
     same_month = (month[:, :, None] - 12 * years).astype("datetime64[D]")
     same_day = same_month + day_of_month[:, :, None]
     days_ago = (last_day[:, None, None] - same_day).astype(np.int64)
-    days_before = np.arange(7)[:, None]
-    by_date = n_rows - (days_before + days_ago[:, :, None]) // 7
-    by_number = n_rows + places[:, None] - WEEKS * years
+    days_before = np.arange(step_days)[:, None]
+    by_date = n_rows - (days_before + days_ago[:, :, None]) // step_days
+    by_number = n_rows + places[:, None] - year * years
     by_number = np.broadcast_to(by_number, (len(day), *by_number.shape))
     rows = np.concatenate([by_number[:, :, None], by_date], axis=2)
-    return _Groups(rows, 1 + _days_into_week(day))
+    return _Groups(rows, 1 + _days_into_week(day) % step_days)
 
 
 def _days_into_week(day: AnyArray) -> IntArray:
@@ -197,10 +215,11 @@ class _Variances(NamedTuple):
     places: Float64Array
 
 
-def _find_variances(distance: Float64Array, n_years: int) -> _Variances:
+def _find_variances(distance: Float64Array, year: int) -> _Variances:
     """Compare years with each other, and places of the season with the next ones."""
     n, n_rows = distance.shape
-    seasons = distance[:, n_rows - n_years * WEEKS :].reshape(n, n_years, WEEKS)
+    n_years = n_rows // year
+    seasons = distance[:, n_rows - n_years * year :].reshape(n, n_years, year)
     n_known = (~np.isnan(seasons)).sum(axis=1)
     mean = _mean(seasons, axis=1)
     square = np.nansum((seasons - mean[:, None]) ** 2, axis=1)

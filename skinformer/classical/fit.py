@@ -62,9 +62,10 @@ class Sizes(NamedTuple):
         Rows of a season, the short one first; at most two.
     ridge_rows, period : int
         Rows of the ridges' windows and of their season, 1 for none.
-    week_end : int or None
-        Number of the last day of the week at which the clock's steps begin; None where no season
-        is a year of weeks.
+    step_days : int
+        Days of a step where a season is a year of weeks or days, else 0.
+    last_day : int
+        Number of the last day of the step at which the clock begins to count.
     """
 
     seq_len: int
@@ -72,7 +73,8 @@ class Sizes(NamedTuple):
     seasons: Seasons
     ridge_rows: int
     period: int
-    week_end: int | None = None
+    step_days: int = 0
+    last_day: int = 0
 
 
 @dataclass(frozen=True)
@@ -168,11 +170,12 @@ class Candidates:
         return found
 
     def _date_effects(self, past: Past) -> DateEffects | None:
-        """Find what returns at the dates ahead, where steps are weeks."""
-        if self.sizes.week_end is None:
+        """Find what returns at the dates ahead, where steps are weeks or days."""
+        sizes = self.sizes
+        if not sizes.step_days:
             return None
-        last_day = self.sizes.week_end + 7 * past.wall[:, past.n_rows]
-        return find_date_effects(past, last_day.astype("datetime64[D]"))
+        day = sizes.last_day + sizes.step_days * past.wall[:, past.n_rows]
+        return find_date_effects(past, day.astype("datetime64[D]"), sizes.step_days)
 
 
 @dataclass(frozen=True)

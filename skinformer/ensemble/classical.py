@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from skinformer.classical.dates import WEEKS
+from skinformer.classical.dates import YEARS
 from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
 from skinformer.classical.past import Past
 from skinformer.classical.periods import find_period
@@ -25,7 +25,12 @@ from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import BoolArray, Float32Array
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import calendar_seasons, likely_seasons, week_end
+from skinformer.timeline.seasons import (
+    calendar_seasons,
+    first_last_day,
+    likely_seasons,
+    step_days,
+)
 from skinformer.timeline.timeline import Table
 from skinformer.timeline.windows import window_rows
 
@@ -170,7 +175,7 @@ class Classical(PerSeriesMember):
                 seasons,
                 ridge_rows,
                 period if 2 * period <= ridge_rows else 1,
-                _week_end(clock) if WEEKS in seasons else None,
+                *_steps_of_dates(clock, seasons),
             ),
             of_mean=series.of_mean,
         )
@@ -233,13 +238,18 @@ class Classical(PerSeriesMember):
         return [self.fit.names[i] for i in counts], self.fit.weights[:, counts]
 
 
-def _week_end(clock: Clock) -> int | None:
-    """Return the number of the last day of the clock's first week; None where steps are no weeks.
+def _steps_of_dates(clock: Clock, seasons: tuple[int, ...]) -> tuple[int, int]:
+    """Return days of a step, and the number of the last day of the clock's first one.
 
-    Days are numbered from 1970.
+    Days are numbered from 1970. The first is 0 where no season is a year of weeks or days.
     """
-    day = week_end(clock)
-    return None if day is None else int(day.astype(np.int64))
+    day = first_last_day(clock)
+    if day is None:
+        return 0, 0
+    n_days = round(step_days(clock))
+    if YEARS[n_days] not in seasons:
+        return 0, 0
+    return n_days, int(day.astype(np.int64))
 
 
 def seasons_of(

@@ -52,18 +52,18 @@ def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
     return tuple(seasons)
 
 
-def week_end(clock: Clock) -> np.datetime64 | None:
-    """Return the last day of the week that step 0 of a clock is; None where steps are no weeks.
+def first_last_day(clock: Clock) -> np.datetime64 | None:
+    """Return the last day of step 0 of a clock; None where steps are neither weeks nor days.
 
     Weeks are named by their last day, as pandas does when it sums days up; periods say it.
 
     >>> import pandas as pd
     >>> from skinformer.timeline.clock import clock_for
     >>> weeks = pd.date_range("2024-12-28", periods=3, freq="W-SAT")
-    >>> week_end(clock_for(weeks, weeks.freq)), week_end(clock_for(weeks[::2], pd.Timedelta(14)))
-    (np.datetime64('2024-12-28'), None)
+    >>> first_last_day(clock_for(weeks, weeks.freq))
+    np.datetime64('2024-12-28')
     """
-    if not clock.dated or step_days(clock) != 7:
+    if not clock.dated or step_days(clock) not in (1, 7):
         return None
     first = clock.labels(np.array([0]))
     if isinstance(first, PeriodIndex):

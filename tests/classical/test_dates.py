@@ -1,4 +1,4 @@
-"""What returns at a date is found in rows of weeks, whichever week of the year it falls into."""
+"""What returns at a date is found in rows of weeks and days, in years of any length."""
 
 import numpy as np
 import pandas as pd
@@ -79,6 +79,22 @@ def test_what_happens_at_a_date_grows_with_sales():
     assert at_date < 200  # of 680
 
 
+@pytest.mark.parametrize("year", [2024, 2025])
+def test_a_leap_day_moves_no_date(year):
+    days = pd.date_range(end=f"{year}-03-12", periods=1214)
+    is_date = (days.month == 3) & (days.day == 8)
+    rng = np.random.default_rng(year)
+    wave = 10 * np.sin(2 * np.pi * days.day_of_week / 7)
+    sales = 100 + wave + rng.normal(0, 4, len(days)) + 120 * is_date
+    df = pd.DataFrame({"sales": sales}, days)
+    model = InformerRegressor("sales", pred_len=14, members=["classical"])
+    forecast = model.fit(df[:-14]).forecast()["sales"]
+    assert (forecast - df["sales"][-14:]).abs().max() < 30
+    beside_others = InformerRegressor("sales", seq_len=365, pred_len=14, random_state=0)
+    forecast = beside_others.fit(df[:-14]).forecast()["sales"]
+    assert forecast.idxmax() == pd.Timestamp(f"{year}-03-08")
+
+
 def window(values, last_day):
     """Return one window whose first week ahead ends at a day."""
     wall = np.arange(len(values) + HORIZON)
@@ -88,19 +104,19 @@ def window(values, last_day):
 def test_rows_of_a_season_of_52_rows_stay():
     rng = np.random.default_rng(0)
     season = np.tile(100 + rng.normal(0, 10, 52), 5) + rng.normal(0, 3, 260)
-    effects = find_date_effects(*window(season, "2024-12-22"))
+    effects = find_date_effects(*window(season, "2024-12-22"), 7)
     assert effects.rows[0].tolist() == list(range(260))
 
 
 @pytest.mark.parametrize("n_rows", [30, 51])
 def test_less_than_a_year_has_no_dates(n_rows):
-    assert find_date_effects(*window(np.ones(n_rows), "2024-12-22")) is None
+    assert find_date_effects(*window(np.ones(n_rows), "2024-12-22"), 7) is None
 
 
 def test_one_year_alone_proves_nothing():
     values = np.full(60, 100.0)
     values[8] = 400.0
-    effects = find_date_effects(*window(values, "2024-12-22"))
+    effects = find_date_effects(*window(values, "2024-12-22"), 7)
     assert not effects.past.any()
     assert not effects.ahead.any()
 
@@ -108,6 +124,6 @@ def test_one_year_alone_proves_nothing():
 def test_what_is_missing_has_no_effect():
     values = np.full(160, 100.0) + np.random.default_rng(1).normal(size=160)
     values[30:100] = np.nan
-    effects = find_date_effects(*window(values, "2024-12-22"))
+    effects = find_date_effects(*window(values, "2024-12-22"), 7)
     assert np.isfinite(effects.past).all()
     assert not effects.ahead.any()
