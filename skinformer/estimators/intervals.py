@@ -257,13 +257,14 @@ class IntervalsMixin(RequestMixin):
         for number in np.unique(block):
             rows = block == number
             levels = draw_levels(intervals.residuals, requested.place.series, n, random)
-            paths[rows] = intervals.paths(
+            drawn = intervals.paths(
                 self.head_,
                 outputs[rows],
                 levels[requested.segment[rows]],
                 scaler,
                 series[rows],
             )
+            paths[rows] = forecaster.below_ceilings(drawn, series[rows])
         return paths
 
     def _with_quantiles(

@@ -28,6 +28,7 @@ from skinformer.intervals.spread import Spread, mean_size
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.ceilings import find_ceilings
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
@@ -174,10 +175,17 @@ class IntervalForecaster(StepForecaster):
         scaler = self.scaler.with_unseen()
         if self.head.level is not None:
             levels = np.append(self.head.level, levels)
-            return self.intervals.quantiles(outputs, levels, scaler, series)
+            quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
+            return self.below_ceilings(quantiles, series)
         points = scaler.inverse_with_smearing(self.point(outputs), series)
         quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
+        quantiles = self.below_ceilings(quantiles, series)
         return np.concatenate([points[..., None], quantiles], axis=2)
+
+    def below_ceilings(self, values: Float64Array, series: IntArray) -> Float64Array:
+        """Clip values around forecasts, (n, n_targets, n_each), to the ceilings of rates."""
+        ceilings = find_ceilings(self.history, self.scaler, self.sizes.n_targets)
+        return np.minimum(values, ceilings[series][..., None])
 
     def set_constant(
         self,

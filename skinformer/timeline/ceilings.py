@@ -1,0 +1,45 @@
+"""The ceilings of rates and percentages, which their series reach and never leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Timeline
+
+
+def find_ceilings(
+    timeline: Timeline,
+    scaler: Scaler,
+    n_targets: int,
+) -> Float64Array:
+    """Return what rates do not exceed, (n_series + 1, n_targets), in units; else infinity.
+
+    It is 1 or 100 where a series was never below 0 nor beyond it, and reached it three times, so
+    that no growth will go on from there. Series that the history does not hold, the last, have
+    none.
+    """
+    fewest = 3
+    rounding = 1e-5
+    ceilings = np.full((timeline.n_series + 1, n_targets), np.inf)
+    targets = scaler.targets
+    # A user's transformer has bounds of its own.
+    if targets is None or targets.transformers or not (targets.floor == 0).any():
+        return ceilings
+    known = timeline.values[:, :n_targets].astype(np.float64)
+    if timeline.weight is not None:
+        known[timeline.weight == 0] = -np.inf
+    some = np.flatnonzero(np.diff(timeline.first_row))
+    greatest = np.maximum.reduceat(known, timeline.first_row[some])
+    top = scaler.inverse_without_smearing(greatest, some)
+    for ceiling in (1.0, 100.0):
+        is_reached = np.abs(top - ceiling) <= rounding * ceiling
+        is_reached &= targets.floor[some] == 0
+        for place, target in np.argwhere(is_reached):
+            number = some[place]
+            rows = slice(timeline.first_row[number], timeline.first_row[number + 1])
+            near = known[rows, target] >= greatest[place, target] - rounding
+            if near.sum() >= fewest:
+                ceilings[number, target] = ceiling
+    return ceilings
