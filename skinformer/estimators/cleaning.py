@@ -7,6 +7,7 @@ import numpy as np
 
 from skinformer.cleaning.closures import Closures
 from skinformer.cleaning.explained import Reasons
+from skinformer.cleaning.hung import Hung, find_hung
 from skinformer.cleaning.incomplete import Incomplete, find_incomplete
 from skinformer.cleaning.outliers import Outlier, OutlierBounds, find_outliers
 from skinformer.cleaning.units import UnitChange, in_last_unit
@@ -15,6 +16,7 @@ from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import BoolArray
 from skinformer.timeline.timeline import Table
 from skinformer.validation.truth import (
+    warn_of_hung,
     warn_of_incomplete,
     warn_of_other_unit,
     warn_of_outliers,
@@ -34,6 +36,8 @@ def clean_training_rows(
         column, label = _names_of(model, table, changes[0])
         warn_of_other_unit(len(changes), changes[0].factor, column, label)
     table = _without_closures(model, table, settings)
+    if settings.head.in_units:
+        table = _without_hung(model, table)
     model._reasons_ = Reasons.of(table, len(model.roles_.past))
     explained = model._reasons_.in_rows(table)
     cleaned = find_outliers(table, explained, targets=targets)
@@ -77,12 +81,31 @@ def _without_incomplete(
         label,
         is_panel=model.series_ is not None,
     )
-    unused = np.zeros((len(table.series), table.n_targets), dtype=bool)
+    unused = _unused(table)
     for incomplete in found:
         unused[incomplete.row, incomplete.column] = True
-    if table.unused is not None:
-        unused |= table.unused
     return replace(table, unused=unused).without_unused()
+
+
+def _without_hung(model: FittedState, table: Table) -> Table:
+    """Take last rows that repeat one value as missing, and warn of them."""
+    found = find_hung(table)
+    if not found:
+        return table
+    first = found[0]
+    column, label = _names_of(model, table, first)
+    warn_of_hung(len(found), first.stop - first.row, first.value, column, label)
+    unused = _unused(table)
+    for hung in found:
+        unused[hung.row : hung.stop, hung.column] = True
+    return replace(table, unused=unused).without_unused()
+
+
+def _unused(table: Table) -> BoolArray:
+    """Return a copy of the marks of targets that are not used."""
+    if table.unused is not None:
+        return table.unused.copy()
+    return np.zeros((len(table.series), table.n_targets), dtype=bool)
 
 
 def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBounds]:
@@ -163,7 +186,7 @@ def _least_target(table: Table, outliers: list[Outlier]) -> float:
 def _names_of(
     model: FittedState,
     table: Table,
-    place: Outlier | UnitChange | Incomplete,
+    place: Outlier | UnitChange | Incomplete | Hung,
 ) -> tuple[Any, str]:
     """Return the name of a column, and when and in which series something is there."""
     roles = model.roles_

@@ -31,8 +31,8 @@ class Table:
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
     outliers: where targets are outliers: observed, but not used, (n, n_targets).
-    unused: where targets of a fit are taken as missing: in closures, of incomplete periods, (n,
-    n_targets).
+    unused: where targets of a fit are taken as missing: in closures, of incomplete periods and
+    of sensors that hang, (n, n_targets).
     """
 
     columns: list[Any]

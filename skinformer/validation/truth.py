@@ -233,6 +233,23 @@ def warn_of_incomplete(
     )
 
 
+def warn_of_hung(
+    count: int,
+    n_rows: int,
+    value: float,
+    column: Hashable,
+    where: str,
+) -> None:
+    """Warn of last rows that repeat one value, as a sensor does that hangs."""
+    more = "" if count == 1 else f" (the first of {count} such series)"
+    warn_user(
+        f"the last {n_rows} rows of {column!r}, from {where} on{more}, repeat {value:g}, where "
+        "hardly a value was ever repeated: they are taken as missing, as of a sensor that hangs, "
+        "and forecasts begin after them. To forecast these steps, too, fit the rows before them, "
+        f"df[:-{n_rows}]."
+    )
+
+
 def warn_of_other_unit(
     count: int,
     factor: float,
