@@ -14,7 +14,9 @@ def sensor(n_rows, n_hung=0, digits=8):
     rng = np.random.default_rng(1)
     day = np.sin(2 * np.pi * np.arange(n_rows) / 24)
     values = np.round(15 + 6 * day + 0.7 * rng.normal(size=n_rows), digits)
-    values[n_rows - n_hung :] = values[n_rows - n_hung - 1]
+    first = n_rows - n_hung - 1
+    values[first - 1] = values[first] + 0.5  # unlike it, however they are rounded
+    values[first:] = values[first]
     return values
 
 
