@@ -40,14 +40,18 @@ class Anchored(NamedTuple):
     """A fitted regressor, and the level that its forecasts are distances from.
 
     anchor: number of the feature; None for the training mean, which is 0.
+    n_relative: number of first features that are seen as distances from the level, too.
     """
 
     anchor: int | None
+    n_relative: int
     regressor: Any
 
     def predict(self, features: Float64Array) -> Float64Array:
         """Forecast pairs, (n,), standardised."""
-        return _level(features, self.anchor) + self.regressor.predict(features)
+        level = _level(features, self.anchor)
+        seen = _relative_to(level, features, self.n_relative)
+        return level + self.regressor.predict(seen)
 
 
 @dataclass(frozen=True)
@@ -187,12 +191,14 @@ class _Plan(NamedTuple):
     """How one regressor is fitted.
 
     anchor: the level that it learns distances from, see `Anchored`.
+    n_relative: number of first features that it sees as distances from the level.
     n_unseen: how many of the last features are left out.
     of_mean: whether its forecasts are raised to means.
     """
 
     anchor: int | None
     model: Any
+    n_relative: int = 0
     n_unseen: int = 0
     of_mean: bool = False
 
@@ -213,13 +219,15 @@ def _fit_member(
     random_state: int,
 ) -> Anchored:
     """Fit one regressor to the distances from its level."""
-    distance = training.distance_from(plan.anchor)
+    level = _level(training.features, plan.anchor)
+    distance = training.y - level
+    seen = _relative_to(level, training.features, plan.n_relative)
     regressor = ready(plan.model, random_state).fit(
-        training.features, distance, training.weights, n_unseen=plan.n_unseen
+        seen, distance, training.weights, n_unseen=plan.n_unseen
     )
     if plan.of_mean:
-        regressor.raise_to_mean(training.features, distance, training.weights)
-    return Anchored(plan.anchor, regressor)
+        regressor.raise_to_mean(seen, distance, training.weights)
+    return Anchored(plan.anchor, plan.n_relative, regressor)
 
 
 def _make_maker(
@@ -342,6 +350,19 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     return np.nan_to_num(level, copy=False)
 
 
+def _relative_to(
+    level: Float64Array,
+    features: Float64Array,
+    n_relative: int,
+) -> Float64Array:
+    """Return the features of pairs, the first ones as distances from the level."""
+    if not n_relative:
+        return features
+    relative = features.copy()
+    relative[:, :n_relative] -= level[:, None]
+    return relative
+
+
 def _make_training(
     timeline: Timeline,
     maker: FeatureMaker,
@@ -389,9 +410,15 @@ def _plan_trees(
     if closest == 0 and errors[0] < 0.2 * errors[LEVEL]:
         steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
-    # (docs/laboratory/drivers.md).
+    # (docs/laboratory/drivers.md). This one sees no level: trees that do expect each to return to
+    # what it was in training, and err most where it drifts.
     of_medians = _Plan(steady, medians, of_mean=of_mean)
-    of_means = _Plan(closest, means, n_unseen=maker.n_of_effect)
+    of_means = _Plan(
+        closest,
+        means,
+        n_relative=maker.n_own,
+        n_unseen=maker.n_of_effect,
+    )
     return [of_medians, of_means]
 
 

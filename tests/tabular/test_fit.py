@@ -245,6 +245,25 @@ def test_trends_go_on(slope, monkeypatch):
     assert (forecast(fit, timeline, origins) - truth).mean() > -2
 
 
+@pytest.mark.parametrize("change", [-3.0, 3.0])
+def test_one_of_the_default_regressors_goes_wherever_the_level_goes(
+    change, monkeypatch
+):
+    """Trees that see levels expect each to return to what it was in training."""
+    monkeypatch.setattr(
+        "skinformer.tabular.fit.default_regressors", lambda *_, **__: (TREES, TREES)
+    )
+    timeline = hours(1000, noise=0.5)
+    fit = fit_tabular(timeline, COLUMNS)
+    fit = replace(fit, members=fit.members[1:])
+    origins = np.arange(900, 990)
+    before = forecast(fit, timeline, origins)
+    timeline.values[:, 0] += change
+    np.testing.assert_allclose(
+        forecast(fit, timeline, origins), before + change, atol=0.1
+    )
+
+
 def default_trees_of(monkeypatch, timeline, columns, **options):
     """Fit, and tell what trees were asked for."""
     requested = []
