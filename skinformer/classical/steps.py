@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.windows import sums_before, sums_between
+from skinformer.classical.windows import mean_of_known, sums_before, sums_between
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Rows before and behind a step that have to differ by most of it.
@@ -81,10 +81,41 @@ def find_step(past: Past, season: int) -> Step | None:
     is_step = relative[windows, highest] > 4.0
     height = height[windows, highest] * unit[:, 0]
     first_behind = season + first_raised[highest]
+    is_step &= _lasts(past, season, height, first_behind)
     return Step(
         np.where(is_step, height, 0.0),
         np.where(is_step, first_behind, 0),
     )
+
+
+def _lasts(
+    past: Past,
+    season: int,
+    height: Float64Array,
+    first_behind: IntArray,
+) -> BoolArray:
+    """Return whether the last rows are off the rows before each step by most of it.
+
+    A collapse that has been recovered from is none, nor is the recovery: the rows before are those
+    of up to six seasons, of which a collapse is the smaller part.
+    """
+    last = past.n_rows - _FEWEST + np.arange(_FEWEST)
+    is_behind = last >= first_behind[:, None]
+    n_seasons = (last - first_behind[:, None]) // season + 1
+    raised = []
+    for n_more in range(6):
+        before = last - (n_seasons + n_more) * season
+        is_there = is_behind & (before >= 0)
+        columns = np.maximum(before, 0)
+        change = past.values[:, last] - np.take_along_axis(past.values, columns, axis=1)
+        change = np.where(is_there, change, np.nan)
+        raised.append(mean_of_known(change))
+    known = np.isfinite(raised)
+    remaining = np.zeros(len(height))
+    some = known.any(axis=0)
+    remaining[some] = np.nanmedian(np.array(raised)[:, some], axis=0)
+    lasts: BoolArray = np.abs(remaining - height) <= 0.4 * np.abs(height)
+    return lasts
 
 
 def _seasonal_differences(

@@ -97,3 +97,32 @@ def test_each_window_has_its_own_step():
     found = without_step(Past(both, np.tile(np.arange(61), (2, 1))), 7).values
     np.testing.assert_array_equal(found[0], plain)
     np.testing.assert_array_equal(found[1], moved(stepped))
+
+
+@pytest.mark.parametrize("n_recovered", [3, 4, 5])
+def test_a_collapse_and_its_recovery_are_no_steps(n_recovered):
+    """The level is what it was before: rows are moved neither down nor up."""
+    n_rows, season = 300, 7
+    n_moved = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        profile = rng.normal(0, 50, season)
+        values = 300 + profile[np.arange(n_rows) % season] + rng.normal(0, 10, n_rows)
+        since = np.arange(n_rows) - (n_rows - n_recovered - 8)
+        level = 0.05 + 0.95 * np.clip(since / 8, 0, 1)
+        values *= np.where(since < 0, 1.0, level)
+        past = Past(values[None], np.arange(n_rows + 1)[None])
+        n_moved += (without_step(past, season).values != past.values).any()
+    assert n_moved == 0
+
+
+def test_a_lockdown_of_seventeen_days_is_a_step():
+    """It has not been undone, and goes on."""
+    rng = np.random.default_rng(0)
+    n_rows, season = 120, 7
+    values = 300 + 60 * np.sin(2 * np.pi * np.arange(n_rows) / season)
+    values += rng.normal(0, 8, n_rows)
+    values[-17:] -= 200
+    past = Past(values[None], np.arange(n_rows + 1)[None])
+    moved = without_step(past, season).values[0]
+    assert abs(moved[:-17].mean() - moved[-14:].mean()) < 10
