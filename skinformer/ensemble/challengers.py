@@ -143,10 +143,14 @@ class Challenge:
     def add(self, fit: Callable[..., Member], margin: float) -> None:
         """Fit a member, and add it by the weight that it has beside those before it.
 
-        margin: standard errors by which it has to gain on them.
+        margin: standard errors by which it has to gain on them; where it found no column known
+        ahead that tells anything, those of one that sees no more than ridges.
         """
         head = self.settings.head
         member = fit(self.rows, self.settings, before_split=True)
+        sizes = self.rows.sizes
+        if len(member.plain_columns) == sizes.n_known - sizes.n_static:
+            margin = max(margin, _MARGIN)
         member.check_seconds(self.windows)
         own = predict_points(member, self.windows, head)
         weight = weighing.weigh_steps(

@@ -350,18 +350,23 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("known", "margin"), [(None, 1.0), (["z"], 0.0)])
+@pytest.mark.parametrize(
+    ("known", "effect", "margin"),
+    [(None, 1.0, 1.0), (["z"], 1.0, 0.0), (["z"], 0.0, 1.0)],
+    ids=["none", "driver", "noise"],
+)
 def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(
-    known, margin, monkeypatch
+    known, effect, margin, monkeypatch
 ):
-    """What is known ahead is their own: there neither end is the safe one."""
+    """What is known ahead is their own if it tells anything: there neither end is the safe one."""
     requested = []
     monkeypatch.setattr(
         "skinformer.ensemble.weighing.mean_log_share",
         lambda _, **how: requested.append(how) or 0,
     )
     rng = np.random.default_rng(0)
-    rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
+    rows = pd.DataFrame(rng.normal(size=(1000, 2)), columns=["y", "z"])
+    rows["y"] += effect * rows["z"]
     InformerRegressor(
         "y",
         known_future=known,
