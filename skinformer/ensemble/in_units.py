@@ -9,6 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from skinformer.classical.panel_profile import (
+    PanelProfile,
+    PanelRows,
+    find_panel_profile,
+)
 from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows, observed_targets
@@ -19,6 +24,7 @@ from skinformer.ensemble.windows import Windows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
@@ -50,6 +56,7 @@ class PerSeriesMember(Member):
     then for the second.
     effect: what columns known ahead do to the targets of their own row; it is taken off first and
     put on last.
+    profiles: of each target, the season that series share, see `find_panel_profile`.
     of_mean: whether forecasts are means; else medians.
     scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
     as they are standardised, but for logarithms that `own_logs` undoes.
@@ -57,6 +64,7 @@ class PerSeriesMember(Member):
 
     fit: Any
     effect: KnownEffect
+    profiles: tuple[PanelProfile, ...]
     scaler: Scaler
     of_mean: bool
 
@@ -119,8 +127,9 @@ class PerSeriesMember(Member):
         targets = _log_targets(scaler)
         is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
         series = single_series(timeline, values, of_mean=of_mean and not is_raised)
-        fit = cls.fit_series(series, sizes, whole)
-        return cls(fit, effect, scaler.with_unseen(), of_mean)
+        profiles = _panel_profiles(series, sizes.n_targets)
+        fit = cls.fit_series(_without_profiles(series, profiles), sizes, whole)
+        return cls(fit, effect, profiles, scaler.with_unseen(), of_mean)
 
     def refit_on(
         self,
@@ -189,8 +198,39 @@ class PerSeriesMember(Member):
                 np.where(is_new, -1, j * n_series + series),
                 windows.buffer.clock,
             )
-            targets.append(units.transform(self.fit.forecast(unit_windows)))
+            y_pred = self.profiles[j].forecast(self.fit.forecast, unit_windows)
+            targets.append(units.transform(y_pred))
         return np.stack(targets, axis=-1)
+
+
+def _panel_profiles(series: Series, n_targets: int) -> tuple[PanelProfile, ...]:
+    """Find the season that the series of each target share."""
+    n_series = (len(series.first_row) - 1) // n_targets
+    wall = series.clock.wall_steps(series.steps)
+    # Where there are no dates nothing says from which row a new series counts.
+    seasons = calendar_seasons(series.clock, least_days=1)
+    profiles = []
+    for j in range(n_targets):
+        first_row = series.first_row[j * n_series : (j + 1) * n_series + 1]
+        rows = PanelRows(series.values, series.known, wall, first_row)
+        profiles.append(find_panel_profile(rows, seasons))
+    return tuple(profiles)
+
+
+def _without_profiles(
+    series: Series,
+    profiles: tuple[PanelProfile, ...],
+) -> Series:
+    """Take the season of each panel off the series that are too short to show their own."""
+    n_series = (len(series.first_row) - 1) // len(profiles)
+    values = series.values.copy()
+    for i, (first, end) in enumerate(pairwise(series.first_row)):
+        profile = profiles[i // n_series]
+        n_known = series.known[first:end].sum()
+        if profile.is_needed(n_known):
+            wall = series.clock.wall_steps(series.steps[first:end])
+            values[first:end] /= profile.at(wall, n_known)
+    return series._replace(values=values)
 
 
 def targets_in_units(

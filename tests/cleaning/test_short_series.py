@@ -45,7 +45,6 @@ def test_a_short_series_of_the_fit_is_forecast_as_under_a_new_name(
         seq_len=16,
         pred_len=8,
         known_future=["price"],
-        loss="mae",
         members=["ridges"],
         random_state=0,
         **params,

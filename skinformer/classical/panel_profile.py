@@ -1,0 +1,191 @@
+"""What a season looks like in a panel: lent to windows that are too short to show it themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.classical.windows import UnitWindows, real_rows
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.windows import spread_places
+
+#: Series, each of two seasons at least, of which a panel's profile is told.
+_FEWEST_SERIES = 4
+#: Series at most that are asked for it.
+_MOST_SERIES = 400
+#: Share of the error of levels that a profile has to save on series that it was not taken from.
+_LEAST_GAIN = 0.05
+#: Part of the mean below which no factor lies: on days that are nearly closed.
+_LEAST_FACTOR = 0.05
+
+
+@dataclass(frozen=True)
+class PanelProfile:
+    """
+    Factors of the places of a season, of mean 1.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (season,)
+        A single one where the panel shows no season that its series share.
+    """
+
+    factors: Float64Array
+
+    @classmethod
+    def none(cls) -> PanelProfile:
+        """Return that of a panel without a common season."""
+        return cls(np.ones(1))
+
+    def at(self, wall: IntArray, n_known: IntArray) -> Float64Array:
+        """
+        Return the factors of rows.
+
+        Parameters
+        ----------
+        wall : ndarray of int
+            The steps of the rows on the clock on the wall.
+        n_known : ndarray of int
+            How many rows of each one's window are known. Where these are a season the profile
+            counts in full, where they are two it does not count.
+        """
+        season = len(self.factors)
+        need = np.clip(2.0 - n_known / season, 0.0, 1.0)
+        return self.factors[wall % season] ** need
+
+    def is_needed(self, n_known: IntArray) -> BoolArray:
+        """Return which windows need it, by how many of their rows are known."""
+        season = len(self.factors)
+        return (n_known < 2 * season) & (season > 1)
+
+    def forecast(
+        self,
+        forecast: Callable[[UnitWindows], Float64Array],
+        windows: UnitWindows,
+    ) -> Float64Array:
+        """Forecast windows, (n, pred_len), those that need a profile without it first."""
+        n_rows = windows.past.shape[1]
+        known = windows.known & real_rows(windows.length, n_rows)
+        n_known = known.sum(axis=1)
+        found = forecast(windows)
+        few = np.flatnonzero(self.is_needed(n_known))
+        if not len(few):
+            return found
+        steps = windows.steps[few, None] + np.arange(-n_rows, found.shape[1])
+        wall = windows.clock.wall_steps(steps)
+        factor, ahead = np.split(self.at(wall, n_known[few, None]), [n_rows], axis=1)
+        some = UnitWindows(
+            windows.past[few] / factor,
+            windows.length[few],
+            windows.known[few],
+            windows.steps[few],
+            windows.series[few],
+            windows.clock,
+        )
+        found[few] = forecast(some) * ahead
+        return found
+
+
+class PanelRows(NamedTuple):
+    """
+    Rows of series in their units, series after series.
+
+    Attributes
+    ----------
+    values, known, wall : ndarray of shape (n_rows,)
+        Rows, which of them were observed, and their steps on the clock on the wall.
+    first_row : ndarray of shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    """
+
+    values: Float64Array
+    known: BoolArray
+    wall: IntArray
+    first_row: IntArray
+
+
+def find_panel_profile(rows: PanelRows, seasons: Sequence[int]) -> PanelProfile:
+    """
+    Find the longest season whose profile forecasts series that it was not taken from.
+
+    Parameters
+    ----------
+    rows : PanelRows
+        Rows of all series. Where one is negative nothing multiplies them, and there is none.
+    seasons : sequence of int
+        Rows of the seasons that there may be.
+
+    Returns
+    -------
+    PanelProfile
+        The mean over series of the places' means as parts of the series' mean.
+    """
+    if rows.values.min(initial=0.0) < 0:
+        return PanelProfile.none()
+    for season in sorted(seasons, reverse=True):
+        series = _relative_series(rows, season)
+        if len(series) < _FEWEST_SERIES:
+            continue
+        profiles = np.stack([_place_means(each, season) for each in series])
+        halves = profiles[::2].mean(axis=0), profiles[1::2].mean(axis=0)
+        gains = [_gain(each, halves[1 - i % 2]) for i, each in enumerate(series)]
+        if np.mean(gains) > _LEAST_GAIN:
+            return PanelProfile(np.maximum(profiles.mean(axis=0), _LEAST_FACTOR))
+    return PanelProfile.none()
+
+
+class _Series(NamedTuple):
+    """A series as parts of its mean, NaN where not observed, and its steps on the wall clock."""
+
+    values: Float64Array
+    wall: IntArray
+
+
+def _relative_series(rows: PanelRows, season: int) -> list[_Series]:
+    """List series that hold two seasons, and have sizes, as parts of their means."""
+    found = []
+    n_rows = np.diff(rows.first_row)
+    long = np.flatnonzero(n_rows >= 2 * season)
+    for i in long[spread_places(len(long), _MOST_SERIES)]:
+        part = slice(rows.first_row[i], rows.first_row[i + 1])
+        known = rows.known[part]
+        values = np.where(known, rows.values[part], np.nan)
+        places = np.unique(rows.wall[part][known] % season)
+        mean = np.nanmean(values) if known.any() else 0.0
+        if len(places) == season and mean > 0:
+            found.append(_Series(values / mean, rows.wall[part]))
+    return found
+
+
+def _place_means(series: _Series, season: int) -> Float64Array:
+    """Average each place of a season, as parts of their mean, (season,)."""
+    known = ~np.isnan(series.values)
+    place = series.wall[known] % season
+    total = np.bincount(place, series.values[known], season)
+    means = total / np.bincount(place, minlength=season)
+    return means / means.mean()
+
+
+def _gain(series: _Series, factors: Float64Array) -> float:
+    """Return the share of the error of recent means that factors save."""
+    factor = np.maximum(factors[series.wall % len(factors)], _LEAST_FACTOR)
+    n_recent = max(3, len(factors) // 2)
+    plain = np.nanmean(np.abs(series.values - _recent_means(series.values, n_recent)))
+    level = _recent_means(series.values / factor, n_recent)
+    by_profile = np.nanmean(np.abs(series.values - level * factor))
+    return float(1 - by_profile / plain) if plain > 0 else 0.0
+
+
+def _recent_means(values: Float64Array, n_recent: int) -> Float64Array:
+    """Average so many rows before each one; NaN for the first, and where none is known."""
+    known = ~np.isnan(values)
+    totals = np.append(0, np.cumsum(np.nan_to_num(values)))
+    counts = np.append(0, np.cumsum(known))
+    end = np.arange(len(values))
+    begin = np.maximum(end - n_recent, 0)
+    count = counts[end] - counts[begin]
+    mean = (totals[end] - totals[begin]) / np.maximum(count, 1)
+    return np.where((count > 0) & (end >= n_recent), mean, np.nan)
