@@ -16,7 +16,7 @@ from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators.serialisation import FILES
 from skinformer.persistence.container import Content, read_content, write_content
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-7.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-8.skinformer"
 RAW = GOLDEN.read_bytes()
 
 
