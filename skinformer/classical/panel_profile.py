@@ -109,7 +109,7 @@ class PanelRows(NamedTuple):
 
 def find_panel_profile(rows: PanelRows, seasons: Sequence[int]) -> PanelProfile:
     """
-    Find the longest season whose profile forecasts series that it was not taken from.
+    Find the season whose profile saves most of the error on series that it was not taken from.
 
     Parameters
     ----------
@@ -125,16 +125,20 @@ def find_panel_profile(rows: PanelRows, seasons: Sequence[int]) -> PanelProfile:
     """
     if rows.values.min(initial=0.0) < 0:
         return PanelProfile.none()
-    for season in sorted(seasons, reverse=True):
+    best = PanelProfile.none()
+    most_gain = _LEAST_GAIN
+    for season in seasons:
         series = _relative_series(rows, season)
         if len(series) < _FEWEST_SERIES:
             continue
         profiles = np.stack([_place_means(each, season) for each in series])
         halves = profiles[::2].mean(axis=0), profiles[1::2].mean(axis=0)
         gains = [_gain(each, halves[1 - i % 2]) for i, each in enumerate(series)]
-        if np.mean(gains) > _LEAST_GAIN:
-            return PanelProfile(np.maximum(profiles.mean(axis=0), _LEAST_FACTOR))
-    return PanelProfile.none()
+        gain = float(np.mean(gains))
+        if gain > most_gain:
+            factors = np.maximum(profiles.mean(axis=0), _LEAST_FACTOR)
+            best, most_gain = PanelProfile(factors), gain
+    return best
 
 
 class _Series(NamedTuple):
