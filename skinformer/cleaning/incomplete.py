@@ -78,7 +78,11 @@ def _mean_of_series(table: Table, y: Float64Array) -> Float64Array:
     if len(first_row) < 3:
         return np.empty(0)
     parts = np.split(y, first_row[1:-1])
-    means = np.array([np.nanmean(part) for part in parts])
+    # Of series that were never observed nothing is known.
+    means = np.full(len(parts), np.nan)
+    for number, part in enumerate(parts):
+        if np.isfinite(part).any():
+            means[number] = np.nanmean(part)
     relative = y / means[table.series]
     is_known = np.isfinite(relative)
     step = table.steps[is_known] - table.steps.min()
