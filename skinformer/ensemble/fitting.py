@@ -51,6 +51,10 @@ def find_split(
         is_trained, _ = series_with_truth(table, None, **sizes)
     checks.warn_of_idle_series(names, is_trained, **sizes)
     if table.missing is not None:
+        is_known = (~table.missing).any(axis=1)
+        checks.warn_of_unknown_series(
+            names, np.logical_or.reduceat(is_known, table.first_row[:-1])
+        )
         is_given = ~table.missing.all(axis=1)
         if table.unused is not None:
             is_given |= table.unused.any(axis=1)

@@ -400,6 +400,16 @@ def warn_of_idle_series(
         )
 
 
+def warn_of_unknown_series(names: pd.Index | None, is_known: BoolArray) -> None:
+    """Warn of the series of a panel that hold no truth."""
+    if names is not None and len(is_known) > 1 and not is_known.all():
+        warn_user(
+            f"series {first_names(names[~is_known])} hold no known target: they are forecast at "
+            "the mean of the others, which may be far from their size. Put 0 where nothing was "
+            "sold, leave them out, or lend them the last rows of a series that is like them."
+        )
+
+
 def warn_of_rows_to_come(n: int) -> None:
     """Warn of last steps without a truth, which may be history or are to be forecast."""
     warn_user(

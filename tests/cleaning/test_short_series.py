@@ -58,3 +58,12 @@ def test_a_short_series_of_the_fit_is_forecast_as_under_a_new_name(
 
     error = (inside - truth).abs().sum()
     assert error < np.abs(outside - truth.to_numpy()).sum()
+
+
+@pytest.mark.filterwarnings("ignore:.* take no part in training")
+def test_a_series_without_a_sale_is_warned_of():
+    table, _, few = shops(n_short=8, freq="W", n_few=1)
+    table.loc[few, "sales"] = np.nan
+    model = InformerRegressor("sales", seq_len=16, pred_len=8, members=["ridges"])
+    with pytest.warns(UserWarning, match=r"\['shop 0'\] hold no known target"):
+        model.fit(table[["sales"]])
