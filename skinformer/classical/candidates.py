@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.profiles import (
@@ -99,7 +100,10 @@ def forecast_candidates(
     names = candidate_names(seasons, of_mean=of_mean)
     shape = len(past.values), len(names), past.horizon
     found = np.full(shape, np.nan)
-    moved = without_step(past, _shortest(seasons))
+    season = _shortest(seasons)
+    collapsed = recovered_rows(past, season)
+    usual = Past(np.where(collapsed, np.nan, past.values), past.wall)
+    moved = without_step(usual, season)
     plain = _stacked(_on_values(moved, seasons, of_mean=of_mean))
     n_plain = plain.shape[1]
     found[:, :n_plain] = plain

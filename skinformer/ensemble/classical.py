@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.dates import YEARS
 from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
 from skinformer.classical.past import Past
@@ -125,11 +126,12 @@ def _rows_of_step(seq_len: int, season: int) -> int:
 
 
 def _has_step(past: Past, season: int, seq_len: int) -> BoolArray:
-    """Return which windows have a step among so many last rows, (n,)."""
+    """Return which windows have a step, or an ended collapse, in so many last rows, (n,)."""
+    collapsed = np.asarray(recovered_rows(past, season)[:, -seq_len:].any(axis=1))
     step = find_step(past, season)
     if step is None:
-        return np.zeros(len(past.values), dtype=bool)
-    return step.first_behind > past.n_rows - seq_len
+        return collapsed
+    return collapsed | (step.first_behind > past.n_rows - seq_len)
 
 
 @dataclass(frozen=True)
