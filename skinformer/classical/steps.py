@@ -114,7 +114,8 @@ def _lasts(
     remaining = np.zeros(len(height))
     some = known.any(axis=0)
     remaining[some] = np.nanmedian(np.array(raised)[:, some], axis=0)
-    lasts: BoolArray = np.abs(remaining - height) <= 0.4 * np.abs(height)
+    # What has grown since is farther off.
+    lasts: BoolArray = remaining * np.sign(height) >= 0.6 * np.abs(height)
     return lasts
 
 
