@@ -16,11 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.classical.profiles import around_level, moving_mean
-from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
+from skinformer.classical.profiles import moving_mean, place_means
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 
 #: Days of a step, and steps of a year.
 YEARS = {7: 52, 1: 365}
+#: Rows of which the mean is the level around a row of that many days: a year, a week.
+_LEVEL_ROWS = {7: 52, 1: 7}
 _MARGIN = 3  # places on both sides of the steps ahead that are looked at beside them
 _QUARTER = 13  # rows
 #: Square distances of what chance does not make, in usual ones.
@@ -40,11 +42,19 @@ class DateEffects(NamedTuple):
         What sticks out at dates, to be taken off the rows after that.
     ahead : ndarray of shape (n, horizon)
         What sticks out at the steps ahead.
+    misled : ndarray of shape (n, horizon)
+        Steps ahead at which nothing sticks out, but did as many rows ago as a season has.
     """
 
     rows: IntArray
     past: Float64Array
     ahead: Float64Array
+    misled: BoolArray
+
+    @property
+    def steps(self) -> BoolArray:
+        """Return steps ahead of which dates say something, (n, horizon)."""
+        return (self.ahead != 0) | self.misled
 
     def taken_off(self, values: Float64Array) -> Float64Array:
         """Return rows, (n, n_rows), by date and without what sticks out."""
@@ -103,10 +113,8 @@ def find_date_effects(
     if not n_years:
         return None
     # 1. How far former years lie from their level: a share of it where all is positive.
-    level = _level(past, step_days)
-    is_positive = (np.nanmin(past.values, axis=1) > 0) & (level.min(axis=1) > 0)
-    unit = np.where(is_positive[:, None], level, 1.0)
-    distance = (past.values - level) / unit
+    is_positive = np.nanmin(past.values, axis=1) > 0
+    distance, unit = _distances(past, past.values, is_positive, step_days)
     usual = _find_variances(distance, year)
     # 2. The rows of each date, which stand where those of the same number stood.
     n_ahead = min(past.horizon, year - 2 * _MARGIN)
@@ -127,27 +135,58 @@ def find_date_effects(
     rows[window, row] = by_date[of_year]
     # 3. What sticks out in all years.
     of_years = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
-    excess = _common_excess(of_years, usual)
+    excess = _common_excess(of_years, of_years, usual)
+    at_date = window, by_date[of_year]
+    of_dates = np.zeros((n, n_rows))
+    of_dates[at_date] = excess[window, place] * unit[at_date]
+    if of_dates.any():
+        # Neither levels nor places around hold a date.
+        rest = past.values - of_dates
+        distance, unit = _distances(past, rest, is_positive, step_days)
+        values = groups.values(distance)
+        of_years = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
+        values = groups.values(distance - of_dates / unit)
+        of_rest = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
+        again = _common_excess(of_years, of_rest, usual)
+        excess = np.where(excess != 0, again, 0.0)
     of_past = np.zeros((n, n_rows))
     of_past[window, row] = excess[window, place] * unit[window, row]
     # 4. The same ahead.
     rest = np.take_along_axis(past.values, rows, axis=1) - of_past
     growth = _growth_since_level(rest) if year == 52 else np.ones(n)
-    growth = np.where(is_positive, growth, 1.0)
+    growth = np.where((unit != 1).any(axis=1), growth, 1.0)
     ahead = np.zeros((n, past.horizon))
     ahead[:, :n_ahead] = excess[:, _MARGIN:-_MARGIN]
     last_unit = unit[:, -7:].mean(axis=1)
     ahead *= (last_unit * growth)[:, None]
-    return DateEffects(rows, of_past, ahead)
+    misled = np.zeros(ahead.shape, dtype=bool)
+    season_ago = slice(n_rows - year, n_rows - year + n_ahead)
+    misled[:, :n_ahead] = (of_dates[:, season_ago] != 0) & (ahead[:, :n_ahead] == 0)
+    return DateEffects(rows, of_past, ahead, misled)
 
 
-def _level(past: Past, step_days: int) -> Float64Array:
-    """Return what is usual around each row: the mean of a year of weeks, or the day of the week."""
-    if step_days == 7:
-        return moving_mean(past.values, YEARS[7])
-    level = moving_mean(past.values, 7)
-    of_weekday, _ = past.repeat(around_level(past, 7, 1.0))
-    return level + of_weekday
+def _distances(
+    past: Past,
+    usual: Float64Array,
+    is_positive: BoolArray,
+    step_days: int,
+) -> tuple[Float64Array, Float64Array]:
+    """Return how far rows lie from what is usual around them, in units, and these, (n, n_rows).
+
+    Of days each day of the week has its own distance from the level.
+
+    usual: what levels are found by.
+    is_positive: (n,), whether distances are shares of the level.
+    """
+    level = moving_mean(usual, _LEVEL_ROWS[step_days])
+    is_share = is_positive & (level.min(axis=1) > 0)
+    unit = np.where(is_share[:, None], level, 1.0)
+    distance = past.values - level
+    if step_days == 1:
+        of_weekday = place_means(Past(usual - level, past.wall), 7)
+        of_weekday, _ = past.repeat(np.nan_to_num(of_weekday))
+        distance -= of_weekday
+    return distance / unit, unit
 
 
 def _growth_since_level(values: Float64Array) -> Float64Array:
@@ -265,6 +304,8 @@ def _choose(
     # 1. Years with and without what happens at a date lie far apart; others differ by chance.
     most_mixed = square.max(axis=2, keepdims=True)
     agrees = square <= np.maximum(4 * usual.chance, most_mixed / 5)
+    # What grows, or adds to another day of the week, is no share.
+    agrees |= square <= mean**2 / 25
     # One year alone agrees with itself. The date of the earliest may lie before the window.
     agrees &= n_known >= np.maximum(n_known[:, :, :1] - 1, 2)
     # 2. Of those that agree the nearest to the usual one; the first is no neighbour of any.
@@ -279,17 +320,23 @@ def _choose(
     return np.where(is_needed, nearest, 0)
 
 
-def _common_excess(of_years: Float64Array, usual: _Variances) -> Float64Array:
+def _common_excess(
+    of_years: Float64Array,
+    of_rest: Float64Array,
+    usual: _Variances,
+) -> Float64Array:
     """
     Return by how much each place lies above those around it in all years, (n, n_places).
 
     It is 0 where years differ as much, or where chance or the season could make it.
+
+    of_years, of_rest: (n, n_places, n_years), distances of a place, and of those around it.
     """
     n_known = (~np.isnan(of_years)).sum(axis=2)
     mean = _mean(of_years, axis=2)
     square = _mean((of_years - mean[..., None]) ** 2, axis=2)
     # Only places that were seen, and every place is beside itself.
-    seen = np.where(n_known > 0, mean, np.nan)
+    seen = np.where(n_known > 0, _mean(of_rest, axis=2), np.nan)
     ends = (0, 0), (_MARGIN, _MARGIN)
     padded = np.pad(seen, ends, constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * _MARGIN + 1, axis=1)

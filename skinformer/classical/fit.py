@@ -25,6 +25,8 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 _ALWAYS = -(1 << 62)
 #: Known rows of a series before an origin at which it is judged.
 _FEWEST = 3
+#: Windows of a batch.
+_AT_ONCE = 256
 
 
 class SeriesRows(NamedTuple):
@@ -134,9 +136,9 @@ class Candidates:
         """
         # PERF: windows of as many rows lie in one batch, which is cut to these.
         order = np.argsort(past.first, kind="stable")
-        # What smoothing holds of 256 windows stays in the cache; of long forecasts there are fewer.
+        # What smoothing holds of so many stays in the cache; of long forecasts there are fewer.
         n_values = len(self.names) * self.sizes.pred_len
-        size = min(256, max(1, 4_000_000 // n_values))
+        size = min(_AT_ONCE, max(1, 4_000_000 // n_values))
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             some = past.take(rows).trimmed()
@@ -152,7 +154,7 @@ class Candidates:
         length: IntArray,
     ) -> Float64Array:
         """Forecast windows by all candidates; what has ended goes on as it is."""
-        by_date = self._date_effects(past)
+        by_date = self.date_effects(past)
         rest = past
         if by_date is not None:
             rest = Past(by_date.taken_off(past.values), past.wall)
@@ -169,7 +171,7 @@ class Candidates:
         found[ended] = past.last_value[ended, None, None]
         return found
 
-    def _date_effects(self, past: Past) -> DateEffects | None:
+    def date_effects(self, past: Past) -> DateEffects | None:
         """Find what returns at the dates ahead, where steps are weeks or days."""
         sizes = self.sizes
         if not sizes.step_days:
@@ -225,8 +227,7 @@ class ClassicalFit:
         """
         series = windows.series
         is_new = series < 0
-        alive_from = np.where(is_new, _ALWAYS, self.begun[series])
-        past = self._past(windows, alive_from)
+        past = self._past(windows)
         filled = padded(windows.past, windows.length)
         # Later rows may be below zero.
         floor = filled.min(axis=1) >= 0
@@ -244,12 +245,22 @@ class ClassicalFit:
             out[rows] = _joint(forecast, weights[rows])
         return out
 
-    def _past(
-        self,
-        windows: UnitWindows,
-        alive_from: IntArray,
-    ) -> Past:
+    def date_steps(self, windows: UnitWindows) -> BoolArray:
+        """Return steps ahead of which dates say something, (n, pred_len)."""
+        past = self._past(windows)
+        found = np.zeros((len(past.values), self.pred_len), dtype=bool)
+        for some in np.split(
+            np.arange(len(found)), range(_AT_ONCE, len(found), _AT_ONCE)
+        ):
+            by_date = self.candidates.date_effects(past.take(some).trimmed())
+            if by_date is not None:
+                found[some] = by_date.steps
+        return found
+
+    def _past(self, windows: UnitWindows) -> Past:
         """Leave out what was not observed, and rows from before a series was alive."""
+        series = windows.series
+        alive_from = np.where(series < 0, _ALWAYS, self.begun[series])
         n_rows = windows.past.shape[1]
         steps = windows.steps[:, None] + np.arange(-n_rows, self.pred_len)
         is_alive = steps[:, :n_rows] >= alive_from[:, None]

@@ -18,7 +18,7 @@ from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import PerSeriesMember, Series
+from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
 from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
@@ -183,7 +183,16 @@ class Classical(PerSeriesMember):
         )
 
     def knows_alone(self, windows: Windows) -> BoolArray | None:
-        """Find windows in which a level has changed at once: others would go on from both."""
+        """Find steps behind a level that has changed at once, and those that dates tell.
+
+        Others would go on from both levels, and know no date.
+        """
+        found = [self._after_steps(windows), self._at_dates(windows)]
+        known = [alone for alone in found if alone is not None]
+        return np.logical_or.reduce(known) if known else None
+
+    def _after_steps(self, windows: Windows) -> BoolArray | None:
+        """Find windows in which a level has changed at once, (n, pred_len, n_targets)."""
         season = _shortest(self.fit.candidates.sizes.seasons)
         seq_len = windows.buffer.sizes.seq_len
         n_rows = _rows_of_step(seq_len, season)
@@ -201,7 +210,23 @@ class Classical(PerSeriesMember):
             _has_step(Past(past[:, :, j], wall), season, seq_len)
             for j in range(self.n_targets)
         ]
-        return np.stack(targets, axis=1)
+        after = np.stack(targets, axis=1)[:, None]
+        return np.repeat(after, self.fit.pred_len, axis=1) if after.any() else None
+
+    def _at_dates(self, windows: Windows) -> BoolArray | None:
+        """Find steps of which dates say something, (n, pred_len, n_targets)."""
+        if not self.fit.candidates.sizes.step_days:
+            return None
+        shape = len(windows), self.fit.pred_len, self.n_targets
+        found = np.zeros(shape, dtype=bool)
+        for start in range(0, len(windows), WINDOWS_AT_ONCE):
+            some = slice(start, start + WINDOWS_AT_ONCE)
+            chunk = windows.take(some)
+            past, known = self._read_past(chunk)
+            for j in range(self.n_targets):
+                _, unit_windows = self._in_units(chunk, past, known, j)
+                found[some, :, j] = self.fit.date_steps(unit_windows)
+        return found if found.any() else None
 
     def with_shared_fit(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""

@@ -282,8 +282,8 @@ class EnsembleForecaster:
             counts = weights[..., i].any()
             alone = member.knows_alone(windows) if counts else None
             if alone is not None:
-                window, target = np.nonzero(alone)
-                weights[window, :, target] = np.arange(weights.shape[-1]) == i
+                only = np.arange(weights.shape[-1]) == i
+                weights = np.where(alone[..., None], only, weights)
         return dict(zip(ensemble.members, np.moveaxis(weights, -1, 0), strict=True))
 
     def parts(

@@ -29,6 +29,8 @@ from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
+WINDOWS_AT_ONCE = 4096
+
 
 class Series(NamedTuple):
     """Targets of series, each a series by itself, in their own units.
@@ -155,26 +157,32 @@ class PerSeriesMember(Member):
         y_pred = np.zeros(
             (len(windows), self.fit.pred_len, self.n_targets), dtype=np.float32
         )
-        n_at_once = 4096
-        for start in range(0, len(windows), n_at_once):
-            some = slice(start, start + n_at_once)
+        for start in range(0, len(windows), WINDOWS_AT_ONCE):
+            some = slice(start, start + WINDOWS_AT_ONCE)
             y_pred[some] = self._forecast_chunk(windows.take(some))
         return y_pred
 
     def _forecast_chunk(self, windows: Windows) -> Float64Array:
+        past, known = self._read_past(windows)
+        first, group = _group_equal(windows, past, known)
+        y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
+        ahead = window_rows(windows.origins, self.fit.pred_len)
+        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
+        effect = self.effect.at(windows.values, ahead, series, self.scaler)
+        return effect.put_on(y_pred[group])
+
+    def _read_past(self, windows: Windows) -> tuple[Float64Array, BoolArray]:
+        """Return targets before origins without effects, (n, look_back, n_targets), and if known.
+
+        They are standardised.
+        """
         n_rows = self.look_back
         rows = window_rows(windows.origins - n_rows, n_rows)
         rows = np.maximum(rows, windows.begin[:, None])
         series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
         past = windows.values[:, : self.n_targets][rows].astype(np.float64)
         effect = self.effect.at(windows.values, rows, series, self.scaler)
-        past = effect.taken_off(past)
-        known = windows.known[rows]
-        first, group = _group_equal(windows, past, known)
-        y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
-        ahead = window_rows(windows.origins, self.fit.pred_len)
-        effect = self.effect.at(windows.values, ahead, series, self.scaler)
-        return effect.put_on(y_pred[group])
+        return effect.taken_off(past), windows.known[rows]
 
     def _forecast_distinct(
         self,
@@ -183,24 +191,32 @@ class PerSeriesMember(Member):
         known: BoolArray,
     ) -> Float64Array:
         """Forecast windows, (n, pred_len, n_targets), standardised as is their past."""
-        n_series = len(self.scaler.mean) - 1
-        series = np.minimum(windows.series, n_series)
-        is_new = series == n_series
-        length = np.minimum(windows.origins - windows.begin, self.look_back)
         targets = []
         for j in range(self.n_targets):
-            units = SeriesUnits.of(self.scaler, series, j, own_logs=self.own_logs)
-            unit_windows = UnitWindows(
-                units.inverse_transform(past[:, :, j]),
-                length,
-                known[:, :, j],
-                windows.steps,
-                np.where(is_new, -1, j * n_series + series),
-                windows.buffer.clock,
-            )
+            units, unit_windows = self._in_units(windows, past, known, j)
             y_pred = self.profiles[j].forecast(self.fit.forecast, unit_windows)
             targets.append(units.transform(y_pred))
         return np.stack(targets, axis=-1)
+
+    def _in_units(
+        self,
+        windows: Windows,
+        past: Float64Array,
+        known: BoolArray,
+        j: int,
+    ) -> tuple[SeriesUnits, UnitWindows]:
+        """Put target j of windows into its units."""
+        n_series = len(self.scaler.mean) - 1
+        series = np.minimum(windows.series, n_series)
+        units = SeriesUnits.of(self.scaler, series, j, own_logs=self.own_logs)
+        return units, UnitWindows(
+            units.inverse_transform(past[:, :, j]),
+            np.minimum(windows.origins - windows.begin, self.look_back),
+            known[:, :, j],
+            windows.steps,
+            np.where(series == n_series, -1, j * n_series + series),
+            windows.buffer.clock,
+        )
 
 
 def _panel_profiles(series: Series, n_targets: int) -> tuple[PanelProfile, ...]:

@@ -100,7 +100,7 @@ class Member:
         raise NotImplementedError
 
     def knows_alone(self, windows: Windows) -> BoolArray | None:  # noqa: ARG002
-        """Find targets of windows that it alone can forecast, (n, n_targets); None for nowhere."""
+        """Find what it alone can forecast, (n, pred_len, n_targets); None for nothing."""
         return None
 
     def check_seconds(self, windows: Windows) -> None:

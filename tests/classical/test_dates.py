@@ -30,6 +30,16 @@ def weekly_sales(end, n_rows, *, date=(12, 25), is_start=False, growth=0.0):
     return pd.DataFrame({"sales": sales}, weeks), is_date
 
 
+def daily_sales(end, n_rows, date):
+    """Draw sales of days with 120 more at a date."""
+    days = pd.date_range(end=end, periods=n_rows)
+    is_date = (days.month == date[0]) & (days.day == date[1])
+    rng = np.random.default_rng(days[-1].year)
+    wave = 10 * np.sin(2 * np.pi * days.day_of_week / 7)
+    sales = 100 + wave + rng.normal(0, 4, len(days)) + 120 * is_date
+    return pd.DataFrame({"sales": sales}, days)
+
+
 def error_at_dates(df, is_date, **settings):
     model = InformerRegressor("sales", pred_len=HORIZON, random_state=0, **settings)
     forecast = model.fit(df[:-HORIZON]).forecast()["sales"]
@@ -59,11 +69,52 @@ def test_a_date_is_forecast_in_its_week(end, n_rows, options):
     assert elsewhere < 20
 
 
-def test_a_date_is_forecast_beside_members_that_look_a_year_back():
-    df, is_date = weekly_sales("2025-02-08", 257)
+@pytest.mark.parametrize(("end", "n_rows"), [("2025-02-08", 257), ("2025-01-12", 420)])
+def test_a_date_is_forecast_beside_members_that_know_none(end, n_rows):
+    df, is_date = weekly_sales(end, n_rows)
     at_date, elsewhere = error_at_dates(df, is_date, seq_len=52)
-    assert at_date < 100  # of 250
+    assert at_date < 30
     assert elsewhere < 20
+
+
+@pytest.mark.parametrize("seq_len", [96, 365])
+def test_a_date_of_days_is_forecast_beside_members_that_know_none(seq_len):
+    df = daily_sales("2024-12-30", 1214, (12, 24))
+    model = InformerRegressor("sales", seq_len=seq_len, pred_len=14, random_state=0)
+    forecast = model.fit(df[:-14]).forecast(coverage=0.8)
+    error = (forecast["sales"] - df["sales"][-14:]).abs()
+    assert error.max() < 20  # of 120
+    weights = model.ensemble_.weights_of("classical")
+    assert weights.max() < 0.9
+    christmas = forecast.loc["2024-12-24"]
+    assert christmas.iloc[-2] < christmas["sales"] < christmas.iloc[-1]
+
+
+def test_a_week_is_misled_by_a_date_a_season_ago():
+    # Christmas of 2022 is the last day of a week, 53 weeks before that of 2023.
+    df, is_date = weekly_sales("2024-01-28", 260)
+    past, last_day = window(df["sales"].to_numpy()[:-HORIZON], "2023-12-10")
+    effects = find_date_effects(past, last_day, 7)
+    at = np.flatnonzero(is_date[-HORIZON:]).item()
+    assert np.flatnonzero(effects.ahead[0]).tolist() == [at]
+    assert np.flatnonzero(effects.misled[0]).tolist() == [at - 1]
+    assert np.flatnonzero(effects.steps[0]).tolist() == [at - 1, at]
+
+
+@pytest.mark.parametrize("noise", [1, 8])
+def test_what_sticks_out_is_no_part_of_the_level_around(noise):
+    added = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        days = pd.date_range("2021-09-01", periods=1206)
+        is_date = (days.month == 12) & (days.day == 14)
+        week = 10 * np.sin(2 * np.pi * np.arange(1206) / 7)
+        values = 100 + week + rng.normal(0, noise, 1206) + 110 * is_date
+        past = Past(values[None, :1200], np.arange(1228)[None])
+        last_day = days[[1200]].to_numpy().astype("datetime64[D]")
+        effects = find_date_effects(past, last_day, 1)
+        added.append(effects.ahead.sum())
+    assert np.mean(added) == pytest.approx(110, abs=8)
 
 
 def test_weeks_as_periods_are_those_of_their_last_days():
@@ -81,18 +132,10 @@ def test_what_happens_at_a_date_grows_with_sales():
 
 @pytest.mark.parametrize("year", [2024, 2025])
 def test_a_leap_day_moves_no_date(year):
-    days = pd.date_range(end=f"{year}-03-12", periods=1214)
-    is_date = (days.month == 3) & (days.day == 8)
-    rng = np.random.default_rng(year)
-    wave = 10 * np.sin(2 * np.pi * days.day_of_week / 7)
-    sales = 100 + wave + rng.normal(0, 4, len(days)) + 120 * is_date
-    df = pd.DataFrame({"sales": sales}, days)
+    df = daily_sales(f"{year}-03-12", 1214, (3, 8))
     model = InformerRegressor("sales", pred_len=14, members=["classical"])
     forecast = model.fit(df[:-14]).forecast()["sales"]
     assert (forecast - df["sales"][-14:]).abs().max() < 30
-    beside_others = InformerRegressor("sales", seq_len=365, pred_len=14, random_state=0)
-    forecast = beside_others.fit(df[:-14]).forecast()["sales"]
-    assert forecast.idxmax() == pd.Timestamp(f"{year}-03-08")
 
 
 def window(values, last_day):
