@@ -15,7 +15,7 @@ import torch
 from matplotlib import pyplot as plt
 from PIL import Image
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.predicting import predict_windows
@@ -93,9 +93,13 @@ def measure(name, horizon, seed, folder):
     """Fit, and forecast training windows, the split and later rows with each epoch's weights."""
     table, first, end = read_table(name, folder)
     model = InformerRegressor(
-        list(table.columns), seq_len=336, pred_len=horizon, members=["ridges", "network"],
-        random_state=seed, max_iter=10, n_iter_no_change=10,
-    )  # fmt: skip
+        list(table.columns),
+        seq_len=336,
+        pred_len=horizon,
+        members=["ridges", "network"],
+        random_state=seed,
+        training=Training(max_iter=10, n_iter_no_change=10),
+    )
     with Watched() as watched:
         model.fit(table[:first])
     split, path = (

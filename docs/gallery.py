@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from PIL import Image
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skinformer import Attention, InformerRegressor
+from skinformer import Attention, InformerRegressor, Network, Training
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import (
     AttentionDisplay,
@@ -40,7 +40,12 @@ from skinformer.evaluation import (
 NUMBERS = Path(__file__).with_name("gallery.npz")
 STREET, UNIT = "45 Queen Street", "people per hour"
 LEVELS = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
-SMALL = {"seq_len": 48, "pred_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 6}
+SMALL = {
+    "seq_len": 48,
+    "pred_len": 24,
+    "network": Network(d_model=8, n_heads=1),
+    "training": Training(max_iter=6),
+}
 COUNTS = load_auckland_pedestrians().loc["2024-09":"2024-11"]
 TRAIN, TEST = COUNTS[: -24 * 28], COUNTS[-24 * 28 :]
 
@@ -95,19 +100,14 @@ def of_reasons():
         counts.index.strftime("%Y-%m-%d").isin(days.split()).astype(float)
     )
     trees = HistGradientBoostingRegressor(max_iter=100)
-    small = {
-        "seq_len": 48,
-        "d_model": 8,
-        "n_heads": 1,
-        "max_iter": 1,
-        "max_windows": 1000,
-    }
     model = InformerRegressor(
         STREET,
         known_future=["holiday"],
+        seq_len=48,
         members=["ridges", trees, "network"],
+        network=Network(d_model=8, n_heads=1),
+        training=Training(max_iter=1, max_windows=1000),
         random_state=0,
-        **small,
     )
     return pack(
         "reasons",
@@ -118,14 +118,13 @@ def of_reasons():
 def of_attention():
     """Fit a network alone whose encoder selects queries, on patches of two hours."""
     attention = Attention(encoder="probsparse", factor=3)
-    sizes = {
-        "d_model": 16,
-        "n_heads": 4,
-        "patch_len": 2,
-        "max_iter": 3,
-        "members": ["network"],
-    }
-    model = InformerRegressor(STREET, attention=attention, random_state=0, **sizes)
+    model = InformerRegressor(
+        STREET,
+        members=["network"],
+        network=Network(d_model=16, patch_len=2, attention=attention),
+        training=Training(max_iter=3),
+        random_state=0,
+    )
     first = attention_maps(model.fit(TRAIN[[STREET]]), TEST[[STREET]][:24])[0]
     names = ("weights", "selected", "visible")
     return {

@@ -19,15 +19,14 @@ from PIL import Image
 from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit
 
-from skinformer import InformerRegressor, PanelTimeSeriesSplit
+from skinformer import InformerRegressor, Network, PanelTimeSeriesSplit, Training
 
 SEQ_LEN, PRED_LEN, HISTORY = 6, 4, 16
 SMALL = {
     "seq_len": SEQ_LEN,
     "pred_len": PRED_LEN,
-    "d_model": 4,
-    "n_heads": 1,
-    "max_iter": 1,
+    "network": Network(d_model=4, n_heads=1),
+    "training": Training(max_iter=1),
     "random_state": 0,
 }
 

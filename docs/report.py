@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import write_report
 from skinformer.evaluation import SeasonalNaive, backtest
@@ -50,10 +50,15 @@ def write_example(path):
     """Write the report of four weeks of hourly counts."""
     counts = load_auckland_pedestrians().loc["2024-09":"2024-11", ["45 Queen Street"]]
     train, test = counts[: -24 * 28], counts[-24 * 28 :]
-    small = {"seq_len": 168, "pred_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 2}
     estimators = {
         "Informer": InformerRegressor(
-            "45 Queen Street", members=["ridges", "network"], random_state=0, **small
+            "45 Queen Street",
+            seq_len=168,
+            pred_len=24,
+            members=["ridges", "network"],
+            network=Network(d_model=8, n_heads=1),
+            training=Training(max_iter=2),
+            random_state=0,
         ),
         "last week repeated": SeasonalNaive(168, target=["45 Queen Street"]),
     }

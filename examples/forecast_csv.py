@@ -31,7 +31,7 @@ from comparison import (
 from csv_cells import InputError, and_more
 from csv_timeline import Timeline, read_timeline
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 
 
 def parse_options(argv: list[str] | None) -> argparse.Namespace:
@@ -263,10 +263,10 @@ def make_model(
         seq_len=options.seq_len,
         pred_len=options.pred_len,
         freq=step,
-        embeddings=["missing"] if has_gaps else [],
-        max_iter=options.epochs,
         random_state=0,
         verbose=1,
+        network=Network(embeddings=["missing"] if has_gaps else []),
+        training=Training(max_iter=options.epochs),
     )
 
 

@@ -23,7 +23,7 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import balanced_accuracy_score, log_loss
 
-from skinformer import InformerClassifier
+from skinformer import InformerClassifier, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 DAY = 24
@@ -48,9 +48,9 @@ model = InformerClassifier(
     "level",
     seq_len=WEEK,
     pred_len=DAY,
-    max_iter=args.epochs,
     random_state=0,
-    verbose=1,  # it takes a minute, and says how far it is
+    verbose=1,
+    training=Training(max_iter=args.epochs),
 )
 model.fit(train)
 forecasts = {"InformerClassifier": model.predict_proba(test)}

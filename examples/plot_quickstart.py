@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from comparison import arguments, make_rivals, one_thread, shown
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrians
 from skinformer.display import ForecastDisplay
 
@@ -48,9 +48,9 @@ informer = InformerRegressor(
     seq_len=WEEK,
     pred_len=DAY,
     loss="mae",
-    max_iter=args.epochs,
     random_state=0,
-    verbose=1,  # says how far it is
+    verbose=1,
+    training=Training(max_iter=args.epochs),
 )
 informer.fit(train)
 

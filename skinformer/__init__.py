@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from skinformer import datasets, display, evaluation, recipes, serving
     from skinformer.estimators.classifier import InformerClassifier
     from skinformer.estimators.loading import load
-    from skinformer.estimators.parts import Attention, Block, MemorySaving
+    from skinformer.estimators.parts import (
+        Attention,
+        Block,
+        MemorySaving,
+        Network,
+        Training,
+    )
     from skinformer.estimators.regressor import InformerRegressor
     from skinformer.persistence.errors import ModelFileError, VersionWarning
     from skinformer.preprocessing.calendar_features import CalendarFeatures
@@ -31,9 +37,11 @@ __all__ = [
     "MaskFuture",
     "MemorySaving",
     "ModelFileError",
+    "Network",
     "PanelTimeSeriesSplit",
     "SlidingWindow",
     "TimeIndex",
+    "Training",
     "VersionWarning",
     "__version__",
     "datasets",
@@ -54,9 +62,11 @@ _MODULES = {
     "MaskFuture": "skinformer.preprocessing.mask_future",
     "MemorySaving": "skinformer.estimators.parts",
     "ModelFileError": "skinformer.persistence.errors",
+    "Network": "skinformer.estimators.parts",
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
     "TimeIndex": "skinformer.preprocessing.time_index",
+    "Training": "skinformer.estimators.parts",
     "VersionWarning": "skinformer.persistence.errors",
     "load": "skinformer.estimators.loading",
 }

@@ -3,13 +3,16 @@
 The estimator's own defaults are what the benchmarks say is best; these are what the documents
 say. A recipe names every parameter of the network and of its training step, so that none of its
 values follows a default. What it leaves out belongs to the data and the machine: columns, lengths,
-epochs, early stopping, memory, device, seed.
+epochs, early stopping, memory, device, seed; `set_params` changes what it names.
 
-Neither normalises windows, which no source does: add ``window_norm=True`` to compare. Neither
-has a linear path or patches. Depth, heads, width, dropout and batch size no source fixes.
+Neither normalises windows, which no source does: set ``network__window_norm=True`` to compare.
+Neither has a linear path or patches. Depth, heads, width, dropout and batch size no source fixes.
 """
 
+from dataclasses import replace
 from typing import Any
+
+from skinformer.estimators.parts import Network, Training
 
 __all__ = ["BF16", "BF16_CLASSES", "NOTE"]
 
@@ -20,26 +23,30 @@ __all__ = ["BF16", "BF16_CLASSES", "NOTE"]
 NOTE: dict[str, Any] = {
     "target_transform": None,
     "members": ["network"],
-    "patch_len": 1,
     "calendar": ["hour", "weekday", "month"],
-    "embeddings": (),
-    "d_model": 64,
-    "n_heads": 4,
-    "n_encoder_layers": 2,
-    "n_decoder_layers": 1,
-    "d_ff": 256,
-    "attention": "probsparse",
-    "block": "note",
-    "position": "sinusoidal",
-    "distil": True,
-    "dropout": 0.1,
-    "window_norm": False,
     "loss": "mse",
-    "optimizer": "adamw",
-    "learning_rate": 1e-3,
-    "weight_decay": 0.01,
-    "batch_size": 32,
-    "precision": "auto",
+    "network": Network(
+        patch_len=1,
+        embeddings=(),
+        d_model=64,
+        n_heads=4,
+        n_encoder_layers=2,
+        n_decoder_layers=1,
+        d_ff=256,
+        attention="probsparse",
+        block="note",
+        position="sinusoidal",
+        distil=True,
+        dropout=0.1,
+        window_norm=False,
+    ),
+    "training": Training(
+        optimizer="adamw",
+        learning_rate=1e-3,
+        weight_decay=0.01,
+        batch_size=32,
+        precision="auto",
+    ),
 }
 
 #: The training configuration: zero-centred RMSNorm, QK norm, output gate, SwiGLU, no biases,
@@ -47,13 +54,19 @@ NOTE: dict[str, Any] = {
 #: does not speak of (calendar, position, distilling) is the note's.
 BF16: dict[str, Any] = {
     **NOTE,
-    "embeddings": ("mask",),
-    "attention": "dense",
-    "block": "bf16",
-    "optimizer": "muon",
-    "learning_rate": 3e-4,
-    "weight_decay": 0.1,
-    "precision": "bf16",
+    "network": replace(
+        NOTE["network"],
+        embeddings=("mask",),
+        attention="dense",
+        block="bf16",
+    ),
+    "training": replace(
+        NOTE["training"],
+        optimizer="muon",
+        learning_rate=3e-4,
+        weight_decay=0.1,
+        precision="bf16",
+    ),
 }
 
 #: The same for `InformerClassifier`: cross-entropy with the z-loss of the training configuration,

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from flat_parameters import with_parts
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
@@ -72,7 +73,7 @@ def wave():
 @pytest.fixture(scope="module")
 def fitted(wave):
     model = InformerRegressor(
-        max_iter=1, max_windows=32, early_stopping=False, **SIZE_A
+        **with_parts(max_iter=1, max_windows=32, early_stopping=False, **SIZE_A)
     )
     return model.set_params(random_state=0).fit(wave)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skinformer
@@ -288,7 +289,7 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
                 HistGradientBoostingRegressor(max_iter=1),
                 "network",
             ]
-        return InformerRegressor(*args, **options | quick)
+        return InformerRegressor(*args, **with_parts(**options | quick))
 
     monkeypatch.setattr(gallery, "InformerRegressor", quick)
     measured, kept = gallery.measure(), gallery.numbers()

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor, recipes
 
@@ -57,7 +58,7 @@ def forecasts(name):
     """
     df = make_frame()
     with mock.patch.object(torch.Tensor, "bfloat16", torch.Tensor.clone):
-        model = InformerRegressor(**CASES[name]).fit(df[:-48])
+        model = InformerRegressor(**with_parts(**CASES[name])).fit(df[:-48])
     parts = [model.predict(df[-96:])]
     if name != "known ahead":
         parts.append(model.forecast(horizon=9).to_numpy())

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import flat_values, set_flat
 
 from skinformer import Block, InformerClassifier, InformerRegressor, recipes
 from skinformer.ensemble.head import ClassHead, PointHead
@@ -10,16 +11,17 @@ from skinformer.estimators.settings import read_settings
 
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.
 OPEN = {
-    *("target", "known_future", "freq", "season", "seq_len", "label_len", "pred_len"),
-    *(
-        "max_iter",
-        "max_windows",
-        "early_stopping",
-        "validation_fraction",
-        "n_iter_no_change",
-    ),
-    *("memory_saving", "checkpoint", "warm_start"),
+    *("target", "known_future", "freq", "season", "seq_len", "pred_len"),
+    *("early_stopping", "validation_fraction", "warm_start"),
     *("device", "random_state", "verbose"),
+}
+OPEN_IN_PARTS = {
+    "label_len",
+    "max_iter",
+    "max_windows",
+    "n_iter_no_change",
+    "memory_saving",
+    "checkpoint",
 }
 SMALL = {
     "seq_len": 8,
@@ -44,12 +46,14 @@ def frame(index):
 def test_a_recipe_names_every_parameter_of_the_network_and_its_training(recipe):
     """A default that is changed for a benchmark's sake must not change what a document says."""
     assert set(recipe) == set(InformerRegressor().get_params()) - OPEN
+    every = {"target_transform": None, "loss": "mse"} | BF16_NETWORK
+    assert set(flat_values(recipe)) - OPEN_IN_PARTS == set(every)
 
 
 def test_a_recipe_embeds_the_calendar_of_the_note_on_less_than_three_years(recipe):
     """Note 2.3 has hour, weekday and month; "auto" drops the month of a short history."""
     df = frame(pd.date_range("2024-01-01", periods=60, freq="h"))
-    estimator = InformerRegressor(**SMALL | recipe).fit(df)
+    estimator = set_flat(InformerRegressor(**recipe), **SMALL).fit(df)
     assert estimator.sizes_.calendar_fields == ("hour", "weekday", "month")
     tables = estimator.module_.encoder_embedding.calendar.tables
     assert [table.num_embeddings for table in tables] == [24, 7, 12]
@@ -73,7 +77,7 @@ def test_a_recipe_embeds_the_calendar_of_the_note_on_less_than_three_years(recip
 def test_the_calendar_of_a_recipe_works_on_any_clock(recipe, index):
     """Data without hours have hour 0 throughout: one more bias, not an error."""
     df = frame(index)
-    estimator = InformerRegressor(**SMALL | recipe).fit(df[:50])
+    estimator = set_flat(InformerRegressor(**recipe), **SMALL).fit(df[:50])
     dated = not isinstance(index, pd.RangeIndex)
     assert estimator.sizes_.calendar_fields == (
         ("hour", "weekday", "month") if dated else ()
@@ -86,7 +90,8 @@ def test_the_calendar_of_a_recipe_works_on_any_clock(recipe, index):
 def test_a_recipe_lowers_the_loss(recipe):
     """A recipe is a plain dictionary of the estimator's own parameters, and trains."""
     df = frame(pd.date_range("2024-01-01", periods=200, freq="h"))
-    model = InformerRegressor(**recipe | SMALL | {"max_iter": 4}).fit(df)
+    model = set_flat(InformerRegressor(**recipe), **SMALL | {"max_iter": 4})
+    model.fit(df)
     assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
@@ -103,7 +108,7 @@ def test_the_recipes_are_what_the_documents_say():
         "members": ["network"],
         "patch_len": 1,
     }
-    assert note.items() <= recipes.NOTE.items()
+    assert flat_values(recipes.NOTE) | note == flat_values(recipes.NOTE)
     modern = {
         "precision": "bf16",  # C "Precision"
         "block": "bf16",
@@ -112,7 +117,7 @@ def test_the_recipes_are_what_the_documents_say():
         "weight_decay": 0.1,
         "embeddings": ("mask",),  # mask_emb
     }
-    assert modern.items() <= recipes.BF16.items()
+    assert flat_values(recipes.BF16) | modern == flat_values(recipes.BF16)
     settings = read_settings(
         InformerRegressor(**recipes.BF16), PointHead("mse"), requested="cpu"
     )
@@ -144,17 +149,26 @@ BF16_NETWORK = {
 }
 
 
+def pinned(recipe):
+    """Return every value of a recipe but those that it leaves open."""
+    values = flat_values(recipe)
+    return {name: values[name] for name in values.keys() - OPEN_IN_PARTS}
+
+
 def test_every_value_of_the_training_configuration_is_pinned():
     """A value that moves by mistake is no recipe of a document any more."""
-    assert recipes.BF16 == BF16_NETWORK | {"target_transform": None, "loss": "mse"}
+    assert pinned(recipes.BF16) == BF16_NETWORK | {
+        "target_transform": None,
+        "loss": "mse",
+    }
     classes = {"class_weight": None, "label_smoothing": 0.1, "z_loss": 1e-4}
-    assert BF16_NETWORK | classes == recipes.BF16_CLASSES
+    assert pinned(recipes.BF16_CLASSES) == BF16_NETWORK | classes
     assert set(recipes.BF16_CLASSES) == set(InformerClassifier().get_params()) - OPEN
 
 
 def test_every_value_of_the_note_is_pinned():
     """The same for the note, which differs in what it does not share with the configuration."""
-    assert recipes.NOTE == BF16_NETWORK | {
+    assert pinned(recipes.NOTE) == BF16_NETWORK | {
         "target_transform": None,
         "loss": "mse",
         "embeddings": (),
@@ -179,7 +193,8 @@ def test_the_recipe_of_classes_trains_as_it_says():
         "d_ff": 32,
         "max_iter": 4,
     }
-    model = InformerClassifier(**recipes.BF16_CLASSES | short, random_state=0).fit(df)
+    model = InformerClassifier(**recipes.BF16_CLASSES, random_state=0)
+    set_flat(model, **short).fit(df)
     assert model.head_ == ClassHead((2,), label_smoothing=0.1, z_loss=1e-4)
     assert model.precision_ == "bf16"
     assert model.loss_curve_[-1] < model.loss_curve_[0]

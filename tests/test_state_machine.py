@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -151,7 +152,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.model = InformerRegressor(**SMALL)
+        self.model = InformerRegressor(**with_parts(**SMALL))
         self.name, self.end, self.expected, self.weight = None, 0, None, None
         self.cloned = True
 

@@ -8,6 +8,7 @@ from contextvars import copy_context
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 import skinformer
 from skinformer import InformerClassifier, InformerRegressor
@@ -94,7 +95,7 @@ def wave():
 @pytest.fixture(scope="module")
 def fitted(wave):
     began = time.perf_counter()
-    model = InformerRegressor("y", **P).fit(wave)
+    model = InformerRegressor("y", **with_parts(**P)).fit(wave)
     return model, time.perf_counter() - began
 
 
@@ -112,7 +113,7 @@ def test_a_default_fit_tells_its_parts(fitted):
 def test_of_classes_and_of_short_series_too(wave):
     """Other forecasters have parts of their own."""
     states = wave["y"].gt(0).map({True: "up", False: "down"}).to_frame()[:300]
-    times = InformerClassifier("y", **P).fit(states).fit_times_
+    times = InformerClassifier("y", **with_parts(**P)).fit(states).fit_times_
     assert {"reading", "classes", "network", "weights"} <= set(times["part"])
     months = pd.date_range("2020-01-01", periods=30, freq="MS")
     short = pd.concat(
@@ -120,7 +121,10 @@ def test_of_classes_and_of_short_series_too(wave):
     )
     assert (
         "classical"
-        in InformerRegressor("y", **P).fit(short).fit_times_["part"].tolist()
+        in InformerRegressor("y", **with_parts(**P))
+        .fit(short)
+        .fit_times_["part"]
+        .tolist()
     )
 
 

@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 from skinformer.algebra import product, solution
 from skinformer.ensemble.predicting import predict_windows, prediction_threads
 from skinformer.ensemble.tabular import Tabular
@@ -173,7 +174,7 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
         sys.modules["skinformer.training.step"].clip_and_step,
     )
     requested = seen_by(monkeypatch, "skinformer.ensemble.predicting.correct")
-    model = InformerRegressor(random_state=0, **P).fit(y)
+    model = InformerRegressor(**with_parts(random_state=0, **P)).fit(y)
     model.ensemble_ = model.ensemble_.with_network_share(1.0)
     model.predict(y[-6:])
     assert set(seen) == set(requested) == {1}
@@ -258,14 +259,10 @@ def fit_and_forecast(seed):
     model = InformerRegressor(
         seq_len=24,
         pred_len=6,
-        d_model=16,
-        n_heads=2,
-        max_iter=2,
-        max_windows=64,
-        dropout=0.2,
-        attention="probsparse",
         members=["ridges", "network", *([trees] if seed % 2 else [])],
         random_state=seed,
+        network=Network(d_model=16, n_heads=2, dropout=0.2, attention="probsparse"),
+        training=Training(max_iter=2, max_windows=64),
     ).fit(y)
     model.ensemble_ = model.ensemble_.with_network_share(1.0)
     return np.concatenate([model.history_["loss"], model.forecast().to_numpy().ravel()])
@@ -295,13 +292,12 @@ def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
     small = InformerRegressor(
         seq_len=12,
         pred_len=4,
-        d_model=8,
-        n_heads=2,
-        max_iter=1,
         members=["network"],
         random_state=0,
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=1),
     )
-    rates = {"learning_rate": [1e-4, 1e-3, 1e-2]}
+    rates = {"training__learning_rate": [1e-4, 1e-3, 1e-2]}
 
     def search(**how):
         found = GridSearchCV(
@@ -385,11 +381,11 @@ def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch)
     monkeypatch.setattr(Tabular, "from_rows", classmethod(spy))
     options = {"known_future": ["drive"], "seq_len": 24, "pred_len": 6, "max_iter": 1}
     options |= {"d_model": 8, "n_heads": 1, "random_state": 0}
-    beside = InformerRegressor("y", **options).fit(df)
+    beside = InformerRegressor("y", **with_parts(**options)).fit(df)
     mine = ["ridges", "network", HistGradientBoostingRegressor(max_iter=20)]
-    InformerRegressor("y", members=mine, **options).fit(df)
+    InformerRegressor("y", **with_parts(members=mine, **options)).fit(df)
     with ThreadpoolController().select(user_api="openmp").limit(limits=1):
-        after = InformerRegressor("y", **options).fit(df)
+        after = InformerRegressor("y", **with_parts(**options)).fit(df)
     own = threading.get_ident()
     assert [each == own for each in last] == [False, True, True]
     ahead = df[["drive"]].set_index(hours + pd.Timedelta(hours=1500))[:6]

@@ -28,6 +28,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jobs import make_estimator
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: One number or remark: a part's table, its row and column, and the value.
@@ -206,8 +208,6 @@ def checks(sizes: Sizes) -> Iterator[Finding]:
 
 def _small(sizes: Sizes, **changes: Any) -> Any:
     """Make an estimator whose network alone forecasts, on the device."""
-    from skinformer import InformerRegressor
-
     parameters = {
         "seq_len": 48,
         "pred_len": 12,
@@ -217,7 +217,7 @@ def _small(sizes: Sizes, **changes: Any) -> Any:
     }
     parameters |= {"members": ["network"], "patch_len": 1, "device": device_type()}
     parameters |= {"d_model": 8, "seq_len": 24, "batch_size": 32} if sizes.tiny else {}
-    return InformerRegressor(**(parameters | changes))
+    return make_estimator(**(parameters | changes))
 
 
 def causality(sizes: Sizes) -> dict[str, Any]:
@@ -467,8 +467,6 @@ def timed_fit(
     length: int, width: int, sizes: Sizes, **changes: Any
 ) -> dict[str, float]:
     """Time training steps of a whole fit: ms a step, windows a second, GB at most."""
-    from skinformer import InformerRegressor
-
     parameters = (
         step_parameters(length, width, sizes) | {"device": device_type()} | changes
     )
@@ -477,7 +475,7 @@ def timed_fit(
     rows = wave(length + parameters["pred_len"] + n_windows)
     found: dict[str, float] = {}
     with peak_memory(found):
-        model = InformerRegressor(**parameters, max_iter=4, max_windows=n_windows).fit(
+        model = make_estimator(**parameters, max_iter=4, max_windows=n_windows).fit(
             rows
         )
     seconds = sorted(model.history_["seconds"].iloc[1:])[1] / n_steps

@@ -54,13 +54,23 @@ def make_wave(n_rows: int, n_columns: int = 1) -> Any:
     return noise
 
 
+def make_estimator(**flat: Any) -> Any:
+    """Make an estimator of parameters that are named as a peer's, without the part of each."""
+    from skinformer import InformerRegressor, Network, Training
+
+    whole = InformerRegressor(network=Network(), training=Training())
+    full_names = {name.rpartition("__")[2]: name for name in whole.get_params()}
+    return InformerRegressor().set_params(
+        **{full_names[name]: value for name, value in flat.items()}
+    )
+
+
 def step(size: str, precision: str) -> dict[str, float]:
     """Time training steps of a whole fit: gathering, forward, backward, clipping, optimiser."""
-    from skinformer import InformerRegressor
 
     before = _warm_up()
     n_steps = STEPS[size] // 4
-    model = InformerRegressor(
+    model = make_estimator(
         **COMMON,
         **SIZES[size],
         precision=precision,
@@ -77,10 +87,8 @@ def predict(size: str) -> dict[str, float]:
     import numpy as np
     from windows import forecast_windows
 
-    from skinformer import InformerRegressor
-
     wave = make_wave(4096)
-    model = InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(
+    model = make_estimator(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(
         wave
     )
     origins = np.arange(96, 96 + 3200)
@@ -185,14 +193,16 @@ def default_fit() -> dict[str, float]:
     """Fit defaults but for two epochs to 6,000 hours of one street, after the imports."""
     import torch
 
-    from skinformer import InformerRegressor
+    from skinformer import InformerRegressor, Training
     from skinformer.datasets import load_auckland_pedestrians
 
     counts = load_auckland_pedestrians().iloc[:6000, :1]
     _warm_up()
     threads = torch.get_num_threads()
     started, used = time.perf_counter(), time.process_time()
-    InformerRegressor(pred_len=24, max_iter=2, random_state=0).fit(counts)
+    InformerRegressor(pred_len=24, random_state=0, training=Training(max_iter=2)).fit(
+        counts
+    )
     seconds, used = time.perf_counter() - started, time.process_time() - used
     return {"s": seconds, "cpu_s": used, "threads": threads}
 
@@ -242,7 +252,7 @@ def parts(
     """Fit defaults but for five epochs to hourly waves, one column the target: CPU-s by part."""
     import pandas as pd
 
-    from skinformer import InformerRegressor
+    from skinformer import InformerRegressor, Training
 
     before, n, n_series = _warm_up(), int(rows), int(series)
     hours = pd.date_range("2024-01-01", periods=n // n_series, freq="h")
@@ -253,7 +263,9 @@ def parts(
     ]
     frame = pd.concat(waves, keys=range(n_series)) if n_series > 1 else waves[0]
     lengths = {"seq_len": int(seq_len), "pred_len": int(pred_len)}
-    model = InformerRegressor("y", max_iter=5, random_state=0, **lengths).fit(frame)
+    model = InformerRegressor(
+        "y", random_state=0, **lengths, training=Training(max_iter=5)
+    ).fit(frame)
     spent: dict[str, float] = model.fit_times_.set_index("part")[
         "cpu_seconds"
     ].to_dict()
@@ -280,13 +292,15 @@ def long_frame(n_rows: str) -> dict[str, float]:
     """Fit on and forecast from a frame of eight columns, one of them the target."""
     import pandas as pd
 
-    from skinformer import InformerRegressor
+    from skinformer import InformerRegressor, Training
 
     before = _warm_up()
     frame = pd.DataFrame(make_wave(int(n_rows), 8), columns=list("abcdefgh"))
     size = frame.to_numpy().nbytes / 1e6
     started = time.perf_counter()
-    model = InformerRegressor("h", max_iter=1, random_state=0).fit(frame)
+    model = InformerRegressor("h", random_state=0, training=Training(max_iter=1)).fit(
+        frame
+    )
     model.forecast()
     seconds = time.perf_counter() - started
     return {"mb": round(peak_mb() - before), "input_mb": size, "s": seconds}
@@ -297,7 +311,6 @@ def floor(size: str, precision: str) -> dict[str, float]:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from skinformer import InformerRegressor
     from skinformer.model.informer import Informer
 
     counted: list[float] = []
@@ -311,7 +324,7 @@ def floor(size: str, precision: str) -> dict[str, float]:
         return out
 
     Informer.forward = counting  # type: ignore[method-assign]
-    InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(
+    make_estimator(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(
         make_wave(512)
     )
     width = SIZES[size]["d_model"]
@@ -330,10 +343,9 @@ def floor(size: str, precision: str) -> dict[str, float]:
 
 def _warm_up() -> float:
     """Import what a fit imports, and give the memory held then."""
-    from skinformer import InformerRegressor
 
     tiny = {"seq_len": 4, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    InformerRegressor(**tiny).fit(make_wave(40)).forecast()
+    make_estimator(**tiny).fit(make_wave(40)).forecast()
     return peak_mb()
 
 

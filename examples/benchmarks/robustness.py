@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 DATA = Path(os.environ.get("SKINFORMER_BENCH_DATA", "../shared/data"))
@@ -156,9 +156,15 @@ class Ours:
 
     def __init__(self, table: Table, values: np.ndarray, known: np.ndarray) -> None:
         self.table = table
-        sizes = {"seq_len": table.seq_len, "pred_len": table.pred_len, "max_iter": 1}
-        sizes |= {"members": self.members, "random_state": 0}
-        model = InformerRegressor("y", known_future=["known"], **sizes)
+        model = InformerRegressor(
+            "y",
+            seq_len=table.seq_len,
+            pred_len=table.pred_len,
+            known_future=["known"],
+            members=self.members,
+            training=Training(max_iter=1),
+            random_state=0,
+        )
         self.model = model.fit(table.frame(values, known, table.n_train))
 
     def forecast(

@@ -19,7 +19,7 @@ from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, Field
 from sklearn.pipeline import make_pipeline
 
-from skinformer import InformerRegressor, TimeIndex
+from skinformer import InformerRegressor, TimeIndex, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 target = "45 Queen Street"
@@ -32,8 +32,9 @@ def train():
     return make_pipeline(
         TimeIndex("time", tz="Pacific/Auckland"),
         InformerRegressor(
-            "count", seq_len=168, pred_len=24, max_iter=1, max_windows=300,
-            members=["ridges", "network"], random_state=0,
+            "count", seq_len=168, pred_len=24,
+            members=["ridges", "network"], training=Training(max_iter=1, max_windows=300),
+            random_state=0,
         ),
     ).fit(rows)  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 from mapie.regression import SplitConformalRegressor
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.evaluation import interval_coverage, winkler_score
 
@@ -39,9 +39,13 @@ counts = load_auckland_pedestrians()[[target]][13000:15000]
 train = counts[:1328]
 later = counts[1328:]
 model = InformerRegressor(
-    target, seq_len=168, pred_len=24, max_iter=1, max_windows=300,
-    members=["ridges", "network"], random_state=0,
-).fit(train)  # fmt: skip
+    target,
+    seq_len=168,
+    pred_len=24,
+    members=["ridges", "network"],
+    random_state=0,
+    training=Training(max_iter=1, max_windows=300),
+).fit(train)
 
 numbers = np.arange(len(later))[:, None]
 truth = later[target].to_numpy()

@@ -13,7 +13,7 @@ import mlflow
 import numpy as np
 
 import skinformer
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 
@@ -61,9 +61,13 @@ counts = load_auckland_pedestrians()[[target]][13000:14200]
 train = counts[:-24]
 later = counts[-24:]
 model = InformerRegressor(
-    target, seq_len=168, pred_len=24, max_iter=2, max_windows=300,
-    members=["ridges", "network"], random_state=0,
-)  # fmt: skip
+    target,
+    seq_len=168,
+    pred_len=24,
+    members=["ridges", "network"],
+    random_state=0,
+    training=Training(max_iter=2, max_windows=300),
+)
 
 # %% Parameters, losses and the model in one run. Callbacks belong to the fit: take them off after.
 with mlflow.start_run() as run:

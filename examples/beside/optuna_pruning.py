@@ -8,7 +8,7 @@ estimator as it was.
 # %%
 import optuna
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 
@@ -50,13 +50,16 @@ def objective(trial):
         target,
         seq_len=168,
         pred_len=24,
-        d_model=trial.suggest_categorical("d_model", [8, 16]),
-        n_heads=2,
-        learning_rate=trial.suggest_float("learning_rate", 1e-5, 3e-2, log=True),
-        max_iter=6,
-        max_windows=500,
         members=["ridges", "network"],
         random_state=0,
+        network=Network(
+            d_model=trial.suggest_categorical("d_model", [8, 16]), n_heads=2
+        ),
+        training=Training(
+            learning_rate=trial.suggest_float("learning_rate", 1e-5, 3e-2, log=True),
+            max_iter=6,
+            max_windows=500,
+        ),
     )
     model.set_callbacks(PruneEpochs(trial)).fit(train)
     return model.best_loss_
@@ -75,8 +78,14 @@ for trial in study.trials:
     print(f"{trial.number}: {state} after epoch {last}, {trial.params}")
 
 # %% Fit once more with what was found, now without the trial.
-best = InformerRegressor(
-    target, seq_len=168, pred_len=24, n_heads=2, max_iter=6, max_windows=500,
-    members=["ridges", "network"], random_state=0, **study.best_params,
-).fit(train)  # fmt: skip
-print(f"R² of the last week: {best.score(test):.2f}")
+best = study.best_params
+model = InformerRegressor(
+    target,
+    seq_len=168,
+    pred_len=24,
+    members=["ridges", "network"],
+    random_state=0,
+    network=Network(d_model=best["d_model"], n_heads=2),
+    training=Training(learning_rate=best["learning_rate"], max_iter=6, max_windows=500),
+).fit(train)
+print(f"R² of the last week: {model.score(test):.2f}")

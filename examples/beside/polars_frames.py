@@ -4,7 +4,7 @@
 import polars as pl
 from sklearn.pipeline import make_pipeline
 
-from skinformer import InformerRegressor, TimeIndex
+from skinformer import InformerRegressor, TimeIndex, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 # %% Long rows, as a database gives them: a time, a site, a count. No index anywhere.
@@ -19,8 +19,9 @@ print(rows.head(2))
 model = make_pipeline(
     TimeIndex("time", series="site"),
     InformerRegressor(
-        "count", seq_len=168, pred_len=24, max_iter=1, max_windows=300,
-        members=["ridges", "network"], random_state=0,
+        "count", seq_len=168, pred_len=24,
+        members=["ridges", "network"], training=Training(max_iter=1, max_windows=300),
+        random_state=0,
     ),
 )  # fmt: skip
 split = counts.index[-24]

@@ -12,7 +12,7 @@ import tempfile
 import ray
 from ray import tune
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 
@@ -41,13 +41,10 @@ def trial(config, train, target):
         target,
         seq_len=168,
         pred_len=24,
-        d_model=8,
-        n_heads=2,
-        max_iter=4,
-        max_windows=300,
         members=["ridges", "network"],
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=4, max_windows=300, **config),
         random_state=0,
-        **config,
     )
     model.set_callbacks(ReportEpochs()).fit(train)
 

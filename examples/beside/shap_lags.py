@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import shap
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 
 rng = np.random.default_rng(0)
 hours = pd.date_range("2024-01-01", periods=600, freq="h")
@@ -20,9 +20,14 @@ day = np.sin(np.arange(600) * 2 * np.pi / 24)
 df = pd.DataFrame({"price": price, "load": day - 0.5 * price + noise}, index=hours)
 
 model = InformerRegressor(
-    "load", known_future=["price"], seq_len=24, pred_len=1, max_iter=1,
-    members=["ridges", "network"], random_state=0,
-).fit(df[:500])  # fmt: skip
+    "load",
+    known_future=["price"],
+    seq_len=24,
+    pred_len=1,
+    members=["ridges", "network"],
+    random_state=0,
+    training=Training(max_iter=1),
+).fit(df[:500])
 
 # %% One window: the eight hours before the origin, the price of the hour to come.
 lags = 8

@@ -11,15 +11,19 @@ from pathlib import Path
 import numpy as np
 import skops.io
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 
 target = "45 Queen Street"
 counts = load_auckland_pedestrians()[[target]][13000:14200]
 model = InformerRegressor(
-    target, seq_len=168, pred_len=24, max_iter=1, max_windows=300,
-    members=["ridges", "network"], random_state=0,
-).fit(counts)  # fmt: skip
+    target,
+    seq_len=168,
+    pred_len=24,
+    members=["ridges", "network"],
+    random_state=0,
+    training=Training(max_iter=1, max_windows=300),
+).fit(counts)
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "street.skops")

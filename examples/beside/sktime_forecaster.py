@@ -6,7 +6,7 @@ from sktime.forecasting.naive import NaiveForecaster
 from sktime.performance_metrics.forecasting import MeanAbsoluteError
 from sktime.split import ExpandingWindowSplitter
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.beside.sktime import InformerForecaster
 from skinformer.datasets import load_auckland_pedestrians
 
@@ -15,8 +15,9 @@ street.index = street.index.tz_localize(None)  # no change of clocks in between
 street.index = street.index.to_period("h")
 informer = InformerForecaster(
     InformerRegressor(
-        seq_len=168, pred_len=24, max_iter=1, max_windows=300,
-        members=["ridges", "network"], random_state=0,
+        seq_len=168, pred_len=24,
+        members=["ridges", "network"], training=Training(max_iter=1, max_windows=300),
+        random_state=0,
     )
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ import pandas as pd
 from pandas import DataFrame, Index
 from sklearn.base import clone
 
+from skinformer import Network, Training
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.timeline.clock import join_series
 
@@ -52,11 +53,12 @@ class InformerForecaster(BaseForecaster):
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> from skinformer.beside.sktime import InformerForecaster
     >>> days = pd.period_range("2024-01-01", periods=90, freq="D")
     >>> y = pd.Series(np.sin(np.arange(90.0)), index=days, name="load")
-    >>> sizes = {"seq_len": 14, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> sizes = {"seq_len": 14, "pred_len": 3, "training": Training(max_iter=1)}
+    >>> sizes["network"] = Network(d_model=8, n_heads=2)
     >>> forecaster = InformerForecaster(InformerRegressor(**sizes)).fit(y)
     >>> forecaster.predict(fh=[1, 2, 3]).index.astype(str).tolist()
     ['2024-03-31', '2024-04-01', '2024-04-02']
@@ -196,10 +198,9 @@ class InformerForecaster(BaseForecaster):
         default = InformerRegressor(
             seq_len=4,
             pred_len=2,
-            d_model=4,
-            n_heads=2,
-            max_iter=1,
             random_state=0,
+            network=Network(d_model=4, n_heads=2),
+            training=Training(max_iter=1),
         )
         network = clone(default)
         network.set_params(seq_len=8, members=["ridges", "network"])

@@ -14,9 +14,8 @@ from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table
 
-
-#: Jumps, with the last one, of which one that is half as far again as all others is no chance: of 13
-#: and 14 rows of public panels two ends were taken for incomplete that were none.
+#: Jumps, the last one among them: of fewer, one half as far again as all others may be chance. Two
+#: ends of 13 and 14 rows in public panels were taken for incomplete that were none.
 _FEWEST_JUMPS = 20
 
 
@@ -70,7 +69,11 @@ def _is_incomplete(values: Float64Array, season: int) -> tuple[bool, float]:
     jumps = expected - values
     is_known = ~np.isnan(jumps)
     last = expected[-1] if len(expected) else np.nan
-    if np.count_nonzero(is_known) < _FEWEST_JUMPS or not is_known[-1] or np.nanmin(values) < 0:
+    if (
+        np.count_nonzero(is_known) < _FEWEST_JUMPS
+        or not is_known[-1]
+        or np.nanmin(values) < 0
+    ):
         return False, last
     farthest = np.abs(jumps[:-1][is_known[:-1]]).max()
     is_far = jumps[-1] > 1.5 * farthest > 0

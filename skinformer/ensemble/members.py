@@ -17,7 +17,7 @@ from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES, Member
-from skinformer.ensemble.network import Network, network_of
+from skinformer.ensemble.network import NetworkMember, network_of
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
@@ -46,7 +46,7 @@ MEMBERS: dict[str, type[Member]] = {
 NAMES = (RIDGES, *MEMBERS, NETWORK)
 CLASS_NAMES = (Classes.name, TREES, NETWORK)
 #: All that files hold.
-ALL_KINDS = (*MEMBERS.values(), Classes, Ridges, Network, UserForecaster)
+ALL_KINDS = (*MEMBERS.values(), Classes, Ridges, NetworkMember, UserForecaster)
 
 _MemberFit: TypeAlias = Callable[..., Member]
 
@@ -86,7 +86,7 @@ class EnsembleFit:
         if isinstance(module, Corrected):
             self.ridges = Ridges(module.path)
             base = RIDGES
-        self.network = Network(network_of(module), base, tuple(self.head.groups))
+        self.network = NetworkMember(network_of(module), base, tuple(self.head.groups))
         #: Members of a long table beside ridges and network, and the weights of these and ridges.
         self.challengers: list[Member] = []
         self.weights: dict[str, Float64Array] = {RIDGES: np.ones((1, 1))}

@@ -19,7 +19,7 @@ from skinformer.timeline.arrays import Float32Array
 
 
 @dataclass(frozen=True)
-class Network(Member):
+class NetworkMember(Member):
     """An Informer: its forecasts have the axes of all outputs that the head has.
 
     base: the member that it corrects.
@@ -54,7 +54,7 @@ class Network(Member):
         """Return the network."""
         return self.network
 
-    def on_device(self, device: str) -> Network:
+    def on_device(self, device: str) -> NetworkMember:
         """Copy the weights."""
         return replace(self, network=copy.deepcopy(self.network).to(device).eval())
 

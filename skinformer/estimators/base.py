@@ -13,12 +13,8 @@ from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin
 from skinformer.estimators.cleaning import clean_later_rows
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fitting import fit_copy
-from skinformer.estimators.parts import (
-    PART_CONSTRAINTS,
-    nested_in_members,
-    open_members,
-    open_parts,
-)
+from skinformer.estimators.member_parameters import nested_in_members, open_members
+from skinformer.estimators.parts import PART_CONSTRAINTS, PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.requests import RequestMixin
@@ -34,7 +30,7 @@ from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import check_fitted, check_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import CONSTRAINTS
+from skinformer.validation.parameters import CONSTRAINTS, check_moved
 from skinformer.validation.rows import check_follows
 from skinformer.validation.truth import check_any_truth, score_weight
 
@@ -51,6 +47,11 @@ class BaseInformer(
 
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
 
+    def __new__(cls, *_: Any, **params: Any) -> Self:
+        """Make an estimator, unless a parameter is given that is one of a part."""
+        check_moved(params, PARTS)
+        return super().__new__(cls)
+
     def _make_head(self) -> Head:
         """Describe what the outputs of the network mean."""
         raise NotImplementedError
@@ -61,7 +62,7 @@ class BaseInformer(
 
     def set_params(self, **params: Any) -> Self:
         """
-        Set parameters by name, those of parts by ``block__norm``.
+        Set parameters by name, those of parts by ``network__d_model``.
 
         Those of an estimator among members go by its class in lower case, such as
         ``members__ridge__alpha``.
@@ -69,16 +70,17 @@ class BaseInformer(
         Parameters
         ----------
         **params : dict
-            Names and values. A part that is named, as by ``block="note"``, becomes a `Block` of
-            the same values once one of them is set.
+            Names and values. Where a part is None, or named as by ``network__block="note"``, one
+            of the same values is made once a parameter of it is set.
 
         Returns
         -------
         self
             With these parameters; forecasts change with the next fit.
         """
+        check_moved(params, PARTS)
         return super().set_params(
-            **open_parts(self, open_members(self.members, params))
+            **open_parts(self, PARTS, open_members(self.members, params))
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -88,7 +90,7 @@ class BaseInformer(
         Parameters
         ----------
         deep : bool, default=True
-            Whether those of parts, such as ``block__norm``, and of an estimator among members,
+            Whether those of parts, such as ``network__d_model``, and of an estimator among members,
             such as ``members__ridge__alpha``, are among them.
 
         Returns

@@ -53,8 +53,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Weights of the classes' truths, in whatever is fitted: what is forecast are the
         probabilities of rows so weighed. "balanced" makes all classes count the same; a dict names
         weights by labels; a list holds one of them a target.
-    max_iter : int or None, default=None
-        Epochs at most; None is 10.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     season : int, list, tuple or None, default=None
@@ -63,11 +61,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
         are embedded: "auto" takes those that the step calls for and that vary in training; those
         of the year from three years on.
-    embeddings : tuple or list, default=()
-        Vectors to learn besides those of calendar fields: "series", one for each series of a
-        panel (series that training did not hold get their mean); "missing", one for each
-        column, which then may miss values (without it, only targets may); "mask", one that
-        marks the steps to forecast in the decoder's input.
     label_smoothing : float, default=0.0
         Probability that the network's training takes from each truth and shares equally among the
         other classes, in [0, 1).
@@ -80,58 +73,12 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         "trees", from 1500 rows on, boosted ones (`HistGradientBoostingClassifier`) on the same
         features, in whose place a classifier of scikit-learn may stand, which is cloned; "network"
         is the Informer. "auto" is all three; a list holds "classes", or is ``["network"]``.
-    window_norm : bool, default=False
-        Normalise each window by its own mean and deviation. A window's share of a class is what
-        forecasts start from, so that classes lose by it.
-    label_len : int or None, default=None
-        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of `seq_len`, in
-        whole patches.
-    patch_len : int or None, default=None
-        Neighbouring steps that make one token of the Informer (of its decoder only where no column
-        is known ahead); None is ``seq_len // 24``, at least 1 and at most 12.
-    d_model : int, default=32
-        Width of the network, a multiple of `n_heads`.
-    n_heads : int, default=4
-        Attention heads.
-    n_encoder_layers : int, default=2
-        Encoder layers.
-    n_decoder_layers : int, default=1
-        Decoder layers.
-    d_ff : int or None, default=None
-        Inner width of the feed-forward blocks; None is four times `d_model`.
-    attention : {"auto", "probsparse", "dense"} or Attention, default="auto"
-        Self-attention of the encoder; "auto" goes by length and device, see `attention_`. The
-        decoder's is dense. `Attention` says more: the decoder's kind, the sparsity factor.
-    block : {"plain", "note", "bf16"} or Block, default="plain"
-        Norm, attention's extras, feed-forward and initial weights of each layer. "plain":
-        LayerNorm before each sublayer, GELU, Xavier weights. "note": the same from N(0, 0.02²).
-        "bf16": RMSNorm without biases, QK norm, output gate, SwiGLU, scaled residual outputs.
-        `Block` chooses each; ``block__norm`` is how a search names one.
-    position : {"sinusoidal", "learned", "continuous"}, default="sinusoidal"
-        Code of a step's place; "continuous" takes the time that passed, for steps of different
-        length such as months.
-    distil : bool, default=True
-        Halve the sequence between encoder layers.
-    dropout : float, default=0.2
-        Share of activations dropped in training, in [0, 1).
-    max_windows : int or None, default=10_000
-        Windows of an epoch at most (and of a look at the validation rows), drawn anew for each;
-        None takes all. It bounds the time of a fit, however long the series.
-    optimizer : {"adamw", "muon"}, default="adamw"
-        "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
-        `learning_rate` (0.02 for 3e-4), everything else by AdamW.
-    learning_rate : float, default=2e-3
-        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most) and falls
-        by a cosine to a tenth.
-    weight_decay : float, default=0.01
-        Decoupled decay of matrices (not of biases, norms and embeddings).
-    batch_size : int, default=64
-        Windows in a training step.
-    memory_saving : MemorySaving or None, default=None
-        Micro-batches and gradient checkpointing.
-    precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
-        Of matrix products in training; weights, statistics and losses are float32. "auto" goes
-        by width and device, see `precision_`.
+    network : Network or None, default=None
+        What the Informer is built of: width, layers, attention, embeddings; None is ``Network()``.
+        A search names its parameters ``network__d_model``.
+    training : Training or None, default=None
+        How it is trained: epochs, windows, optimiser, precision, checkpoint; None is
+        ``Training()``. A search names its parameters ``training__learning_rate``.
     early_stopping : bool or "auto", default="auto"
         Watch the loss on the last rows of each series, keep the best epoch's weights, and share
         the forecast by what each forecaster did there. "auto" does so from
@@ -139,11 +86,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         True leaves the last rows out of every fit.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
-    n_iter_no_change : int, default=3
-        Epochs without improvement of the validation loss by 1e-4 before training stops.
-    checkpoint : path-like or None, default=None
-        File written after each epoch. If it exists, `fit` goes on from it when data and
-        parameters are the same, and raises otherwise; needs an int as `random_state`.
     warm_start : bool, default=False
         Go on from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
@@ -221,11 +163,15 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerClassifier
+    >>> from skinformer import InformerClassifier, Network, Training
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"state": np.where(hours.hour < 8, "night", "day")}, index=hours)
     >>> model = InformerClassifier(
-    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ...     seq_len=24,
+    ...     pred_len=6,
+    ...     network=Network(d_model=16, n_heads=2),
+    ...     training=Training(max_iter=2),
+    ...     random_state=0,
     ... )
     >>> model.fit(df).forecast()["state"].tolist()
     ['day', 'day', 'day', 'day', 'day', 'day']
@@ -244,7 +190,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     class_weight: Any = None
     label_smoothing: float = 0.0
     z_loss: float = 1e-4
-    window_norm: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Declare that y is optional and may have several columns."""

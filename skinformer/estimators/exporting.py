@@ -79,10 +79,11 @@ class ExportMixin(FittedState):
         Examples
         --------
         >>> import numpy as np, pandas as pd, torch
-        >>> from skinformer import InformerRegressor
+        >>> from skinformer import InformerRegressor, Network, Training
         >>> from skinformer.serving import window_inputs
         >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-        >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+        >>> sizes = {"seq_len": 8, "pred_len": 2, "training": Training(max_iter=1)}
+        >>> sizes["network"] = Network(d_model=8, n_heads=2)
         >>> model = InformerRegressor("load", members=["network"], **sizes, random_state=0).fit(df)
         >>> inputs, labels = window_inputs(df, model.signature_)
         >>> tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}

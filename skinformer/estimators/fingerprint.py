@@ -1,10 +1,12 @@
 """What must be the same for a stopped fit to go on."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from skinformer.estimators.parts import PARTS
+from skinformer.estimators.parts import PARTS, Part
 from skinformer.estimators.state import FittedState
 from skinformer.timeline.clock import wall_times
 
@@ -15,21 +17,31 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
     A checkpoint stores it, so that a resumed fit can say what differs.
     """
     params = estimator.get_params(deep=False)
-    for name, kind in PARTS.items():
-        inner = kind.of(params.pop(name)).get_params()
-        for key, value in inner.items():
-            params[f"{name}__{key}"] = value
+    params = _with_inner(params, PARTS)
     for name in (
-        "checkpoint",
+        "training__checkpoint",
         "device",
         "verbose",
-        "memory_saving__gradient_checkpointing",
+        "training__memory_saving__gradient_checkpointing",
     ):
         del params[name]  # which changes nothing about the weights
     found = {name: repr(value) for name, value in params.items()}
-    found["precision"] = estimator.precision_
-    found["attention"] = estimator.attention_
+    found["training__precision"] = estimator.precision_
+    found["network__attention__encoder"] = estimator.attention_
     found["data"] = _hash_rows(estimator)
+    return found
+
+
+def _with_inner(
+    params: dict[str, Any],
+    parts: Mapping[str, type[Part]],
+) -> dict[str, Any]:
+    """Put the parameters of parts in the places of the parts."""
+    found = dict(params)
+    for name, kind in parts.items():
+        part = kind.of(found.pop(name))
+        inner = _with_inner(part.get_params(deep=False), kind.parts)
+        found |= {f"{name}__{key}": value for key, value in inner.items()}
     return found
 
 

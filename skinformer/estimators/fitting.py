@@ -35,6 +35,7 @@ from skinformer.estimators.bases import with_callbacks
 from skinformer.estimators.callbacks import FitTasks, callback_data, training_course
 from skinformer.estimators.cleaning import clean_training_rows
 from skinformer.estimators.fingerprint import fingerprint
+from skinformer.estimators.parts import Training
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import reading_settings
 from skinformer.estimators.settings import non_default_network_params, read_settings
@@ -154,7 +155,7 @@ class Fit:
     def choose_by_rows(self, table: Table) -> None:
         """Choose the members that suit the length of the series, and epochs left open."""
         self.settings = choose_members(self.settings, table)
-        if self.model.max_iter is None:
+        if Training.of(self.model.training).max_iter is None:
             self.settings = limit_epochs(self.settings, table.first_row)
 
     def standardise(self, table: Table, split: IntArray | None) -> None:
@@ -399,6 +400,7 @@ def _may_fit_on_cpu(model: BaseInformer, error: RuntimeError) -> bool:
 
     Not where it has written a checkpoint, whose epochs would be lost.
     """
-    has_begun = model.checkpoint is not None and Path(model.checkpoint).exists()
-    is_free = model.device == "auto" and model.precision != "fp16"
+    training = Training.of(model.training)
+    has_begun = training.checkpoint is not None and Path(training.checkpoint).exists()
+    is_free = model.device == "auto" and training.precision != "fp16"
     return is_free and not has_begun and is_gpu_out_of_memory(error)

@@ -122,10 +122,11 @@ class IntervalsMixin(RequestMixin):
         Examples
         --------
         >>> import numpy as np, pandas as pd
-        >>> from skinformer import InformerRegressor
+        >>> from skinformer import InformerRegressor, Network, Training
         >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)})
         >>> model = InformerRegressor(
-        ...     seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+        ...     seq_len=24, pred_len=6, network=Network(d_model=8, n_heads=2),
+        ...     training=Training(max_iter=1), random_state=0
         ... ).fit(df[:180])
         >>> low, high = model.predict_interval(df[180:], coverage=0.8).T
         >>> low.shape, bool((low < high).all())
@@ -162,10 +163,11 @@ class IntervalsMixin(RequestMixin):
         Examples
         --------
         >>> import numpy as np, pandas as pd
-        >>> from skinformer import InformerRegressor
+        >>> from skinformer import InformerRegressor, Network, Training
         >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)})
         >>> model = InformerRegressor(
-        ...     seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+        ...     seq_len=24, pred_len=6, network=Network(d_model=8, n_heads=2),
+        ...     training=Training(max_iter=1), random_state=0
         ... ).fit(df[:180])
         >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
         (20, 3)
@@ -220,11 +222,12 @@ class IntervalsMixin(RequestMixin):
         Examples
         --------
         >>> import numpy as np, pandas as pd
-        >>> from skinformer import InformerRegressor
+        >>> from skinformer import InformerRegressor, Network, Training
         >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
         >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)}, index=hours)
         >>> model = InformerRegressor(
-        ...     seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+        ...     seq_len=24, pred_len=6, network=Network(d_model=8, n_heads=2),
+        ...     training=Training(max_iter=1), random_state=0
         ... )
         >>> paths = model.fit(df).sample(100, random_state=0)
         >>> paths.shape, bool(paths.sum().quantile(0.9) < 6 * paths.quantile(0.9, axis=1).max())

@@ -51,7 +51,8 @@ def load(
     --------
     >>> import numpy as np, pandas as pd, skinformer, tempfile
     >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "training": skinformer.Training(max_iter=1)}
+    >>> sizes["network"] = skinformer.Network(d_model=8, n_heads=2)
     >>> model = skinformer.InformerRegressor("load", **sizes).fit(df)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/load.skinformer")

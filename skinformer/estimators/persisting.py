@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import sklearn
 import torch
+from sklearn.base import clone
 
 import skinformer
 from skinformer.estimators.intervals import IntervalsMixin
+from skinformer.estimators.parts import Training
 from skinformer.estimators.serialisation import flatten, unflatten, write
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
@@ -66,7 +68,8 @@ class PersistentMixin(FittedState):
         --------
         >>> import tempfile, numpy as np, pandas as pd, skinformer
         >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-        >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+        >>> sizes = {"seq_len": 8, "pred_len": 2, "training": skinformer.Training(max_iter=1)}
+        >>> sizes["network"] = skinformer.Network(d_model=8, n_heads=2)
         >>> model = skinformer.InformerRegressor("load", **sizes).fit(df)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(f"{folder}/load.skinformer", history="context")
@@ -89,8 +92,7 @@ class PersistentMixin(FittedState):
         state |= _found_at_save(self, of_context=history == "context")
         packages = (skinformer, np, pd, sklearn, torch)
         content = {
-            # A checkpoint is a place on this machine, and of a fit that has ended.
-            "params": params | {"checkpoint": None},
+            "params": params | {"training": _without_checkpoint(self.training)},
             "fitted": state,
             "versions": {each.__name__: str(each.__version__) for each in packages},
         }
@@ -136,6 +138,11 @@ class PersistentMixin(FittedState):
             device = "cpu"
             self.ensemble_ = self.ensemble_.on_device(device)
         self.device_ = device
+
+
+def _without_checkpoint(training: Training | None) -> Training | None:
+    """Return a training that writes nothing, as its file is a place on this machine."""
+    return None if training is None else clone(training).set_params(checkpoint=None)
 
 
 def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What the reader of rows is told: by the parameters before a fit, by the fitted state after it."""
 
 from skinformer.estimators.parameters import Parameters
+from skinformer.estimators.parts import Network
 from skinformer.estimators.settings import as_stopping
 from skinformer.estimators.state import FittedState
 from skinformer.reading.places import RowPlaces
@@ -15,7 +16,7 @@ def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSe
         target=parameters.target,
         known_future=(known,) if isinstance(known, str) else tuple(known or ()),
         freq=parameters.freq,
-        may_miss="missing" in parameters.embeddings,
+        may_miss="missing" in Network.of(parameters.network).embeddings,
         seq_len=parameters.seq_len,
         pred_len=parameters.pred_len,
         early_stopping=as_stopping(parameters.early_stopping),

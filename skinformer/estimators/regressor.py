@@ -57,9 +57,6 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         (0, 1) is a level: that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
         0.9]``, trains for all of them: `predict_quantiles` gives them, and `predict` gives the one
         nearest to the median.
-    max_iter : int or None, default=None
-        Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone, or as
-        many as see each window three times if these are fewer (and 25,000 windows in all).
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     season : int, list, tuple or None, default=None
@@ -71,11 +68,6 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
         are embedded: "auto" takes those that the step calls for and that vary in training; those
         of the year from three years on.
-    embeddings : tuple or list, default=()
-        Vectors to learn besides those of calendar fields: "series", one for each series of a
-        panel (series that training did not hold get their mean); "missing", one for each
-        column, which then may miss values (without it, only targets may); "mask", one that
-        marks the steps to forecast in the decoder's input.
     target_transform : "log", transformer or None, default=None
         What targets become before they are standardised; forecasts are back in their units. "log"
         takes logarithms of targets, which have to be above zero in training; a later value below
@@ -110,74 +102,22 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
         as its authors had it; or ``["classical"]``, which then forecasts however many rows there
         are. Forecasters of the user's may stand alone, or beside "classical".
-    window_norm : bool, default=True
-        Normalise each window by its own mean and deviation and undo it on the forecast:
-        halves the error where the level drifts. A network alone then forecasts each of up to 16
-        targets by itself, from what its window usually is at that time of the day.
-    label_len : int or None, default=None
-        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of `seq_len`, in
-        whole patches.
-    patch_len : int or None, default=None
-        Neighbouring steps that make one token of the Informer (of its decoder only where no column
-        is known ahead); None is ``seq_len // 24``, at least 1 and at most 12.
-    d_model : int, default=32
-        Width of the network, a multiple of `n_heads`.
-    n_heads : int, default=4
-        Attention heads.
-    n_encoder_layers : int, default=2
-        Encoder layers.
-    n_decoder_layers : int, default=1
-        Decoder layers.
-    d_ff : int or None, default=None
-        Inner width of the feed-forward blocks; None is four times `d_model`.
-    attention : {"auto", "probsparse", "dense"} or Attention, default="auto"
-        Self-attention of the encoder; "auto" goes by length and device, see `attention_`. The
-        decoder's is dense. `Attention` says more: the decoder's kind, the sparsity factor.
-    block : {"plain", "note", "bf16"} or Block, default="plain"
-        Norm, attention's extras, feed-forward and initial weights of each layer. "plain":
-        LayerNorm before each sublayer, GELU, Xavier weights. "note": the same from N(0, 0.02²).
-        "bf16": RMSNorm without biases, QK norm, output gate, SwiGLU, scaled residual outputs.
-        `Block` chooses each; ``block__norm`` is how a search names one.
-    position : {"sinusoidal", "learned", "continuous"}, default="sinusoidal"
-        Code of a step's place; "continuous" takes the time that passed, for steps of different
-        length such as months.
-    distil : bool, default=True
-        Halve the sequence between encoder layers.
-    dropout : float, default=0.2
-        Share of activations dropped in training, in [0, 1).
-    max_windows : int or None, default=10_000
-        Windows of an epoch at most (and of a look at the validation rows), drawn anew for each;
-        None takes all. It bounds the time of a fit, however long the series.
-    optimizer : {"adamw", "muon"}, default="adamw"
-        "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
-        `learning_rate` (0.02 for 3e-4), everything else by AdamW.
-    learning_rate : float, default=2e-3
-        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most) and falls
-        by a cosine to a tenth.
-    weight_decay : float, default=0.01
-        Decoupled decay of matrices (not of biases, norms and embeddings).
-    batch_size : int, default=64
-        Windows in a training step.
-    memory_saving : MemorySaving or None, default=None
-        Micro-batches and gradient checkpointing.
-    precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
-        Of matrix products in training; weights, statistics and losses are float32. "auto" goes
-        by width and device, see `precision_`.
+    network : Network or None, default=None
+        What the Informer is built of: width, layers, attention, embeddings; None is ``Network()``.
+        A search names its parameters ``network__d_model``.
+    training : Training or None, default=None
+        How it is trained: epochs, windows, optimiser, precision, checkpoint; None is
+        ``Training()``. A search names its parameters ``training__learning_rate``.
     early_stopping : bool or "auto", default="auto"
         Watch the loss on the last rows of each series, keep the best epoch's weights, and let the
         Informer correct the linear path only as far as it did better there. "auto" does so from
         ``seq_len + 2 * pred_len`` rows on, and then fits the linear path again on all rows; True
         leaves the last rows out of every fit, though not out of the choice among ridges, and has
         no say where series are so short that classical forecasters speak alone. On one long table a
-        trial of 1000 windows comes first, but with `checkpoint`: where that promises no gain, the
+        trial of 1000 windows comes first, but with a checkpoint: where that promises no gain, the
         Informer's training ends there, with one row in ``history_``.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
-    n_iter_no_change : int, default=3
-        Epochs without improvement of the validation loss by 1e-4 before training stops.
-    checkpoint : path-like or None, default=None
-        File written after each epoch. If it exists, `fit` goes on from it when data and
-        parameters are the same, and raises otherwise; needs an int as `random_state`.
     warm_start : bool, default=False
         Go on from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
@@ -254,14 +194,14 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     See Also
     --------
     SlidingWindow : Lag features for any other regressor.
-    Block, Attention, MemorySaving : Parameters that are chosen together.
+    Network, Training : Parameters of the network and of its training.
 
     Notes
     -----
-    The parameters come in groups: the six to touch first (`target` … `max_iter`); the data and what
-    is forecast beside the network (`freq` … `window_norm`); the network (`label_len` … `dropout`);
-    its training (`max_windows` … `precision`); when a fit ends, and where it goes on
-    (`early_stopping` … `warm_start`); the run (`device` … `verbose`).
+    The parameters come in groups: the five to touch first (`target` … `loss`); the data and who
+    forecasts them (`freq` … `members`); the network and its training (`network` … `training`); when
+    a fit ends, and where it goes on (`early_stopping` … `warm_start`); the run (`device` …
+    `verbose`).
 
     Training costs ``max_iter * min(n_rows, max_windows) / batch_size`` steps; the linear path
     ``n_rows * n_targets * seq_len * (seq_len + pred_len)`` products. Memory holds the rows once,
@@ -277,11 +217,15 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
     >>> model = InformerRegressor(
-    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ...     seq_len=24,
+    ...     pred_len=6,
+    ...     network=Network(d_model=16, n_heads=2),
+    ...     training=Training(max_iter=2),
+    ...     random_state=0,
     ... )
     >>> model.fit(df).forecast().index[0]
     Timestamp('2024-01-09 08:00:00')

@@ -15,7 +15,7 @@ from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.history_forecaster import HistoryForecaster
 from skinformer.ensemble.members import ALL_KINDS
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
-from skinformer.estimators.parts import PARTS
+from skinformer.estimators.parts import PART_KINDS
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
 from skinformer.persistence.checks import FieldCheck
@@ -110,7 +110,7 @@ def _part_kind(part: Any) -> Kind:
     return Kind(
         part.__name__,
         part,
-        lambda value: value.get_params(),
+        lambda value: value.get_params(deep=False),
         lambda given: part(**given),
     )
 
@@ -118,7 +118,7 @@ def _part_kind(part: Any) -> Kind:
 _KINDS = [
     *record_kinds(*_RECORDS),
     *LABEL_KINDS,
-    *map(_part_kind, PARTS.values()),
+    *map(_part_kind, PART_KINDS),
     *map(_linear_kind, (ElasticNet, Lasso, LinearRegression, Ridge)),
     _boosted_kind(HistGradientBoostingRegressor, from_arrays),
     _boosted_kind(HistGradientBoostingClassifier, classifier_from_arrays, "classes"),
@@ -200,7 +200,6 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
     may_lack = {"feature_names_in_", "fit_times_", "_intervals_"}
-    may_lack |= {"_closures_", "_reasons_"}
     if not FITTED.keys() - may_lack <= fitted.keys() <= FITTED.keys():
         raise ModelFileError("its fit has other attributes")
     for name, value in fitted.items():

@@ -11,7 +11,14 @@ from skinformer.ensemble.member import NETWORK, RIDGES, TREES
 from skinformer.ensemble.members import CLASS_NAMES, NAMES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.parameters import Parameters
-from skinformer.estimators.parts import Attention, Block, MemorySaving
+from skinformer.estimators.parts import (
+    PARTS,
+    Attention,
+    Block,
+    MemorySaving,
+    Network,
+    Training,
+)
 from skinformer.model.patches import n_patches
 from skinformer.model.settings import NetworkSettings
 from skinformer.training.precision import has_cuda, resolve_precision
@@ -20,8 +27,28 @@ from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.parameters import (
     check_each,
     check_members,
-    check_together,
+    check_network,
+    check_training,
     raise_no_network,
+)
+
+#: Parameters that change nothing but what the network forecasts.
+_OF_THE_NETWORK_ALONE = (
+    "label_len",
+    "patch_len",
+    "d_model",
+    "n_heads",
+    "n_encoder_layers",
+    "n_decoder_layers",
+    "d_ff",
+    "attention",
+    "block",
+    "position",
+    "distil",
+    "dropout",
+    "optimizer",
+    "learning_rate",
+    "weight_decay",
 )
 
 
@@ -37,22 +64,32 @@ def read_settings(
     requested: device; "auto", or one of torch's.
     """
     check_each(estimator)
-    memory = MemorySaving.of(estimator.memory_saving)
-    micro = int(memory.micro_batch_size or estimator.batch_size)
-    check_together(estimator, micro)
+    network = Network.of(estimator.network)
+    check_network(network, estimator.seq_len)
+    training = Training.of(estimator.training)
+    memory = MemorySaving.of(training.memory_saving)
+    micro = int(memory.micro_batch_size or training.batch_size)
+    check_training(training, micro, estimator.random_state)
     members, forecasters = _resolve_members(estimator, head)
     device = resolve_device(requested)
-    patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
+    patch_len = resolve_patch_len(network.patch_len, seq_len=estimator.seq_len)
     n_tokens = n_patches(estimator.seq_len, patch_len)
-    label_len = estimator.label_len
+    label_len = network.label_len
     return FitSettings(
         head=head,
-        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
+        network=_network(
+            network,
+            n_tokens=n_tokens,
+            classifies=isinstance(head, ClassHead),
+            gradient_checkpointing=memory.gradient_checkpointing,
+            device=device,
+        ),
         trainer=_trainer(
-            estimator,
+            training,
             head,
             micro,
             corrects=RIDGES in members,
+            d_model=network.d_model,
             device=device,
         ),
         seq_len=int(estimator.seq_len),
@@ -61,15 +98,15 @@ def read_settings(
         patch_len=patch_len,
         calendar=estimator.calendar,
         seasons=_as_seasons(estimator.season),
-        embeddings=tuple(estimator.embeddings),
+        embeddings=tuple(network.embeddings),
         members=members,
         forecasters=forecasters,
         target_transform=estimator.target_transform,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=float(estimator.validation_fraction),
         batch_size=micro,
-        max_windows=estimator.max_windows,
-        checkpoint=estimator.checkpoint,
+        max_windows=training.max_windows,
+        checkpoint=training.checkpoint,
         device=device,
     )
 
@@ -94,25 +131,13 @@ def non_default_network_params(model: Parameters) -> list[str]:
     """Name the parameters of a wanted network, and of how it learns, that the user has changed."""
     if NETWORK not in members_of(model.members, classifies=is_classifier(model)):
         return []
-    of_network = (
-        "label_len",
-        "patch_len",
-        "d_model",
-        "n_heads",
-        "n_encoder_layers",
-        "n_decoder_layers",
-        "d_ff",
-        "attention",
-        "block",
-        "position",
-        "distil",
-        "dropout",
-        "optimizer",
-        "learning_rate",
-        "weight_decay",
-    )
-    kind = type(model)
-    return [name for name in of_network if getattr(model, name) != getattr(kind, name)]
+    changed = []
+    for part, kind in PARTS.items():
+        given = kind.of(getattr(model, part)).get_params(deep=False)
+        for name, value in given.items():
+            if name in _OF_THE_NETWORK_ALONE and value != getattr(kind, name):
+                changed.append(f"{part}__{name}")
+    return changed
 
 
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
@@ -154,24 +179,26 @@ def _as_seasons(season: int | list[int] | tuple[int, ...] | None) -> tuple[int, 
 
 
 def _network(
-    estimator: Parameters,
-    memory: MemorySaving,
+    network: Network,
     *,
     n_tokens: int,
+    classifies: bool,
+    gradient_checkpointing: bool,
     device: torch.device,
 ) -> NetworkSettings:
-    attention = Attention.of(estimator.attention)
-    block = Block.of(estimator.block)
+    attention = Attention.of(network.attention)
+    block = Block.of(network.block)
     norm = block.norm
-    d_model = int(estimator.d_model)
-    d_ff = estimator.d_ff
+    d_model = int(network.d_model)
+    d_ff = network.d_ff
+    window_norm = network.window_norm
     return NetworkSettings(
         d_model=d_model,
-        n_heads=int(estimator.n_heads),
-        n_encoder_layers=estimator.n_encoder_layers,
-        n_decoder_layers=estimator.n_decoder_layers,
+        n_heads=int(network.n_heads),
+        n_encoder_layers=network.n_encoder_layers,
+        n_decoder_layers=network.n_decoder_layers,
         d_ff=4 * d_model if d_ff is None else int(d_ff),
-        dropout=float(estimator.dropout),
+        dropout=float(network.dropout),
         activation=block.activation,
         norm="zc_rms" if norm == "zc_rms" else "layer",
         norm_first=norm != "post_layer",
@@ -182,41 +209,40 @@ def _network(
         factor=float(attention.factor),
         qk_norm=block.qk_norm,
         output_gate=block.output_gate,
-        distil=estimator.distil,
+        distil=network.distil,
         bias=norm != "zc_rms",
-        position=estimator.position,
-        mask_embedding="mask" in estimator.embeddings,
-        window_norm=estimator.window_norm,
+        position=network.position,
+        mask_embedding="mask" in network.embeddings,
+        window_norm=not classifies if window_norm is None else bool(window_norm),
         init=block.init,
-        gradient_checkpointing=memory.gradient_checkpointing,
+        gradient_checkpointing=gradient_checkpointing,
     )
 
 
 def _trainer(
-    estimator: Parameters,
+    training: Training,
     head: Head,
     micro: int,
     *,
     corrects: bool,
+    d_model: int,
     device: torch.device,
 ) -> TrainerSettings:
-    learning_rate = float(estimator.learning_rate)
+    learning_rate = float(training.learning_rate)
     return TrainerSettings(
-        max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
-        n_iter_no_change=estimator.n_iter_no_change,
+        max_iter=resolve_max_iter(training.max_iter, corrects=corrects),
+        n_iter_no_change=training.n_iter_no_change,
         tol=1e-4,  # in standardised units
         learning_rate=learning_rate,
         # The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
         muon_learning_rate=0.02 / 3e-4 * learning_rate,
-        weight_decay=float(estimator.weight_decay),
-        optimizer=estimator.optimizer,
+        weight_decay=float(training.weight_decay),
+        optimizer=training.optimizer,
         # Both sources: steps with a rising rate, 2000 at most, and the norm of gradients.
         warmup_fraction=0.05,
         max_grad_norm=1.0,
-        accumulate=estimator.batch_size // micro,
-        precision=resolve_precision(
-            estimator.precision, device=device, d_model=estimator.d_model
-        ),
+        accumulate=training.batch_size // micro,
+        precision=resolve_precision(training.precision, device=device, d_model=d_model),
         loss=head.error,
     )
 

@@ -32,8 +32,8 @@ class FittedState(Parameters):
     feature_names_in_: Any
     series_: pd.Index | None
     _training_digest_: bytes
-    _closures_: Closures = Closures()
-    _reasons_: Reasons = Reasons()
+    _closures_: Closures
+    _reasons_: Reasons
     _outlier_bounds_: OutlierBounds
     device_: str
     attention_: str

@@ -140,12 +140,13 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> from skinformer.evaluation import attention_maps
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
-    >>> sizes = {"seq_len": 24, "pred_len": 8, "patch_len": 4, "d_model": 16, "n_heads": 2}
-    >>> model = InformerRegressor(members=["network"], max_iter=1, **sizes)
+    >>> sizes = {"seq_len": 24, "pred_len": 8, "training": Training(max_iter=1)}
+    >>> sizes["network"] = Network(d_model=16, n_heads=2, patch_len=4)
+    >>> model = InformerRegressor(members=["network"], **sizes)
     >>> maps = attention_maps(model.fit(df))
     >>> maps[-1]
     AttentionMap('cross', layer=1, origin=2024-01-09 08:00:00, weight=1, 2 heads, 2 queries, 3 keys)

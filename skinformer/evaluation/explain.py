@@ -94,12 +94,13 @@ def explain(
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> from skinformer.evaluation import explain
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
     >>> model = InformerRegressor(
-    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ...     seq_len=24, pred_len=6, network=Network(d_model=16, n_heads=2),
+    ...     training=Training(max_iter=2), random_state=0
     ... )
     >>> reasons = explain(model.fit(df))
     >>> total = reasons.groupby("time")["contribution"].sum()
@@ -273,12 +274,13 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> from skinformer.evaluation import importance
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)}, index=hours)
     >>> model = InformerRegressor(
-    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ...     seq_len=24, pred_len=6, network=Network(d_model=16, n_heads=2),
+    ...     training=Training(max_iter=2), random_state=0
     ... )
     >>> importance(model.fit(df)).to_dict()
     {'load': 1.0}
@@ -326,12 +328,13 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> from skinformer.evaluation import forecast_parts
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
     >>> model = InformerRegressor(
-    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ...     seq_len=24, pred_len=6, network=Network(d_model=16, n_heads=2),
+    ...     training=Training(max_iter=2), random_state=0
     ... )
     >>> parts = forecast_parts(model.fit(df))
     >>> sorted(parts), bool(np.allclose(parts.groupby("time")["weight"].sum(), 1))

@@ -81,11 +81,12 @@ class ForecastScorer:
     --------
     >>> import numpy as np, pandas as pd
     >>> from sklearn.model_selection import TimeSeriesSplit, cross_val_score
-    >>> from skinformer import InformerRegressor
+    >>> from skinformer import InformerRegressor, Network, Training
     >>> from skinformer.evaluation import ForecastScorer
     >>> df = pd.DataFrame({"load": np.sin(np.arange(200.0)) + 1e-3 * np.arange(200) % 0.1})
     >>> model = InformerRegressor(
-    ...     "load", seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+    ...     "load", seq_len=24, pred_len=6, network=Network(d_model=8, n_heads=2),
+    ...     training=Training(max_iter=1), random_state=0
     ... )
     >>> cv = TimeSeriesSplit(2, test_size=12)
     >>> cross_val_score(model, df, df["load"], cv=cv, scoring=ForecastScorer("neg_mase")).shape

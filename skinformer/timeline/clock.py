@@ -357,6 +357,11 @@ def timestamps(index: Index) -> Index:
     return index.to_timestamp() if isinstance(index, PeriodIndex) else index
 
 
+def end_times(index: Index) -> Index:
+    """Return the end of periods; what are no periods stays as it is."""
+    return index.to_timestamp(how="end") if isinstance(index, PeriodIndex) else index
+
+
 def wall_times(index: Index) -> DatetimeIndex:
     """Read dates or periods off the wall: naive local time."""
     return DatetimeIndex(timestamps(index)).tz_localize(None)

@@ -1,9 +1,8 @@
 """Candidate seasons: named, or those that the step between rows suggests, which data confirm."""
 
 import numpy as np
-from pandas import PeriodIndex
 
-from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.clock import Clock, end_times, wall_times
 
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
@@ -66,9 +65,7 @@ def first_last_day(clock: Clock) -> np.datetime64 | None:
     if not clock.dated or step_days(clock) not in (1, 7):
         return None
     first = clock.labels(np.array([0]))
-    if isinstance(first, PeriodIndex):
-        first = first.to_timestamp(how="end")
-    return np.datetime64(wall_times(first)[0].date(), "D")
+    return np.datetime64(wall_times(end_times(first))[0].date(), "D")
 
 
 def step_days(clock: Clock) -> float:

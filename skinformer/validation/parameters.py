@@ -1,6 +1,6 @@
 """Parameters: their constraints, and those that depend on one another."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -33,7 +33,6 @@ _LAYERS = Interval(Integral, 1, 1000, closed="both")
 CONSTRAINTS: dict[str, Any] = {
     "target": [None, str, Integral, tuple, list],
     "seq_len": [_LENGTH],
-    "label_len": [None, Interval(Integral, 0, MOST, closed="both")],
     "pred_len": [_LENGTH],
     "target_transform": [
         None,
@@ -41,34 +40,13 @@ CONSTRAINTS: dict[str, Any] = {
         HasMethods(["fit", "transform", "inverse_transform"]),
     ],
     "members": [StrOptions({"auto"}), list, tuple],
-    "patch_len": [None, _LENGTH],
     "known_future": [None, str, list, tuple],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
     "season": [None, _SEASON, list, tuple],
     "calendar": [None, StrOptions({"auto"}), list],
-    "embeddings": [tuple, list],
-    "d_model": [_WIDTH],
-    "n_heads": [_WIDTH],
-    "n_encoder_layers": [_LAYERS],
-    "n_decoder_layers": [_LAYERS],
-    "d_ff": [None, _WIDTH],
-    "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
     "loss": [StrOptions({"mse", "mae", "huber"}), _SHARE, list, tuple],
-    "optimizer": [StrOptions({"adamw", "muon"})],
-    "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
-    "checkpoint": [None, str, PathLike],
-    "distil": ["boolean"],
-    # A CPU draws masks in steps of 2**-16: of a larger dropout nothing would be kept.
-    "dropout": [Interval(Real, 0, 1 - 2**-16, closed="both")],
-    "window_norm": ["boolean"],
-    "max_iter": [None, _COUNT],
-    "max_windows": [None, _COUNT],
-    "learning_rate": [_POSITIVE],
-    "weight_decay": [_NOT_NEGATIVE],
-    "batch_size": [_COUNT],
     "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [_SHARE],
-    "n_iter_no_change": [_COUNT],
     "warm_start": ["boolean"],
     "device": [str],
     "random_state": ["random_state"],
@@ -87,6 +65,36 @@ del CLASSIFIER_CONSTRAINTS["target_transform"]
 
 
 #: Those of their parts, see `estimators.parts`.
+NETWORK_CONSTRAINTS: dict[str, Any] = {
+    "label_len": [None, Interval(Integral, 0, MOST, closed="both")],
+    "patch_len": [None, _LENGTH],
+    "embeddings": [tuple, list],
+    "d_model": [_WIDTH],
+    "n_heads": [_WIDTH],
+    "n_encoder_layers": [_LAYERS],
+    "n_decoder_layers": [_LAYERS],
+    "d_ff": [None, _WIDTH],
+    "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
+    "distil": ["boolean"],
+    # A CPU draws masks in steps of 2**-16: of a larger dropout nothing would be kept.
+    "dropout": [Interval(Real, 0, 1 - 2**-16, closed="both")],
+    "window_norm": [None, "boolean"],
+}
+
+
+TRAINING_CONSTRAINTS: dict[str, Any] = {
+    "optimizer": [StrOptions({"adamw", "muon"})],
+    "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
+    "checkpoint": [None, str, PathLike],
+    "max_iter": [None, _COUNT],
+    "max_windows": [None, _COUNT],
+    "learning_rate": [_POSITIVE],
+    "weight_decay": [_NOT_NEGATIVE],
+    "batch_size": [_COUNT],
+    "n_iter_no_change": [_COUNT],
+}
+
+
 ATTENTION_CONSTRAINTS = {
     "encoder": [StrOptions({"auto", "probsparse", "dense"})],
     "decoder": [StrOptions({"probsparse", "dense"})],
@@ -150,26 +158,46 @@ SEASONAL_NAIVE_CONSTRAINTS = {
 }
 
 
-def check_together(model: Any, micro_batch_size: int) -> None:
-    """Raise if parameters of an estimator, each valid by itself, do not fit one another."""
-    if model.label_len is not None and model.label_len > model.seq_len:
+def check_moved(params: Collection[str], parts: Mapping[str, type]) -> None:
+    """Raise if a parameter of a part is given as one of the estimator."""
+    for name in params:
+        for part, kind in parts.items():
+            if hasattr(kind, name):
+                raise TypeError(
+                    f"{name!r} is a parameter of {part}: pass {part}={kind.__name__}({name}=...) "
+                    f"to the constructor, or {part}__{name}=... to set_params and in searches."
+                )
+
+
+def check_network(network: Any, seq_len: int) -> None:
+    """Raise if parameters of the network, each valid by itself, do not fit one another."""
+    _check_names("embeddings", network.embeddings, ("series", "missing", "mask"))
+    if network.label_len is not None and network.label_len > seq_len:
         raise ValueError(
-            f"label_len={model.label_len} must be at most seq_len={model.seq_len}: the "
+            f"label_len={network.label_len} must be at most seq_len={seq_len}: the "
             "guiding window is the end of the encoder window. Lower label_len or leave it None."
         )
-    if model.d_model % model.n_heads:
-        features_each = -(-model.d_model // model.n_heads)
+    if network.d_model % network.n_heads:
+        features_each = -(-network.d_model // network.n_heads)
         raise ValueError(
-            f"d_model={model.d_model} must be a multiple of n_heads={model.n_heads}: each head "
-            f"gets d_model / n_heads features. Try d_model={features_each * model.n_heads}."
+            f"d_model={network.d_model} must be a multiple of n_heads={network.n_heads}: each head "
+            f"gets d_model / n_heads features. Try d_model={features_each * network.n_heads}."
         )
-    if model.batch_size % micro_batch_size:
+
+
+def check_training(
+    training: Any,
+    micro_batch_size: int,
+    random_state: Any,
+) -> None:
+    """Raise if parameters of training, each valid by itself, do not fit one another."""
+    if training.batch_size % micro_batch_size:
         raise ValueError(
-            f"micro_batch_size={micro_batch_size} must divide batch_size={model.batch_size}: a "
+            f"micro_batch_size={micro_batch_size} must divide batch_size={training.batch_size}: a "
             "step takes the gradient of whole micro-batches. Leave it None or choose a divisor."
         )
-    if model.checkpoint is not None:
-        _check_checkpoint(model.checkpoint, model.random_state)
+    if training.checkpoint is not None:
+        _check_checkpoint(training.checkpoint, random_state)
 
 
 def _check_checkpoint(path: Any, random_state: Any) -> None:
@@ -196,7 +224,6 @@ def check_each(model: Any) -> None:
     _check_device(model.device)
     check_calendar("calendar", model.calendar)
     _check_seasons(model.season)
-    _check_names("embeddings", model.embeddings, ("series", "missing", "mask"))
 
 
 def _check_seasons(season: Any) -> None:

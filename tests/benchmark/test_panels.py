@@ -115,7 +115,13 @@ def test_published_errors_are_found(folder):
 def test_the_estimator_forecasts_every_series_in_order(folder):
     """Forecasts come sorted by the panel's own order, not by name."""
     forecast = make_forecaster(
-        {"seq_len": 4, "d_model": 8, "n_heads": 1, "max_iter": 1, "random_state": 0}
+        {
+            "seq_len": 4,
+            "network__d_model": 8,
+            "network__n_heads": 1,
+            "training__max_iter": 1,
+            "random_state": 0,
+        }
     )
     panel = load_panel("tiny", folder)
     swapped = type(panel)(

@@ -17,7 +17,12 @@ from skinformer.ridge import phases
 from skinformer.selection import SHARES
 
 DAY, HALF = pd.Timedelta(days=1), pd.Timedelta(minutes=30)
-SMALL = {"seq_len": 12, "d_model": 8, "n_heads": 2, "max_iter": 1}
+SMALL = {
+    "seq_len": 12,
+    "network__d_model": 8,
+    "network__n_heads": 2,
+    "training__max_iter": 1,
+}
 DATA = Path(
     os.environ.get(
         "SKINFORMER_BENCH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -141,9 +146,8 @@ def test_the_ridge_is_chosen_without_the_test_rows(frame):
 def test_test_rows_change_neither_training_nor_earlier_forecasts(frame):
     """The model and its scale come from the rows before the test rows alone."""
     split = split_rows("any", len(frame))
-    model = InformerRegressor(["a", "OT"], pred_len=6, **SMALL).fit(
-        frame[: split.validation]
-    )
+    model = InformerRegressor(["a", "OT"], pred_len=6).set_params(**SMALL)
+    model.fit(frame[: split.validation])
     origins = np.arange(split.validation, split.test - 5)
     changed = frame.copy()
     changed.iloc[split.validation + 3 :] *= 1.5
@@ -158,10 +162,8 @@ def test_test_rows_change_neither_training_nor_earlier_forecasts(frame):
 def test_windows_are_the_forecasts_of_predict(frame, transform):
     """The benchmark must not measure another model than users get, nor in other units."""
     frame = np.exp(frame)
-    model = InformerRegressor(
-        ["a", "OT"], pred_len=6, target_transform=transform, **SMALL
-    )
-    model.fit(frame[:240])
+    model = InformerRegressor(["a", "OT"], pred_len=6, target_transform=transform)
+    model.set_params(**SMALL).fit(frame[:240])
     windows = forecast_windows(model, frame, np.arange(240, 295, 6))
     np.testing.assert_allclose(
         windows.reshape(-1, 2), model.predict(frame[240:]), rtol=1e-6
@@ -183,7 +185,7 @@ def test_the_command_line_writes_what_it_prints(frame, tmp_path, capsys):
     assert main(["--data", str(tmp_path / "load.csv"), *options, *parameters]) == 0
     result = json.loads((tmp_path / "result.json").read_text())
     [run] = result["runs"]
-    assert run["parameters"]["d_model"] == 8
+    assert run["parameters"]["network__d_model"] == 8
     printed = capsys.readouterr().out
     assert f"{run['results']['InformerRegressor']['mse']:.4f}" in printed
     assert "last value" in printed
@@ -194,11 +196,14 @@ def test_a_recipe_gives_way_to_parameters(frame, tmp_path):
     frame.to_csv(tmp_path / "load.csv")
     result = tmp_path / "result.json"
     files = ["--data", str(tmp_path / "load.csv"), "--output", str(result)]
-    parameters = json.dumps(SMALL | {"window_norm": True, "block__qk_norm": True})
+    parameters = json.dumps(
+        SMALL | {"network__window_norm": True, "network__block__qk_norm": True}
+    )
     options = ["--horizon", "6", "--recipe", "NOTE", "--parameters", parameters]
     assert main([*files, *options]) == 0
     used = json.loads(result.read_text())["runs"][0]["parameters"]
-    assert (used["block"], used["window_norm"]) == ("note", True)
+    assert "block='note'" in used["network"]
+    assert used["network__window_norm"] is True
 
 
 def test_missing_values_are_left_out_of_every_error(frame):
@@ -364,8 +369,8 @@ def replaced(place, column, value):
         (as_text, ("--parameters", '{"seq_len": 300}'), "needed, seq_len=300 + pred"),
         (
             as_text,
-            ("--parameters", '{"d_model": 0}'),
-            "The 'd_model' parameter of InformerRegressor",
+            ("--parameters", '{"network__d_model": 0}'),
+            "The 'd_model' parameter of Network",
         ),
         (
             as_text,
@@ -400,7 +405,7 @@ def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, messa
         (("--parameters", "3"), '3 must name its values, as {"seq_len": 720}'),
         (
             ("--parameters", '{"seq": 3}'),
-            "has no parameter 'seq'; it has attention, batch",
+            "has no parameter 'seq'; it has calendar, device",
         ),
         (("--parameters", '{"pred_len": 3}'), "'pred_len' is set by --horizon"),
         (("--parameters", '{"random_state": 3}'), "'random_state' is set by --seed"),
@@ -441,7 +446,7 @@ def test_a_short_series_under_a_published_name_is_refused():
 def test_etth1_univariate_is_far_below_the_published_informer():
     """One epoch at 96 -> 24: at most .045; published .098, repeating the last value .034."""
     frame = load_series(DATA / "ETTh1.csv")[["OT"]]
-    parameters = {"max_iter": 1, "random_state": 0}
+    parameters = {"training__max_iter": 1, "random_state": 0}
     table = measure(
         frame, split_rows("ETTh1", len(frame)), horizon=24, parameters=parameters
     )

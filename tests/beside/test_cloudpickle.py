@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
@@ -21,7 +22,9 @@ def test_a_fitted_pipeline_comes_back_with_the_same_forecasts():
     """Bit for bit: a worker forecasts what the sender would."""
     hours = pd.date_range("2024-01-01", periods=120, freq="h")
     rows = pd.DataFrame({"time": hours.astype(str), "load": np.sin(np.arange(120) / 4)})
-    model = make_pipeline(TimeIndex(), InformerRegressor("load", **SMALL)).fit(rows)
+    model = make_pipeline(
+        TimeIndex(), InformerRegressor("load", **with_parts(**SMALL))
+    ).fit(rows)
     loaded = pickle.loads(cloudpickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
 
@@ -35,7 +38,8 @@ def test_a_regressor_of_ones_own_goes_along():
     hours = pd.date_range("2024-01-01", periods=120, freq="h")
     rows = pd.DataFrame({"load": np.sin(np.arange(120) / 4)}, hours)
     model = InformerRegressor(
-        "load", members=["classical", "ridges", Mine(), "network"], **SMALL
+        "load",
+        **with_parts(members=["classical", "ridges", Mine(), "network"], **SMALL),
     ).fit(rows)
     loaded = pickle.loads(cloudpickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))

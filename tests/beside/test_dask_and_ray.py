@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.callback import ScoringMonitor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
@@ -83,8 +84,8 @@ def test_a_search_finds_what_it_finds_here(engine, df):
     def search():
         monitor = ScoringMonitor(scoring="neg_mean_absolute_error")
         return GridSearchCV(
-            InformerRegressor("load", **P).set_callbacks(monitor),
-            {"learning_rate": [1e-3, 1e-2]},
+            InformerRegressor("load", **with_parts(**P)).set_callbacks(monitor),
+            {"training__learning_rate": [1e-3, 1e-2]},
             cv=TimeSeriesSplit(2, test_size=24),
             scoring="neg_mean_absolute_error",
         ).fit(df, df["load"])
@@ -97,7 +98,7 @@ def test_a_search_finds_what_it_finds_here(engine, df):
 
 def test_a_backtest_gives_the_same_table(engine, df):
     """Fits are shared; the forecasts of one fit are made at once."""
-    estimator = InformerRegressor("load", **P)
+    estimator = InformerRegressor("load", **with_parts(**P))
     here, there = both(
         engine, lambda: backtest(estimator, df, start=df.index[TRAIN], refit=4)
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import Attention, InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
@@ -98,7 +99,9 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
     make, changes = CASES[case]
     X = make()
     last = X.groupby(level=0).tail(60) if X.index.nlevels == 2 else X[-60:]
-    model = InformerRegressor("load", known_future=["price"], **SMALL, **changes)
+    model = InformerRegressor(
+        "load", **with_parts(known_future=["price"], **SMALL, **changes)
+    )
     model.fit(X.drop(last.index))
     if changes["members"] != ["network"]:
         model.ensemble_ = model.ensemble_.with_network_share(0.7)
@@ -142,7 +145,9 @@ def test_ridges_and_network_of_a_long_table_are_exported(known, tmp_path, capfd)
         X["load"] *= 1 - 0.5 * X["holiday"] + X["event"]
     given = {"known_future": ["holiday", "event"]} if known else {}
     members = {"members": ["ridges", "network"], "max_iter": 1, "max_windows": 200}
-    model = InformerRegressor("load", random_state=0, **members, **given).fit(X[:-480])
+    model = InformerRegressor(
+        "load", **with_parts(random_state=0, **members, **given)
+    ).fit(X[:-480])
     model.ensemble_ = model.ensemble_.with_network_share(0.4)
     assert model.module_.path.fit.calendar is not None
     model.export_onnx(tmp_path / "load.onnx")

@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 
@@ -39,7 +40,7 @@ def test_a_pruned_fit_leaves_the_estimator_unfitted_and_no_setting_changed(examp
     hours = pd.date_range("2024-01-01", periods=120, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(120) / 4)}, index=hours)
     trial = optuna.create_study(pruner=optuna.pruners.ThresholdPruner(upper=-1.0)).ask()
-    model = InformerRegressor("load", **SMALL).set_callbacks(
+    model = InformerRegressor("load", **with_parts(**SMALL)).set_callbacks(
         example["PruneEpochs"](trial)
     )
     before, level = set(vars(model)), logging.getLogger().level

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 
@@ -26,13 +27,15 @@ def _rows(n=130):
 @pytest.fixture
 def forecaster():
     y, X = _rows()
-    return InformerForecaster(InformerRegressor(**SMALL)).fit(y[:100], X[:100])
+    return InformerForecaster(InformerRegressor(**with_parts(**SMALL))).fit(
+        y[:100], X[:100]
+    )
 
 
 def test_it_forecasts_what_the_regressor_does(forecaster):
     """An adapter adds nothing: X is known ahead, y the target."""
     y, X = _rows()
-    model = InformerRegressor("load", known_future=["price"], **SMALL)
+    model = InformerRegressor("load", **with_parts(known_future=["price"], **SMALL))
     rows = X.assign(load=y)
     model.fit(rows[:100])
     expected = model.forecast(rows[["price"]][100:106])["load"]
@@ -51,7 +54,9 @@ def test_update_skips_the_rows_it_knows(forecaster):
     first = forecaster.predict(fh=[1], X=X[110:111])
     forecaster.update(y[80:110], X[80:110])
     np.testing.assert_array_equal(forecaster.predict(fh=[1], X=X[110:111]), first)
-    once = InformerForecaster(InformerRegressor(**SMALL)).fit(y[:100], X[:100])
+    once = InformerForecaster(InformerRegressor(**with_parts(**SMALL))).fit(
+        y[:100], X[:100]
+    )
     once.update(y[100:110], X[100:110])
     np.testing.assert_array_equal(once.predict(fh=[1], X=X[110:111]), first)
 
@@ -70,7 +75,7 @@ def test_a_panel_is_updated_series_by_series():
     y, _ = _rows()
     both = pd.concat({"a": y, "b": 2 * y}, names=["site", "day"]).to_frame()
     both.index = both.index.set_levels(both.index.levels[1].to_timestamp(), level=1)
-    model = InformerForecaster(InformerRegressor(**SMALL))
+    model = InformerForecaster(InformerRegressor(**with_parts(**SMALL)))
     early = both.groupby(level=0).head(100)
     model.fit(early)
     model.update(both.groupby(level=0).head(110))

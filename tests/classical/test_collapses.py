@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.past import Past
 
@@ -62,6 +62,8 @@ def test_forecasts_go_on_from_the_recovery(freq, season, n_rows, horizon):
     y *= np.where(since < 0, 1.0, level)
     index = pd.date_range("2015-01-01", periods=len(y), freq=freq)
     df = pd.DataFrame({"y": y}, index=index)
-    model = InformerRegressor("y", seq_len=2 * season, pred_len=horizon, max_iter=1)
+    model = InformerRegressor(
+        "y", seq_len=2 * season, pred_len=horizon, training=Training(max_iter=1)
+    )
     forecast = model.fit(df[:n_rows]).forecast()["y"].to_numpy()
     assert np.abs(forecast - y[n_rows:]).mean() < 20

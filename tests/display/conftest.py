@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 
@@ -31,7 +32,7 @@ def hours():
 @pytest.fixture(scope="session")
 def fitted(hours):
     return InformerRegressor(
-        members=["classical", "ridges", "network"], max_iter=3, **SMALL
+        **with_parts(members=["classical", "ridges", "network"], max_iter=3, **SMALL)
     ).fit(hours[:300])
 
 

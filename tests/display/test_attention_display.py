@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from matplotlib.dates import date2num
 from matplotlib.patches import Rectangle
 
@@ -27,7 +28,7 @@ SIZES = {
 def maps(hours):
     attention = Attention(encoder="probsparse", factor=1)
     model = InformerRegressor(
-        members=["network"], random_state=0, attention=attention, **SIZES
+        **with_parts(members=["network"], random_state=0, attention=attention, **SIZES)
     )
     return attention_maps(model.fit(hours[:300]), hours[300:312])
 
@@ -102,9 +103,9 @@ def test_keys_that_may_not_be_seen_are_left_out(maps, pyplot):
 def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
     """A list of axes, one for each head."""
     index = hours.index.tz_localize("Pacific/Auckland")
-    model = InformerRegressor(members=["network"], random_state=0, **SIZES).fit(
-        hours[:300].set_axis(index[:300])
-    )
+    model = InformerRegressor(
+        **with_parts(members=["network"], random_state=0, **SIZES)
+    ).fit(hours[:300].set_axis(index[:300]))
     figure, axes = pyplot.subplots(1, 2)
     display = AttentionDisplay.from_estimator(model, where="cross", ax=axes)
     assert list(display.axes_) == list(axes)
@@ -119,9 +120,9 @@ def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
 def test_one_head_and_eight(n_heads, hours):
     """Eight take two rows."""
     sizes = SIZES | {"n_heads": n_heads}
-    model = InformerRegressor(members=["network"], random_state=0, **sizes).fit(
-        hours.to_numpy()
-    )
+    model = InformerRegressor(
+        **with_parts(members=["network"], random_state=0, **sizes)
+    ).fit(hours.to_numpy())
     display = AttentionDisplay.from_estimator(model)
     assert len(display.axes_) == n_heads
     rows = {round(ax.get_position().y0, 3) for ax in display.axes_}

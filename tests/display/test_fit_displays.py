@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
@@ -26,9 +27,11 @@ SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "random_state
 @pytest.fixture(scope="module")
 def with_trees(hours):
     return InformerRegressor(
-        members=["ridges", DecisionTreeRegressor(max_depth=4), "network"],
-        max_iter=1,
-        **SMALL,
+        **with_parts(
+            members=["ridges", DecisionTreeRegressor(max_depth=4), "network"],
+            max_iter=1,
+            **SMALL,
+        )
     ).fit(hours[:300].assign(load=lambda df: df["load"] * (1 + (df.index.hour == 5))))
 
 
@@ -38,7 +41,7 @@ def short_panel():
     months = pd.date_range("2020-01-01", periods=30, freq="MS")
     frame = pd.DataFrame({"sales": np.arange(30.0) + 50}, index=months)
     panel = pd.concat({"a": frame, "b": 200 - frame})
-    return InformerRegressor(**SMALL).fit(panel)
+    return InformerRegressor(**with_parts(**SMALL)).fit(panel)
 
 
 def test_losses_are_those_of_the_history(fitted, texts):
@@ -62,7 +65,7 @@ def test_trust_is_told(fitted):
 def test_without_held_out_rows_there_is_one_loss(hours):
     """A line of NaN would be a name in the legend, and nothing else."""
     model = InformerRegressor(
-        members=["network"], early_stopping=False, max_iter=2, **SMALL
+        **with_parts(members=["network"], early_stopping=False, max_iter=2, **SMALL)
     )
     display = TrainingDisplay.from_estimator(model.fit(hours[:100]))
     assert [line.get_label() for line in display.lines_] == ["training"]
@@ -143,7 +146,9 @@ def test_many_series_have_no_names(pyplot):
 
 def test_the_network_alone_says_all(hours):
     """As its authors had it."""
-    model = InformerRegressor(members=["network"], max_iter=1, **SMALL).fit(hours[:100])
+    model = InformerRegressor(
+        **with_parts(members=["network"], max_iter=1, **SMALL)
+    ).fit(hours[:100])
     for by in ("ahead", "series"):
         assert WeightsDisplay.from_estimator(model, by=by).weights.to_numpy().min() == 1
     with pytest.raises(

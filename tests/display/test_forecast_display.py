@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.exceptions import NotFittedError
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 from skinformer.display import ForecastDisplay
 from skinformer.evaluation import SeasonalNaive, backtest
 
@@ -86,7 +87,11 @@ def test_from_estimator_draws_the_backtest(actual):
     """The picture and the table must come from the same forecasts."""
     frame = actual.to_frame()
     model = InformerRegressor(
-        seq_len=6, pred_len=2, d_model=8, n_heads=2, max_iter=1, random_state=0
+        seq_len=6,
+        pred_len=2,
+        random_state=0,
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=1),
     )
     model.fit(frame[:20])
     display = ForecastDisplay.from_estimator(model, frame[20:])
@@ -118,7 +123,10 @@ def test_a_target_that_is_not_forecast_is_refused():
     hours = pd.date_range("2024-01-01", periods=60, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=hours)
     model = InformerRegressor(
-        seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1
+        seq_len=8,
+        pred_len=2,
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=1),
     ).fit(df[:50])
     with pytest.raises(ValueError, match=r"^target='nope' must be one of \['load'\]"):
         ForecastDisplay.from_estimator(model, df[50:], target="nope")
@@ -131,7 +139,10 @@ def test_a_panel_is_drawn_one_series_at_a_time():
     panel = pd.concat({"a": df, "b": df + 9})
     before = panel.groupby(level=0).head(50)
     model = InformerRegressor(
-        seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1
+        seq_len=8,
+        pred_len=2,
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=1),
     ).fit(before)
     later = panel.drop(before.index)
     with pytest.raises(ValueError, match=r"^actual of shape \(20, 1\) is no line"):
@@ -240,7 +251,9 @@ def two_by_two():
     south = pd.DataFrame({"sold": 10 + wave, "returned": 100 + wave}, index=days)
     panel = pd.concat({"south": south, "north": 1000 + south}, names=["shop", "day"])
     sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
-    return panel, InformerRegressor(["sold", "returned"], **sizes).fit(panel)
+    return panel, InformerRegressor(["sold", "returned"], **with_parts(**sizes)).fit(
+        panel
+    )
 
 
 @pytest.mark.parametrize("shop", [None, "north", "south"])
@@ -312,7 +325,7 @@ def test_what_is_known_of_the_future_is_passed_on(two_by_two):
         "members": ["ridges"],
         "known_future": ["price"],
     }
-    model = InformerRegressor("sold", **settings).fit(one)
+    model = InformerRegressor("sold", **with_parts(**settings)).fit(one)
     ahead = model.make_future_frame(3).assign(price=2.0)
     drawn = model.plot(ahead, coverage=None)
     np.testing.assert_allclose(drawn.forecast, model.forecast(ahead)["sold"])
@@ -324,7 +337,7 @@ def test_later_history_is_drawn_up_to_the_forecast(two_by_two, shop):
     panel, _ = two_by_two
     fitted = panel.groupby(level=0).head(70)
     sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
-    model = InformerRegressor(["sold", "returned"], **sizes).fit(fitted)
+    model = InformerRegressor(["sold", "returned"], **with_parts(**sizes)).fit(fitted)
     later = panel.drop(fitted.index).groupby(level=0).head(10)
     ahead = model.make_future_frame(15).loc[[shop]].tail(5)
     for X in (later, pd.concat([later, ahead]), panel.groupby(level=0).head(80)[::-1]):
@@ -339,7 +352,7 @@ def test_rows_far_after_the_history_are_drawn_too(two_by_two):
     panel, _ = two_by_two
     one = panel.loc["south", ["sold"]]
     sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
-    model = InformerRegressor("sold", **sizes).fit(one[:50])
+    model = InformerRegressor("sold", **with_parts(**sizes)).fit(one[:50])
     with pytest.warns(UserWarning, match="update"):
         drawn = model.plot(one[70:], coverage=None, history=30)
     assert drawn.actual.index[-1] == one.index[-1]
@@ -362,7 +375,7 @@ def test_without_ranges_there_is_no_band(monkeypatch):
     days = pd.date_range("2024-01-01", periods=24, freq="D")
     df = pd.DataFrame({"load": np.arange(24) % 7.0}, index=days)
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
-    model = InformerRegressor(**settings).fit(df)
+    model = InformerRegressor(**with_parts(**settings)).fit(df)
     # As of windows without a truth.
     monkeypatch.setattr(InformerRegressor, "intervals_", None)
     assert model.plot().bands_ == []
@@ -379,7 +392,9 @@ def test_a_missing_truth_leaves_a_gap_in_the_history(two_by_two):
     one = two_by_two[0].loc["south", ["sold"]]
     one.iloc[-5:-3] = np.nan
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
-    drawn = InformerRegressor("sold", **settings).fit(one).plot(coverage=None)
+    drawn = (
+        InformerRegressor("sold", **with_parts(**settings)).fit(one).plot(coverage=None)
+    )
     np.testing.assert_array_equal(drawn.actual.isna(), one["sold"].iloc[-21:].isna())
 
 
@@ -387,7 +402,7 @@ def test_a_column_of_two_levels_is_drawn():
     days = pd.date_range("2024-01-01", periods=60, freq="D")
     df = pd.DataFrame({("shop", "sold"): np.arange(60) % 7.0}, index=days)
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
-    assert len(InformerRegressor(**settings).fit(df).plot().bands_) == 1
+    assert len(InformerRegressor(**with_parts(**settings)).fit(df).plot().bands_) == 1
 
 
 @pytest.mark.parametrize("history", [0, -5, 2.5, "7D"])

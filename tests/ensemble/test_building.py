@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble.network import network_of
@@ -16,7 +17,9 @@ def network(model=InformerRegressor, *, n_targets=2, **options):
     df = pd.DataFrame(rows, times, [f"y{i}" for i in range(n_targets)])
     df = df if model is InformerRegressor else (df > 0).astype(int)
     small = {"d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
-    fitted = model(list(df), seq_len=48, pred_len=4, **small, **options).fit(df)
+    fitted = model(
+        list(df), **with_parts(seq_len=48, pred_len=4, **small, **options)
+    ).fit(df)
     return network_of(fitted.module_)
 
 
@@ -67,4 +70,9 @@ def test_a_network_alone_sees_each_window_three_times_and_25_000_in_all(
     rows = np.sin(np.arange(float(n)) / 3)[:, None]
     small = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "early_stopping": False}
     small |= {"batch_size": 1024, "random_state": 0} | given
-    assert InformerRegressor(seq_len=3, pred_len=1, **small).fit(rows).n_iter_ == epochs
+    assert (
+        InformerRegressor(**with_parts(seq_len=3, pred_len=1, **small))
+        .fit(rows)
+        .n_iter_
+        == epochs
+    )

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerRegressor
@@ -51,7 +52,7 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
     if "known_future" in options:
         df["plan"] = rng.normal(size=n)
     model = InformerRegressor(
-        "load", **SIZES, pred_len=pred_len, random_state=0, **options
+        "load", **with_parts(**SIZES, pred_len=pred_len, random_state=0, **options)
     ).fit(df)
     assert bool(requested) == judged
     if not judged:

@@ -52,7 +52,8 @@ for n_rows in (600, 110):
     rng = np.random.default_rng(0)
     noise = pd.DataFrame({"y": rng.normal(size=n_rows)})
     noise.index = pd.date_range("2024-01-01", periods=len(noise), freq="h")
-    sizes = {"seq_len": 12, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    sizes = {"seq_len": 12, "pred_len": 3, "training": skinformer.Training(max_iter=1)}
+    sizes |= {"network": skinformer.Network(d_model=8, n_heads=2)}
     sizes |= {"members": ["classical", "ridges", "network", "constant"], "random_state": 0}
     model = skinformer.InformerRegressor("y", **sizes).fit(noise)
     held_out = model.ensemble_.held_out["constant"].level, model.ensemble_.members["constant"].level

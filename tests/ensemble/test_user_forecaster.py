@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
@@ -113,7 +114,9 @@ def share_of(model, name):
 
 
 def test_alone_its_forecast_is_the_forecast(months):
-    model = InformerRegressor("y", members=[repeat_season], **MONTHS).fit(months)
+    model = InformerRegressor("y", **with_parts(members=[repeat_season], **MONTHS)).fit(
+        months
+    )
     expected = months["y"].iloc[-12:-6]
     np.testing.assert_allclose(model.forecast()["y"], expected, rtol=1e-6)
     further = model.forecast(horizon=18)["y"]
@@ -127,7 +130,9 @@ def test_histories_are_in_units_and_missing_where_nothing_was_observed(months):
     months.iloc[:4] = np.nan
     months.iloc[40] = np.nan
     forecaster = Recorded()
-    model = InformerRegressor("y", members=[forecaster], **MONTHS).fit(months)
+    model = InformerRegressor("y", **with_parts(members=[forecaster], **MONTHS)).fit(
+        months
+    )
     forecaster.asked.clear()
     model.forecast()
     (((history,), horizon),) = forecaster.asked
@@ -141,7 +146,9 @@ def test_histories_are_in_units_and_missing_where_nothing_was_observed(months):
 def test_no_history_holds_what_it_is_judged_by(months, sizes):
     forecaster = Recorded()
     members = ["ridges", "classical", forecaster]
-    InformerRegressor("y", members=members, **{**QUICK, **sizes}).fit(months)
+    InformerRegressor("y", **with_parts(members=members, **{**QUICK, **sizes})).fit(
+        months
+    )
     place = {float(np.float32(value)): i for i, value in enumerate(months["y"])}
     for histories, horizon in forecaster.asked:
         for history in histories:
@@ -154,9 +161,9 @@ def test_no_history_holds_what_it_is_judged_by(months, sizes):
 
 def test_a_context_and_a_horizon_of_its_own_are_kept(months):
     forecaster = Recorded(max_context=9, max_horizon=4, batch_size=5)
-    model = InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(
-        months
-    )
+    model = InformerRegressor(
+        "y", **with_parts(members=["classical", forecaster], **MONTHS)
+    ).fit(months)
     model.forecast(coverage=0.8)
     given = [(rows, horizon) for asked, horizon in forecaster.asked for rows in asked]
     assert {horizon for _, horizon in given} == {4, 2}
@@ -177,7 +184,7 @@ def test_columns_come_in_their_units(months):
         return repeat_season(history, horizon)
 
     options = {"known_future": ["price"], **MONTHS}
-    model = InformerRegressor("y", members=[look], **options).fit(
+    model = InformerRegressor("y", **with_parts(members=[look], **options)).fit(
         months[["stock", "price", "y"]]
     )
     seen.clear()
@@ -194,9 +201,9 @@ def test_columns_come_in_their_units(months):
 
 def test_fit_sees_the_rows_before_the_split_and_then_all(months):
     forecaster = Learning()
-    InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(
-        panel_of(months, 3)
-    )
+    InformerRegressor(
+        "y", **with_parts(members=["classical", forecaster], **MONTHS)
+    ).fit(panel_of(months, 3))
     assert [len(series) for series in forecaster.fits] == [3] * len(forecaster.fits)
     lengths = {len(series[0]) for series in forecaster.fits}
     assert len(lengths) == 2
@@ -209,7 +216,7 @@ def test_fit_sees_the_rows_before_the_split_and_then_all(months):
 def test_several_targets_are_histories_of_their_own(months):
     frame = months.assign(z=months["y"] / 100)
     forecast = (
-        InformerRegressor(["y", "z"], members=[repeat_season], **MONTHS)
+        InformerRegressor(["y", "z"], **with_parts(members=[repeat_season], **MONTHS))
         .fit(frame)
         .forecast()
     )
@@ -218,9 +225,9 @@ def test_several_targets_are_histories_of_their_own(months):
 
 def test_the_same_histories_are_asked_for_once(months):
     forecaster = Recorded()
-    model = InformerRegressor("y", members=["classical", forecaster], **MONTHS).fit(
-        months
-    )
+    model = InformerRegressor(
+        "y", **with_parts(members=["classical", forecaster], **MONTHS)
+    ).fit(months)
     first = model.forecast()
     n_asked = len(forecaster.asked)
     pd.testing.assert_frame_equal(model.forecast(), first)
@@ -242,9 +249,11 @@ def test_noise_counts_for_nothing(months, hours, members, data):
     sizes = MONTHS if data != "hours" else {"seq_len": 48, "pred_len": 24} | QUICK
     if data == "months" and "classical" not in members:
         sizes = sizes | {"seq_len": 12, "pred_len": 3}
-    model = InformerRegressor("y", members=[*members, noise], **sizes).fit(frame)
+    model = InformerRegressor(
+        "y", **with_parts(members=[*members, noise], **sizes)
+    ).fit(frame)
     assert share_of(model, "noise") <= 0.02
-    plain = InformerRegressor("y", members=members, **sizes).fit(frame)
+    plain = InformerRegressor("y", **with_parts(members=members, **sizes)).fit(frame)
     spread = np.ptp(frame["y"])
     np.testing.assert_allclose(
         model.forecast()["y"], plain.forecast()["y"], atol=0.01 * spread
@@ -267,7 +276,7 @@ def test_one_that_knows_the_future_counts_for_nearly_all(months, hours, data):
 
     sizes = MONTHS if data != "hours" else {"seq_len": 48, "pred_len": 24} | QUICK
     model = InformerRegressor(
-        "y", members=["ridges", "classical", prophet], **sizes
+        "y", **with_parts(members=["ridges", "classical", prophet], **sizes)
     ).fit(frame)
     assert share_of(model, "prophet") > 0.9
 
@@ -275,7 +284,9 @@ def test_one_that_knows_the_future_counts_for_nearly_all(months, hours, data):
 def test_it_does_not_count_where_nothing_shows_what_it_is_worth(months):
     """Of two horizons of rows none are left to judge by."""
     short = months.iloc[:11]
-    model = InformerRegressor("y", members=["classical", repeat_season], **MONTHS)
+    model = InformerRegressor(
+        "y", **with_parts(members=["classical", repeat_season], **MONTHS)
+    )
     with pytest.warns(
         UserWarning, match=r"\(repeat_season\) are left out: too few rows"
     ):
@@ -288,7 +299,7 @@ def test_it_does_not_count_where_nothing_shows_what_it_is_worth(months):
 
 def test_it_is_drawn_explained_backtested_and_has_ranges(months):
     model = InformerRegressor(
-        "y", members=["classical", Level(24), average_seasons], **MONTHS
+        "y", **with_parts(members=["classical", Level(24), average_seasons], **MONTHS)
     )
     model.fit(months)
     assert 0 < share_of(model, "average_seasons") < 1
@@ -326,7 +337,9 @@ def test_ranges_are_wide_where_its_quantiles_lie_far_apart():
         return 100 + ahead[..., None] * 2.5 * (np.array(levels) - 0.5)
 
     options = {"loss": [0.1, 0.5, 0.9], "seq_len": 16, "pred_len": 8, **QUICK}
-    model = InformerRegressor("y", members=[knowing], **options).fit(frame[:640])
+    model = InformerRegressor("y", **with_parts(members=[knowing], **options)).fit(
+        frame[:640]
+    )
     low, high = model.predict_interval(frame[640:], coverage=0.8).T
     wild = size[640:] > 1
     assert (high - low)[wild].mean() > 4 * (high - low)[~wild].mean()
@@ -336,7 +349,7 @@ def test_ranges_are_wide_where_its_quantiles_lie_far_apart():
 
 def test_a_search_chooses_among_forecasters_and_their_parameters(months):
     grid = {"members": [[Level()], [repeat_season]]}
-    model = InformerRegressor("y", members=[Level()], **MONTHS)
+    model = InformerRegressor("y", **with_parts(members=[Level()], **MONTHS))
     search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=6)).fit(months)
     assert search.best_params_ == {"members": [repeat_season]}
     grid = {"members__level__n_rows": [1, 24]}
@@ -349,7 +362,7 @@ def test_a_search_chooses_among_forecasters_and_their_parameters(months):
 
 def test_clones_and_pickles_forecast_the_same(months):
     model = InformerRegressor(
-        "y", members=["classical", Level(), repeat_season], **MONTHS
+        "y", **with_parts(members=["classical", Level(), repeat_season], **MONTHS)
     )
     forecast = model.fit(months).forecast()
     pd.testing.assert_frame_equal(clone(model).fit(months).forecast(), forecast)
@@ -360,7 +373,9 @@ def test_clones_and_pickles_forecast_the_same(months):
 
 def test_a_file_holds_what_its_class_builds_again(months, tmp_path):
     path = tmp_path / "model"
-    model = InformerRegressor("y", members=[Level(24)], **MONTHS).fit(months)
+    model = InformerRegressor("y", **with_parts(members=[Level(24)], **MONTHS)).fit(
+        months
+    )
     model.save(path)
     with pytest.raises(skinformer.ModelFileError, match=r"forecasters=\[Level\]"):
         skinformer.load(path)
@@ -370,13 +385,17 @@ def test_a_file_holds_what_its_class_builds_again(months, tmp_path):
 
 
 def test_a_file_refuses_a_function(months, tmp_path):
-    model = InformerRegressor("y", members=[repeat_season], **MONTHS).fit(months)
+    model = InformerRegressor("y", **with_parts(members=[repeat_season], **MONTHS)).fit(
+        months
+    )
     with pytest.raises(ValueError, match="to_config"):
         model.save(tmp_path / "model")
 
 
 def test_a_graph_refuses_it(months):
-    model = InformerRegressor("y", members=[repeat_season], **MONTHS).fit(months)
+    model = InformerRegressor("y", **with_parts(members=[repeat_season], **MONTHS)).fit(
+        months
+    )
     with pytest.raises(ValueError, match="repeat_season"):
         model.export_program()
 
@@ -389,14 +408,16 @@ def test_a_wrong_shape_is_named(months):
         return np.zeros(horizon)
 
     with pytest.raises(ValueError, match=r"'flat'.*\(6,\).*\(\d+, 6\)"):
-        InformerRegressor("y", members=["classical", flat], **MONTHS).fit(months)
+        InformerRegressor("y", **with_parts(members=["classical", flat], **MONTHS)).fit(
+            months
+        )
 
 
 def test_no_number_is_the_last_value_and_a_warning(months):
     def lost(history, horizon):
         return np.full((len(history), horizon), np.nan)
 
-    model = InformerRegressor("y", members=[lost], **MONTHS)
+    model = InformerRegressor("y", **with_parts(members=[lost], **MONTHS))
     with pytest.warns(UserWarning, match="'lost'.*NaN"):
         forecast = model.fit(months).forecast()
     np.testing.assert_allclose(forecast["y"], months["y"].iloc[-1], rtol=1e-6)
@@ -409,7 +430,7 @@ def test_what_would_take_too_long_is_refused_with_the_seconds(months):
 
     slow.max_seconds = 0.2
     with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
-        InformerRegressor("y", members=["classical", slow], **MONTHS).fit(
+        InformerRegressor("y", **with_parts(members=["classical", slow], **MONTHS)).fit(
             panel_of(months, 8)
         )
 
@@ -424,13 +445,15 @@ def test_what_would_take_too_long_is_refused_with_the_seconds(months):
 )
 def test_what_is_no_forecaster_is_refused(months, members, match):
     with pytest.raises(ValueError, match=match):
-        InformerRegressor("y", members=members, **MONTHS).fit(months)
+        InformerRegressor("y", **with_parts(members=members, **MONTHS)).fit(months)
 
 
 def test_alone_it_is_not_judged_and_yet_refused_where_it_is_slow(months):
     """There is nothing to weigh; a forecast of each series costs its seconds all the same."""
     forecaster = Recorded()
-    InformerRegressor("y", members=[forecaster], **MONTHS).fit(panel_of(months, 20))
+    InformerRegressor("y", **with_parts(members=[forecaster], **MONTHS)).fit(
+        panel_of(months, 20)
+    )
     assert sum(len(histories) for histories, _ in forecaster.asked) <= 9
 
     def slow(history, horizon):
@@ -440,7 +463,9 @@ def test_alone_it_is_not_judged_and_yet_refused_where_it_is_slow(months):
     slow.max_seconds = 0.2
     short = panel_of(months[:14], 8)
     with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
-        InformerRegressor("y", members=["classical", slow], **MONTHS).fit(short)
+        InformerRegressor("y", **with_parts(members=["classical", slow], **MONTHS)).fit(
+            short
+        )
 
 
 @pytest.mark.parametrize("n_series", [1, 2])
@@ -454,7 +479,7 @@ def test_a_slow_one_alone_is_refused(months, n_series):
     slow.max_seconds = 0.15
     data = months if n_series == 1 else panel_of(months, n_series)
     with pytest.raises(ValueError, match=r"'slow'.* s each.*max_seconds"):
-        InformerRegressor("y", members=[slow], **MONTHS).fit(data)
+        InformerRegressor("y", **with_parts(members=[slow], **MONTHS)).fit(data)
 
 
 def test_forecasts_of_batches_before_a_failure_are_kept():
@@ -479,8 +504,12 @@ def test_names_are_unlike_those_of_other_members(months):
     level = Level()
     level.name = "ridges"
     with pytest.raises(ValueError, match="named 'ridges'"):
-        InformerRegressor("y", members=["classical", level], **MONTHS).fit(months)
-    model = InformerRegressor("y", members=[Level(2), Level(24)], **MONTHS).fit(months)
+        InformerRegressor(
+            "y", **with_parts(members=["classical", level], **MONTHS)
+        ).fit(months)
+    model = InformerRegressor(
+        "y", **with_parts(members=[Level(2), Level(24)], **MONTHS)
+    ).fit(months)
     assert set(model.ensemble_.members) <= {"Level", "Level 2", "network"}
 
 
@@ -495,7 +524,7 @@ def test_nothing_is_warned_of_where_all_is_well(months):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = InformerRegressor(
-            "y", members=["classical", repeat_season], **MONTHS
+            "y", **with_parts(members=["classical", repeat_season], **MONTHS)
         ).fit(months)
         model.forecast(coverage=0.8)
 
@@ -503,7 +532,7 @@ def test_nothing_is_warned_of_where_all_is_well(months):
 def test_weights_of_members_add_up_to_one(months):
     """In each series and step."""
     model = InformerRegressor(
-        "y", members=["classical", repeat_season, Level(24)], **MONTHS
+        "y", **with_parts(members=["classical", repeat_season, Level(24)], **MONTHS)
     )
     model.fit(panel_of(months))
     np.testing.assert_allclose(model.ensemble_.weights.sum(axis=-1), 1)

@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.linear_model import Ridge
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.ensemble import members
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.member import Member
@@ -173,7 +174,7 @@ def short(request, panel):
     rows = panel.loc[1] if request.param == "one" else panel
     members = ["classical", "ridges", Ridge(), "network"]
     chosen = members if request.param == "panel and regressor" else "auto"
-    return InformerRegressor("y", members=chosen, **P).fit(rows)
+    return InformerRegressor("y", **with_parts(members=chosen, **P)).fit(rows)
 
 
 @pytest.mark.slow
@@ -216,7 +217,9 @@ def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
 
     monkeypatch.setattr(Classical, "from_timeline", spy)
     for early_stopping in ("auto", True):  # True: no weight has seen the last rows
-        InformerRegressor("y", early_stopping=early_stopping, **P).fit(panel)
+        InformerRegressor("y", **with_parts(early_stopping=early_stopping, **P)).fit(
+            panel
+        )
     lengths = [set(part.tolist()) for part in ends]
     assert lengths == [{81}, {90}, {81}]
 
@@ -224,7 +227,7 @@ def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
 @pytest.mark.slow
 def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     """And a scale of its own for classical forecasters."""
-    model = InformerRegressor("y", **P).fit(panel)
+    model = InformerRegressor("y", **with_parts(**P)).fit(panel)
     new = pd.concat({9: months(60, 9, 1e3)}, names=["shop", "month"])
     forecast = model.forecast(new)["y"]
     assert forecast.between(500, 1500).all()
@@ -234,7 +237,9 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
 def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
     """These know no values but those that they have seen; others have their weight."""
     ensemble = (
-        InformerRegressor("y", members=["classical", "ridges", Ridge(), "network"], **P)
+        InformerRegressor(
+            "y", **with_parts(members=["classical", "ridges", Ridge(), "network"], **P)
+        )
         .fit(panel)
         .ensemble_
     )
@@ -252,7 +257,7 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
         "series_origins",
         lambda origins: seen.append(origins) or series_origins(origins),
     )
-    InformerRegressor("y", **P).fit(panel.loc[1][:50])
+    InformerRegressor("y", **with_parts(**P)).fit(panel.loc[1][:50])
     assert (seen[0].low.tolist(), seen[0].high.tolist()) == ([42], [46])
 
 
@@ -260,12 +265,15 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
 @pytest.mark.parametrize(("n", "trained"), [(40, 1), (39, 0)])
 def test_a_network_needs_four_forecasts_behind_its_first_context(panel, n, trained):
     """Two to learn from, and two to be judged by."""
-    assert InformerRegressor("y", **P).fit(panel.loc[1][:n]).n_iter_ == trained
+    assert (
+        InformerRegressor("y", **with_parts(**P)).fit(panel.loc[1][:n]).n_iter_
+        == trained
+    )
 
 
 def test_ridges_that_cannot_be_judged_say_nothing(panel):
     """A window, and no rows behind it to judge by: classical forecasters judge themselves."""
-    model = InformerRegressor("y", **P).fit(panel.loc[1][:30])
+    model = InformerRegressor("y", **with_parts(**P)).fit(panel.loc[1][:30])
     np.testing.assert_array_equal(model.ensemble_.weights_of("classical"), 1.0)
     np.testing.assert_array_equal(model.ensemble_.weights_of("ridges"), 0.0)
     assert model.trust_ == 0
@@ -287,7 +295,7 @@ def test_ridges_of_few_windows_count_less_from_the_start():
 @pytest.mark.parametrize("n", [1, 3, 8, 15, 23])
 def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, n):
     """Ridges and network would see training means in front of it: levels of other series."""
-    model = InformerRegressor("y", **P).fit(panel)
+    model = InformerRegressor("y", **with_parts(**P)).fit(panel)
     new = pd.concat({9: months(n, 9, 6.0)}, names=["shop", "month"])
     assert model.forecast(new)["y"].between(3, 9).all()
 
@@ -320,7 +328,8 @@ def test_constant_series_have_no_say(panel):
         [panel.rename(index=str, level=0), pd.concat(flat, names=["shop", "month"])]
     )
     one, other = (
-        InformerRegressor("y", **P).fit(rows).ensemble_ for rows in (panel, both)
+        InformerRegressor("y", **with_parts(**P)).fit(rows).ensemble_
+        for rows in (panel, both)
     )
     for name in ("classical", "network"):
         np.testing.assert_allclose(
@@ -334,7 +343,9 @@ def test_a_season_that_windows_hold_is_forecast_as_it_is():
     t = np.arange(500)
     y = 10 + 3 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=500)
     frame = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=500, freq="h"))
-    model = InformerRegressor("y", max_iter=1, random_state=0).fit(frame[:476])
+    model = InformerRegressor("y", random_state=0, training=Training(max_iter=1)).fit(
+        frame[:476]
+    )
     error = np.abs(
         model.forecast()["y"].to_numpy() - 10 - 3 * np.sin(t[476:] * np.pi / 12)
     )
@@ -345,8 +356,14 @@ def test_a_season_that_windows_hold_is_forecast_as_it_is():
 def test_a_long_table_is_not_asked_for_classical_forecasts():
     """They look back no further than ridges that have learnt all there is."""
     rows = pd.DataFrame({"y": np.random.default_rng(0).normal(size=20 * 28)})
-    assert "classical" not in InformerRegressor("y", **P).fit(rows).ensemble_.members
-    assert "classical" in InformerRegressor("y", **P).fit(rows[:-1]).ensemble_.members
+    assert (
+        "classical"
+        not in InformerRegressor("y", **with_parts(**P)).fit(rows).ensemble_.members
+    )
+    assert (
+        "classical"
+        in InformerRegressor("y", **with_parts(**P)).fit(rows[:-1]).ensemble_.members
+    )
 
 
 @pytest.mark.slow
@@ -369,8 +386,6 @@ def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(
     rows["y"] += effect * rows["z"]
     InformerRegressor(
         "y",
-        known_future=known,
-        members=["ridges", Ridge(), "network"],
-        **P,
+        **with_parts(known_future=known, members=["ridges", Ridge(), "network"], **P),
     ).fit(rows)
     assert requested[0] == {"margin": margin}

@@ -5,6 +5,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble.classical import choose_members
@@ -81,7 +82,7 @@ class Probabilities(InformerClassifier):
 def make_small(truths="numbers", **changes):
     """Make an estimator that trains one epoch of a tiny network."""
     kind = InformerRegressor if truths == "numbers" else Probabilities
-    return kind(**{**TINY, **changes})
+    return kind(**with_parts(**{**TINY, **changes}))
 
 
 def labelled(df):

@@ -4,23 +4,20 @@ import sys
 
 import numpy as np
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 
 
 def model(checkpoint=None, **changes):
-    parameters = {
-        "seq_len": 24,
-        "pred_len": 6,
-        "d_model": 16,
-        "n_heads": 2,
-        "attention": "probsparse",
-        "max_iter": 12,
-        "n_iter_no_change": 12,
-        "members": ["network"],  # beside ridges it would give up
-        "random_state": 0,
-        "device": "cpu",
-    }
-    return InformerRegressor(checkpoint=checkpoint, **(parameters | changes))
+    estimator = InformerRegressor(
+        seq_len=24,
+        pred_len=6,
+        members=["network"],  # beside ridges it would give up
+        network=Network(d_model=16, n_heads=2, attention="probsparse"),
+        training=Training(max_iter=12, n_iter_no_change=12, checkpoint=checkpoint),
+        random_state=0,
+        device="cpu",
+    )
+    return estimator.set_params(**changes)
 
 
 def rows():

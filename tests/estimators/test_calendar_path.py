@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.tree import DecisionTreeRegressor
@@ -52,7 +53,9 @@ def make_frame(n=TRAIN + 200, *, seed=0, start="2024-01-01", tz=None):
 
 
 def fit(df, **changes):
-    return InformerRegressor(**{"target": "load", **SIZES, **changes}).fit(df)
+    return InformerRegressor(
+        **with_parts(**{"target": "load", **SIZES, **changes})
+    ).fit(df)
 
 
 def effect(model):
@@ -141,7 +144,7 @@ def test_nothing_is_taken_where_the_calendar_says_nothing(kind, seed):
 def test_rows_without_dates_have_none(df):
     """Nobody knows when they were."""
     assert effect(fit(df.reset_index(drop=True))) is None
-    values = InformerRegressor(**SIZES).fit(df[["load"]].to_numpy())
+    values = InformerRegressor(**with_parts(**SIZES)).fit(df[["load"]].to_numpy())
     assert values.module_.path.calendar is None
 
 
@@ -344,7 +347,7 @@ def test_a_fit_that_was_stopped_ends_like_one_that_was_not(df, tmp_path, monkeyp
 def test_a_search_compares_calendars(df):
     """Each of its fits finds its own."""
     search = GridSearchCV(
-        InformerRegressor("load", **SIZES),
+        InformerRegressor("load", **with_parts(**SIZES)),
         {"calendar": [None, ["hour"], "auto"]},
         cv=TimeSeriesSplit(2, test_size=300),
         scoring="neg_mean_absolute_error",

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
@@ -59,7 +60,9 @@ class Spy:
 def test_every_epoch_is_a_task_with_a_model_ready_to_predict(df):
     """A callback may keep a model; training on must not change it."""
     spy = Spy()
-    final = InformerRegressor("load", max_iter=3, early_stopping=False, **SMALL)
+    final = InformerRegressor(
+        "load", **with_parts(max_iter=3, early_stopping=False, **SMALL)
+    )
     final.set_callbacks(spy).fit(df)
     assert (spy.begun, spy.epochs) == (3, 3)
     forecasts = [model.predict(df) for model in spy.models]
@@ -83,7 +86,9 @@ def test_every_stage_is_a_task_so_that_bars_move(df):
 
     spy = Order()
     options = SMALL | {"members": ["ridges", "network"]}
-    InformerRegressor("load", max_iter=2, **options).set_callbacks(spy).fit(df)
+    InformerRegressor("load", **with_parts(max_iter=2, **options)).set_callbacks(
+        spy
+    ).fit(df)
     assert spy.told == (
         ("begin", "fit", 3),
         *((step, "ridges", 0) for step in ("begin", "end")),
@@ -98,7 +103,11 @@ def test_every_stage_is_a_task_so_that_bars_move(df):
 def test_the_hooks_see_the_losses_so_far(df):
     """A callback that stops or plots by the loss must find it, epoch by epoch."""
     spy = Spy()
-    final = InformerRegressor("load", max_iter=3, **SMALL).set_callbacks(spy).fit(df)
+    final = (
+        InformerRegressor("load", **with_parts(max_iter=3, **SMALL))
+        .set_callbacks(spy)
+        .fit(df)
+    )
     for epoch, model in enumerate(spy.models, start=1):
         assert model.n_iter_ == epoch
         assert model.loss_curve_ == final.loss_curve_[:epoch]
@@ -110,7 +119,9 @@ def test_the_hooks_see_no_epoch_that_never_ran(df):
     """A pruner would be told of the last epoch twice where a fit has converged."""
     spy = Spy()
     noise = df.assign(load=np.random.default_rng(1).normal(size=120))
-    model = InformerRegressor("load", max_iter=50, n_iter_no_change=2, **SMALL)
+    model = InformerRegressor(
+        "load", **with_parts(max_iter=50, n_iter_no_change=2, **SMALL)
+    )
     model.set_callbacks(spy).fit(noise)
     assert model.n_iter_ < 50
     assert [seen.n_iter_ for seen in spy.models] == list(range(1, model.n_iter_ + 1))
@@ -127,7 +138,7 @@ def test_the_hooks_of_a_resumed_fit_see_the_losses_before_it(df, tmp_path):
                 raise MemoryError
 
     model = InformerRegressor(
-        "load", max_iter=4, checkpoint=tmp_path / "fit.pt", **SMALL
+        "load", **with_parts(max_iter=4, checkpoint=tmp_path / "fit.pt", **SMALL)
     )
     with pytest.raises(MemoryError):
         model.set_callbacks(Crash()).fit(df)
@@ -142,7 +153,9 @@ def test_the_hooks_of_a_resumed_fit_see_the_losses_before_it(df, tmp_path):
 def test_the_hooks_get_the_target_in_frame_mode(df):
     """Scorers of callbacks want a y even where fit got none."""
     spy = Spy()
-    InformerRegressor("load", max_iter=1, **SMALL).set_callbacks(spy).fit(df)
+    InformerRegressor("load", **with_parts(max_iter=1, **SMALL)).set_callbacks(spy).fit(
+        df
+    )
     np.testing.assert_array_equal(spy.y, df["load"])
     assert spy.X is df
 
@@ -150,7 +163,7 @@ def test_the_hooks_get_the_target_in_frame_mode(df):
 def test_a_callback_can_stop_a_fit(df):
     """The hook's True ends the training, and the model is usable."""
     model = (
-        InformerRegressor("load", max_iter=9, **SMALL)
+        InformerRegressor("load", **with_parts(max_iter=9, **SMALL))
         .set_callbacks(Spy(stop_after=2))
         .fit(df)
     )
@@ -173,7 +186,7 @@ def test_a_hook_that_raises_is_told_once_and_the_estimator_stays_as_it_was(df, f
             if self.epochs == 2:
                 raise PrunedError
 
-    model = InformerRegressor("load", max_iter=4, **SMALL)
+    model = InformerRegressor("load", **with_parts(max_iter=4, **SMALL))
     if fitted:
         model.fit(df)
     before = dict(vars(model))
@@ -189,7 +202,11 @@ def test_a_hook_that_raises_is_told_once_and_the_estimator_stays_as_it_was(df, f
 def test_what_the_hooks_get_is_whole(df, tmp_path):
     """Whoever keeps the best epoch's model wants its ranges and its file, too."""
     spy = Spy()
-    final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(df)
+    final = (
+        InformerRegressor("load", **with_parts(max_iter=2, **SMALL))
+        .set_callbacks(spy)
+        .fit(df)
+    )
     for model in spy.models:
         assert model.best_loss_ == -model.validation_scores_[-1]
         assert "network" in model.fit_times_["part"].tolist()
@@ -211,7 +228,11 @@ def test_the_end_of_the_fit_comes_with_the_final_model(df):
 
     spy = Last()
     runs = df.assign(load=df["load"].mask(np.arange(120) % 50 == 40))
-    final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(runs)
+    final = (
+        InformerRegressor("load", **with_parts(max_iter=2, **SMALL))
+        .set_callbacks(spy)
+        .fit(runs)
+    )
     (model,) = spy.models
     assert model.module_ is not final.module_
     np.testing.assert_array_equal(model.predict(runs), final.predict(runs))
@@ -228,16 +249,20 @@ def test_a_callback_that_draws_random_numbers_changes_nothing(df):
             torch.rand(3)
 
     watched = (
-        InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(Noise()).fit(df)
+        InformerRegressor("load", **with_parts(max_iter=2, **SMALL))
+        .set_callbacks(Noise())
+        .fit(df)
     )
-    alone = InformerRegressor("load", max_iter=2, **SMALL).fit(df)
+    alone = InformerRegressor("load", **with_parts(max_iter=2, **SMALL)).fit(df)
     np.testing.assert_array_equal(watched.predict(df), alone.predict(df))
 
 
 def test_a_scoring_monitor_logs_every_epoch(df):
     """One score an epoch, and one for the fit."""
     monitor = ScoringMonitor(scoring="r2")
-    InformerRegressor("load", max_iter=3, **SMALL).set_callbacks(monitor).fit(df)
+    InformerRegressor("load", **with_parts(max_iter=3, **SMALL)).set_callbacks(
+        monitor
+    ).fit(df)
     log = monitor.get_logs().data_as_pandas
     assert (log["task_name"] == "epoch").sum() == 3
     assert np.isfinite(log["r2"]).all()
@@ -250,10 +275,12 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
     monitor = ScoringMonitor(scoring="neg_mean_absolute_error")
     pipeline = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
-        InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(monitor),
+        InformerRegressor("load", **with_parts(max_iter=2, **SMALL)).set_callbacks(
+            monitor
+        ),
     )
     search = GridSearchCV(
-        pipeline, {"informerregressor__d_model": [4, 8]}, cv=TimeSeriesSplit(2)
+        pipeline, {"informerregressor__network__d_model": [4, 8]}, cv=TimeSeriesSplit(2)
     )
     search.set_callbacks(ProgressBar()).fit(df, df["load"])
     log = monitor.get_logs().data_as_pandas
@@ -268,9 +295,9 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
 def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members):
     """Progress without extra packages; silence by default."""
     options = SMALL | {"max_iter": 2, "members": members}
-    InformerRegressor("load", **options).fit(df)
+    InformerRegressor("load", **with_parts(**options)).fit(df)
     assert capsys.readouterr().out == ""
-    InformerRegressor("load", verbose=1, **options).fit(df)
+    InformerRegressor("load", **with_parts(verbose=1, **options)).fit(df)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
         "[InformerRegressor] reading",
@@ -292,7 +319,9 @@ def test_ctrl_c_keeps_the_model(df):
                 self.epochs += 1
                 raise KeyboardInterrupt
 
-    model = InformerRegressor("load", max_iter=9, **SMALL).set_callbacks(Interrupt())
+    model = InformerRegressor("load", **with_parts(max_iter=9, **SMALL)).set_callbacks(
+        Interrupt()
+    )
     with pytest.warns(
         UserWarning, match="^training interrupted after 2 epochs; the best weights"
     ):

@@ -43,8 +43,8 @@ network = partial(model, members=["network"])
 
 def test_a_finished_fit_is_read_not_repeated(tmp_path):
     """Calling fit again with the same data costs nothing."""
-    first = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
-    again = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    first = network(tmp_path / "fit.pt", training__max_iter=2).fit(rows())
+    again = network(tmp_path / "fit.pt", training__max_iter=2).fit(rows())
     np.testing.assert_array_equal(again.predict(rows()), first.predict(rows()))
     assert again.history_["seconds"].tolist() == first.history_["seconds"].tolist()
 
@@ -52,15 +52,16 @@ def test_a_finished_fit_is_read_not_repeated(tmp_path):
 def test_other_data_or_parameters_are_refused_by_name(tmp_path):
     """Weights of another fit would be silently wrong."""
     path = tmp_path / "fit.pt"
-    network(path, max_iter=1).fit(rows())
+    network(path, training__max_iter=1).fit(rows())
     with pytest.raises(
-        ValueError, match=r"was written by another fit: dropout differ\. Delete"
+        ValueError,
+        match=r"was written by another fit: network__dropout differ\. Delete",
     ):
-        network(path, max_iter=1, dropout=0.3).fit(rows())
+        network(path, training__max_iter=1, network__dropout=0.3).fit(rows())
     with pytest.raises(
         ValueError, match=r"was written by another fit: data differ\. Delete"
     ):
-        network(path, max_iter=1).fit(rows() + 1)
+        network(path, training__max_iter=1).fit(rows() + 1)
 
 
 def dated(start="2024-01-01", freq="h", n=90, tz=None):
@@ -88,7 +89,7 @@ HOLIDAYS = [
 def test_the_same_values_at_other_times_are_other_data(tmp_path, first, then):
     """The network learns hours and weekdays: its weights would forecast another calendar."""
     path = tmp_path / "fit.pt"
-    estimator = network(path, max_iter=1)
+    estimator = network(path, training__max_iter=1)
     assert repr(HOLIDAYS[0]) == repr(HOLIDAYS[1])
     holidays = first.get("freq") in HOLIDAYS
     estimator.set_params(freq=first["freq"] if holidays else None).fit(dated(**first))
@@ -101,22 +102,22 @@ def test_the_same_values_at_other_times_are_other_data(tmp_path, first, then):
 def test_times_are_compared_in_any_unit_and_under_any_name(tmp_path):
     """A file read again by another program is the same data."""
     frame = dated().to_frame()
-    network(tmp_path / "fit.pt", max_iter=1).fit(frame)
+    network(tmp_path / "fit.pt", training__max_iter=1).fit(frame)
     again = frame.set_index(frame.index.as_unit("ns").rename("time"))
-    network(tmp_path / "fit.pt", max_iter=1).fit(again)
+    network(tmp_path / "fit.pt", training__max_iter=1).fit(again)
 
 
 @pytest.mark.parametrize("damage", ["bit", "end"])
 def test_a_damaged_file_is_refused(tmp_path, damage):
     """One flipped bit gave other forecasts, a file cut off an error of the operating system."""
     path = tmp_path / "fit.pt"
-    network(path, max_iter=1).fit(rows())
+    network(path, training__max_iter=1).fit(rows())
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 4
     path.write_bytes(content if damage == "bit" else content[:-500])
     message = r"is damaged or not a checkpoint of this version: its content is not what was written"
     with pytest.raises(ValueError, match=message):
-        network(path, max_iter=1).fit(rows())
+        network(path, training__max_iter=1).fit(rows())
 
 
 def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
@@ -129,8 +130,8 @@ def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
     with pytest.warns(
         UserWarning, match=r"fit\.pt' could not be written: \[Errno 28\] No space"
     ):
-        fitted = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
-    expected = network(max_iter=2).fit(rows())
+        fitted = network(tmp_path / "fit.pt", training__max_iter=2).fit(rows())
+    expected = network(training__max_iter=2).fit(rows())
     np.testing.assert_array_equal(fitted.predict(rows()), expected.predict(rows()))
     assert list(tmp_path.iterdir()) == []
 
@@ -146,12 +147,12 @@ def test_a_file_that_no_fit_wrote_is_refused(tmp_path):
     (tmp_path / "junk.pt").write_bytes(b"not a checkpoint")
     message = r"junk\.pt' is damaged or not a checkpoint of this version: it does not begin like"
     with pytest.raises(ValueError, match=message):
-        network(tmp_path / "junk.pt", max_iter=1).fit(rows())
+        network(tmp_path / "junk.pt", training__max_iter=1).fit(rows())
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_training(tmp_path):
     """Not after an epoch of waiting."""
     with pytest.raises(ValueError, match="must be a file in a folder that exists"):
-        network(tmp_path / "no" / "fit.pt", max_iter=1).fit(rows())
+        network(tmp_path / "no" / "fit.pt", training__max_iter=1).fit(rows())
     with pytest.raises(ValueError, match="must be a file in a folder that exists"):
-        network(tmp_path, max_iter=1).fit(rows())
+        network(tmp_path, training__max_iter=1).fit(rows())

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
@@ -31,7 +32,7 @@ from skinformer.ensemble import classes
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import ClassHead
-from skinformer.ensemble.network import Network
+from skinformer.ensemble.network import NetworkMember
 from skinformer.ensemble.windows import Rows
 from skinformer.timeline.clock import RowClock
 
@@ -64,7 +65,9 @@ def df():
 
 @pytest.fixture(scope="module")
 def fitted(df):
-    return InformerClassifier("level", known_future=["price"], **P).fit(df[:-24])
+    return InformerClassifier("level", **with_parts(known_future=["price"], **P)).fit(
+        df[:-24]
+    )
 
 
 def test_it_is_a_classifier_whose_names_are_those_of_scikit_learn(fitted, df):
@@ -120,7 +123,7 @@ def relabelled(df, kind):
 def of_objects(df):
     """Give the probabilities of labels that are objects, of half the rows."""
     rows = df[:150].astype({"level": object})
-    return InformerClassifier("level", **P).fit(rows).predict_proba(rows)
+    return InformerClassifier("level", **with_parts(**P)).fit(rows).predict_proba(rows)
 
 
 @pytest.mark.slow
@@ -130,7 +133,7 @@ def of_objects(df):
 def test_labels_of_any_type_come_back_as_they_were(df, of_objects, kind):
     """Sorted as scikit-learn sorts them; a categorical keeps its order."""
     rows = df[:150].assign(level=relabelled(df[:150], kind))
-    model = InformerClassifier("level", **P).fit(rows)
+    model = InformerClassifier("level", **with_parts(**P)).fit(rows)
     assert model.classes_.tolist() == sorted(set(rows["level"].tolist()))
     predicted, labels = model.predict(rows), model.forecast()["level"]
     assert set(predicted) <= set(model.classes_)
@@ -159,7 +162,7 @@ def test_missing_labels_are_left_out_and_filled(df, missing, given):
     # A label is missing before anyone forecasts.
     members = "auto" if missing is np.nan else ["network"]
     model = InformerClassifier(
-        None if given == "features" else "level", members=members, **P
+        None if given == "features" else "level", **with_parts(members=members, **P)
     )
     model.fit(X[:270], None if y is None else y[:270])
     assert len(model.classes_) == 3
@@ -175,7 +178,7 @@ def test_missing_labels_are_left_out_and_filled(df, missing, given):
 def test_several_targets_have_a_list_of_probabilities(df):
     """As scikit-learn's multi-output classifiers."""
     rows = df.assign(cheap=df["price"] < 0.5)
-    model = InformerClassifier(["level", "cheap"], **P).fit(rows)
+    model = InformerClassifier(["level", "cheap"], **with_parts(**P)).fit(rows)
     assert [classes.tolist() for classes in model.classes_] == [
         ["busy", "normal", "quiet"],
         [False, True],
@@ -196,7 +199,7 @@ def test_a_panel_of_series_has_rows_for_each(df):
     """Series differ in how often a class comes."""
     sites = {"a": df[:150], "b": df[:120].assign(level="busy")}
     panel = pd.concat(sites, names=["site", "time"])
-    model = InformerClassifier("level", **P).fit(panel)
+    model = InformerClassifier("level", **with_parts(**P)).fit(panel)
     forecast = model.forecast_proba()
     assert forecast.shape == (12, 3)
     mean = forecast.groupby(level=0)["busy"].mean()
@@ -243,13 +246,15 @@ def test_a_label_that_training_never_saw_is_wrong_in_a_score_and_missing_as_hist
 def test_labels_that_are_no_classes_are_refused(df, labels, error, message):
     """The message says what to type instead."""
     with pytest.raises(error, match=message):
-        InformerClassifier("level", **P).fit(df.assign(level=labels(df)))
+        InformerClassifier("level", **with_parts(**P)).fit(df.assign(level=labels(df)))
 
 
 def test_a_target_of_x_that_went_through_a_scaler_is_refused(df):
     """Scaled codes are no labels of y."""
     rows = df.assign(level=(df["level"] == "busy").astype(int))
-    piped = make_pipeline(StandardScaler(), InformerClassifier("level", **P))
+    piped = make_pipeline(
+        StandardScaler(), InformerClassifier("level", **with_parts(**P))
+    )
     with pytest.raises(
         ValueError, match=r"in the column 'level', which is no class of y: both"
     ):
@@ -260,19 +265,22 @@ def test_a_regressor_is_no_base_of_classes(df):
     """It has no probabilities."""
     model = InformerClassifier(
         "level",
-        members=["classes", RandomForestClassifier(n_estimators=3), "network"],
-        **P,
+        **with_parts(
+            members=["classes", RandomForestClassifier(n_estimators=3), "network"], **P
+        ),
     ).fit(df)
     assert list(model.base_blend_)[-1] == "RandomForestClassifier"
     with pytest.raises(ValueError, match=r"holds Ridge\(\), which is no member"):
-        InformerClassifier("level", members=["classes", Ridge()], **P).fit(df)
+        InformerClassifier(
+            "level", **with_parts(members=["classes", Ridge()], **P)
+        ).fit(df)
 
 
 def test_class_weights_move_probabilities_to_rare_classes(df):
     """The rows are as if the classes were equally often, whoever speaks."""
     rare = df.assign(level=np.where(df["price"] > 0.9, "rare", "usual"))[["level"]]
     plain, balanced, heavy = (
-        InformerClassifier(class_weight=weight, **P)
+        InformerClassifier(**with_parts(class_weight=weight, **P))
         .fit(rare)
         .forecast_proba()["rare"]
         .mean()
@@ -281,13 +289,13 @@ def test_class_weights_move_probabilities_to_rare_classes(df):
     assert plain < 0.25 < balanced < 0.75 < heavy
     message = "class_weight has 2 entries for 1 target"
     with pytest.raises(ValueError, match=message):
-        InformerClassifier(class_weight=[None, "balanced"], **P).fit(rare)
+        InformerClassifier(**with_parts(class_weight=[None, "balanced"], **P)).fit(rare)
 
 
 def test_a_weight_counts_rows_so_often(df):
     """Rows of weight 0 are as good as missing ones."""
     weight = (df["level"] != "busy").to_numpy(dtype=float)
-    model = InformerClassifier("level", **P).fit(df, sample_weight=weight)
+    model = InformerClassifier("level", **with_parts(**P)).fit(df, sample_weight=weight)
     assert model.forecast_proba()["busy"].max() < 0.1
 
 
@@ -296,18 +304,18 @@ def test_a_weight_counts_rows_so_often(df):
 
 def test_simple_forecasters_and_the_network_share_the_forecast(df):
     """The blend tells who; nothing of it without a base."""
-    model = InformerClassifier("level", **P).fit(df)
+    model = InformerClassifier("level", **with_parts(**P)).fit(df)
     assert list(model.base_blend_) == ["season", "transitions", "logistic"]
     assert sum(model.base_blend_.values()) == pytest.approx(1, abs=1e-3)
     assert model.base_blend_["transitions"] < 0.2
-    alone = InformerClassifier("level", members=["network"], **P).fit(df)
+    alone = InformerClassifier("level", **with_parts(members=["network"], **P)).fit(df)
     assert (alone.base_blend_, alone.trust_) == ({}, 1.0)
 
 
 @pytest.mark.slow
 def test_trees_take_part_where_rows_are_many():
     """From 1500 truths on."""
-    model = InformerClassifier("level", known_future=["price"], **P).fit(
+    model = InformerClassifier("level", **with_parts(known_future=["price"], **P)).fit(
         make_frame(1600)
     )
     assert list(model.base_blend_)[-1] == "trees"
@@ -319,7 +327,7 @@ def test_noise_is_forecast_by_its_frequencies():
     rng = np.random.default_rng(0)
     hours = pd.date_range("2024-01-01", periods=1700, freq="h")
     noise = pd.DataFrame({"coin": rng.random(1700) < 0.3}, index=hours)
-    model = InformerClassifier(**P).fit(noise[:1500])
+    model = InformerClassifier(**with_parts(**P)).fit(noise[:1500])
     probabilities = model.predict_proba(noise[1500:])
     best = log_loss(noise["coin"][1500:], np.full(200, 0.3))
     assert log_loss(noise["coin"][1500:], probabilities[:, 1]) < 1.02 * best
@@ -327,12 +335,12 @@ def test_noise_is_forecast_by_its_frequencies():
 
 def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     """Its logits are mixed in, and divided by the temperature with the others."""
-    model = InformerClassifier("level", **P).fit(df)
+    model = InformerClassifier("level", **with_parts(**P)).fit(df)
     each = np.array([[[[0.7, 0.2, 0.1]]], [[[0.5, 0.4, 0.1]]]])
     logits = np.array([[[2.0, 0.0, 0.0]]], dtype=np.float32)
     fit = SimpleNamespace(forecast=lambda *_: each, look_back=0)
     base = classes.Classes(fit, np.array([[0.5, 0.5]]))
-    network = Network(
+    network = NetworkMember(
         lambda *_: torch.from_numpy(logits).repeat(32, 1, 1), None, (slice(0, 3),)
     )
     halves = Ensemble.combine(
@@ -358,7 +366,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2
     np.testing.assert_allclose(forecast(rows, np.array([1]))[0, 0], expected, rtol=1e-6)
     monkeypatch.setattr(classes, "minimax_share", lambda _: 4)
-    trusting = InformerClassifier("level", **P).fit(df)
+    trusting = InformerClassifier("level", **with_parts(**P)).fit(df)
     assert trusting.trust_ == 1.0 != model.trust_
     assert not np.allclose(
         trusting.predict_proba(df), model.predict_proba(df), atol=1e-3
@@ -369,7 +377,9 @@ def test_far_ahead_forecasts_are_fed_back_as_probabilities(df):
     """A run of likeliest classes would be as sure in a week as in an hour."""
     rng = np.random.default_rng(0)
     state = np.cumsum(rng.random(600) < 0.05) % 2
-    model = InformerClassifier(calendar=None, **P).fit(pd.DataFrame({"state": state}))
+    model = InformerClassifier(**with_parts(calendar=None, **P)).fit(
+        pd.DataFrame({"state": state})
+    )
     sure = model.forecast_proba(horizon=60).max(axis=1)
     assert sure.iloc[0] > 0.85
     assert sure.iloc[-1] < sure.iloc[5]
@@ -399,7 +409,7 @@ def test_smoothing_and_z_loss_reach_the_training(df):
 
     def losses(**changes):
         return (
-            InformerClassifier("level", **P | {"z_loss": 0.0} | changes)
+            InformerClassifier("level", **with_parts(**P | {"z_loss": 0.0} | changes))
             .fit(df)
             .loss_curve_
         )
@@ -416,7 +426,7 @@ def test_searches_take_the_scores_of_classes(df, scoring):
     """By their names, on frames."""
     rows = df.assign(level=df["level"] == "busy")
     model = InformerClassifier(
-        "level", known_future=["price"], members=["network"], **P
+        "level", **with_parts(known_future=["price"], members=["network"], **P)
     )
     search = GridSearchCV(
         model, {"label_smoothing": [0.0, 0.1]}, scoring=scoring, cv=TimeSeriesSplit(2)
@@ -432,7 +442,9 @@ def test_searches_take_the_scores_of_classes(df, scoring):
 def test_thresholds_and_calibration_of_others_work_on_a_fitted_one(df):
     """Fixed and tuned thresholds, and calibration of a frozen estimator."""
     rows = df.assign(level=df["level"] == "busy")
-    model = InformerClassifier("level", known_future=["price"], **P).fit(rows[:200])
+    model = InformerClassifier("level", **with_parts(known_future=["price"], **P)).fit(
+        rows[:200]
+    )
     late = rows[200:]
     never = FixedThresholdClassifier(FrozenEstimator(model), threshold=1.1).fit(
         late, late["level"]
@@ -448,7 +460,9 @@ def test_thresholds_and_calibration_of_others_work_on_a_fitted_one(df):
 @pytest.mark.filterwarnings("ignore:columns known ahead .* have no values:UserWarning")
 def test_pieces_of_rows_keep_their_context_once_it_is_history(df):
     """A calibrator's folds hide the rows between: forecasts were made far from what is known."""
-    model = InformerClassifier("level", known_future=["price"], **P).fit(df[:200])
+    model = InformerClassifier("level", **with_parts(known_future=["price"], **P)).fit(
+        df[:200]
+    )
     later = df[200:]
     whole = model.predict_proba(later)
     ask = {"cv": KFold(4), "method": "predict_proba"}

@@ -244,6 +244,6 @@ def test_fit_changes_no_parameter(alone, frame, mode):
     estimator = alone(frame(60), mode)
     fresh = alone(frame(60), mode).set_params()
     assert repr(estimator.get_params()) == repr(fresh.get_params())
-    assert estimator.d_ff is None
-    assert estimator.label_len is None
+    assert estimator.network.d_ff is None
+    assert estimator.network.label_len is None
     assert estimator.early_stopping == "auto"

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 
@@ -39,7 +40,7 @@ def panel():
 @pytest.fixture(scope="module")
 def model(panel):
     """Fit the panel, to ask, not to change."""
-    return InformerRegressor(**SMALL).fit(panel)
+    return InformerRegressor(**with_parts(**SMALL)).fit(panel)
 
 
 def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(
@@ -75,9 +76,9 @@ def test_a_fitted_series_keeps_its_static_value(model, panel):
 
 def test_a_column_named_in_known_future_is_never_static(panel):
     """A price that has not changed yet is a price all the same."""
-    model = InformerRegressor(known_future=["size"], members=["network"], **SMALL).fit(
-        panel
-    )
+    model = InformerRegressor(
+        **with_parts(known_future=["size"], members=["network"], **SMALL)
+    ).fit(panel)
     assert (model.roles_.static, model.roles_.known) == ((), ("size",))
     future = model.make_future_frame()
     with pytest.warns(
@@ -94,7 +95,7 @@ def test_a_column_named_in_known_future_is_never_static(panel):
 
 def test_a_column_that_is_the_same_everywhere_is_not_static(panel):
     """Rain in a dry season: measured, and not known ahead."""
-    model = InformerRegressor(**SMALL).fit(
+    model = InformerRegressor(**with_parts(**SMALL)).fit(
         panel.assign(rain=0.0)[["rain", "size", "load"]]
     )
     assert model.roles_.past == ("rain",)
@@ -112,8 +113,8 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
     """The same context under another name gives another forecast."""
     panel = panel.drop(columns="size")
     alone = {"members": ["network"], **SMALL}  # the linear path knows no series
-    model = InformerRegressor(embeddings=["series"], **alone).fit(panel)
-    plain = InformerRegressor(**alone).fit(panel)
+    model = InformerRegressor(**with_parts(embeddings=["series"], **alone)).fit(panel)
+    plain = InformerRegressor(**with_parts(**alone)).fit(panel)
     a = panel.loc[["a"]]
     late = a.set_index(
         a.index.set_levels(a.index.levels[1] + pd.Timedelta("5000D"), level=1)
@@ -149,7 +150,7 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
 
 def test_an_unseen_series_gets_the_mean_vector(panel):
     """A vector that was never trained would be noise."""
-    model = InformerRegressor(embeddings=["series"], **SMALL).fit(panel)
+    model = InformerRegressor(**with_parts(embeddings=["series"], **SMALL)).fit(panel)
     table = model.module_.network.encoder_embedding.calendar.tables[-1].weight
     np.testing.assert_allclose(
         table[-1].tolist(), table[:-1].mean(0).tolist(), rtol=1e-5
@@ -165,8 +166,8 @@ def test_missing_covariates_are_an_error_unless_embedded(panel):
     with pytest.raises(
         ValueError, match=r"Input X \(column 'temp'\) contains NaN \(6 rows"
     ):
-        InformerRegressor(**SMALL).fit(holey)
-    model = InformerRegressor(embeddings=["missing"], **SMALL).fit(holey)
+        InformerRegressor(**with_parts(**SMALL)).fit(holey)
+    model = InformerRegressor(**with_parts(embeddings=["missing"], **SMALL)).fit(holey)
     assert np.isfinite(model.predict(holey)).all()
     assert np.isfinite(model.forecast()).all(axis=None)
 
@@ -176,7 +177,7 @@ def test_a_missing_covariate_is_told_from_the_mean(panel):
     holey = panel.copy()
     rng = np.random.default_rng(0)
     holey.loc[rng.random(len(holey)) < 0.4, "temp"] = np.nan
-    model = InformerRegressor(embeddings=["missing"], **SMALL).fit(holey)
+    model = InformerRegressor(**with_parts(embeddings=["missing"], **SMALL)).fit(holey)
     null = model.module_.network.encoder_embedding.null.weight
     assert null[1].abs().max() > 0
     later = panel.copy()
@@ -191,7 +192,7 @@ def test_a_missing_covariate_is_told_from_the_mean(panel):
 def test_one_series_is_not_told_apart_and_that_is_said(panel, labelled):
     """A vector for the only series would be one more bias, and perhaps its label was forgotten."""
     one = panel.loc[["a"]] if labelled else panel.loc["a"]
-    model = InformerRegressor(**SMALL, embeddings=["series", "mask"])
+    model = InformerRegressor(**with_parts(**SMALL, embeddings=["series", "mask"]))
     sentence = (
         "embeddings=['series', 'mask'] asks for a vector of each series, but X holds one series: "
         "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
@@ -200,6 +201,6 @@ def test_one_series_is_not_told_apart_and_that_is_said(panel, labelled):
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
         model.fit(one)
     assert caught[0].filename == __file__
-    without = InformerRegressor(**SMALL, embeddings=["mask"]).fit(one)
+    without = InformerRegressor(**with_parts(**SMALL, embeddings=["mask"])).fit(one)
     np.testing.assert_array_equal(model.predict(one), without.predict(one))
     assert model.module_.state_dict().keys() == without.module_.state_dict().keys()

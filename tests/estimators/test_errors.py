@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import full_name
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
@@ -1352,5 +1353,6 @@ def test_numbers_of_numpy_are_numbers(small, df, tmp_path, name):
     np.testing.assert_array_equal(estimator.predict(df), same.predict(df))
     estimator.save(tmp_path / "model.skinformer")
     loaded = load(tmp_path / "model.skinformer")
-    assert loaded.get_params()[name] == half
-    assert type(loaded.get_params()[name]) is type(half)
+    value = loaded.get_params()[full_name(name)]
+    assert value == half
+    assert type(value) is type(half)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import PowerTransformer
 from sklearn.tree import DecisionTreeRegressor
@@ -44,7 +45,7 @@ def make_frame(n=640, *, start="2024-01-01", seed=0, **options):
 def fit(X, y=None, **changes):
     """Fit, and let the network count: a small one earns no trust on so few rows."""
     settings = {**SMALL, "target": "load", "known_future": ["price"], **changes}
-    model = InformerRegressor(**settings).fit(X, y)
+    model = InformerRegressor(**with_parts(**settings)).fit(X, y)
     if settings["members"] == SMALL["members"]:
         model.ensemble_ = model.ensemble_.with_network_share(0.7)
     return model
@@ -470,7 +471,9 @@ def test_classes_are_refused():
     X = make_frame()[["load"]]
     X["load"] = np.where(X["load"] > 1000, "high", "low")
     settings = {name: value for name, value in SMALL.items() if name != "members"}
-    model = InformerClassifier("load", members=["network"], **settings).fit(X)
+    model = InformerClassifier(
+        "load", **with_parts(members=["network"], **settings)
+    ).fit(X)
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == (

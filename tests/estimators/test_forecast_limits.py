@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor, load
 from skinformer.estimators.exporting import exported_module
@@ -60,7 +61,9 @@ def without_limits(model, monkeypatch, ask):
 def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
     """Half as much again as the largest value so far, and not a hundred times as much."""
     model = outliers(
-        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
+        InformerRegressor(
+            "load", **with_parts(members=["ridges", "network"], **SIZES)
+        ).fit(rows)
     )
     free = without_limits(
         model, monkeypatch, lambda m: m.forecast(horizon=12).to_numpy()
@@ -73,11 +76,15 @@ def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
 
 def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
     """Its half of the forecast is that of a limited one, not half of a wild one."""
-    plain = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
+    plain = InformerRegressor(
+        "load", **with_parts(members=["ridges", "network"], **SIZES)
+    ).fit(rows)
     plain.ensemble_ = plain.ensemble_.with_network_share(0.0)
     ridges = plain.forecast().to_numpy()
     model = outliers(
-        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows),
+        InformerRegressor(
+            "load", **with_parts(members=["ridges", "network"], **SIZES)
+        ).fit(rows),
         network=12.0,
     )
     free = without_limits(model, monkeypatch, lambda m: m.forecast().to_numpy())
@@ -92,7 +99,9 @@ def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
 def test_an_exported_graph_is_limited_alike(rows, network):
     """What is exported gives the forecast."""
     model = outliers(
-        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows),
+        InformerRegressor(
+            "load", **with_parts(members=["ridges", "network"], **SIZES)
+        ).fit(rows),
         network,
     )
     expected = model.forecast()
@@ -107,7 +116,9 @@ def test_an_exported_graph_is_limited_alike(rows, network):
 def test_limits_are_saved(rows, tmp_path):
     """And series that training did not hold have them, too."""
     model = outliers(
-        InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(rows)
+        InformerRegressor(
+            "load", **with_parts(members=["ridges", "network"], **SIZES)
+        ).fit(rows)
     )
     model.save(tmp_path / "load.skinformer")
     pd.testing.assert_frame_equal(
@@ -120,9 +131,9 @@ def test_limits_are_saved(rows, tmp_path):
 
 def test_ordinary_forecasts_are_untouched(rows, monkeypatch):
     """To the bit, for one origin and for many."""
-    model = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(
-        rows[:-48]
-    )
+    model = InformerRegressor(
+        "load", **with_parts(members=["ridges", "network"], **SIZES)
+    ).fit(rows[:-48])
     ahead = rows[-48:]
     free = without_limits(model, monkeypatch, lambda m: m.predict(ahead))
     assert (model.predict(ahead) == free).all()
@@ -134,16 +145,16 @@ def test_growth_goes_on(transform):
     n, ahead = 60, 6
     weeks = frame(100 * 1.1 ** np.arange(n + ahead))
     settings = {**SIZES, "seq_len": 12, "target_transform": transform}
-    model = InformerRegressor("load", **settings).fit(weeks[:n])
+    model = InformerRegressor("load", **with_parts(**settings)).fit(weeks[:n])
     forecast = model.forecast().to_numpy().ravel()
     assert (forecast > 0.95 * weeks.load[n:].to_numpy()).all()
 
 
 def test_a_new_level_is_no_record(rows, monkeypatch):
     """What came after the fit is the window's own, whatever the series was before."""
-    model = InformerRegressor("load", members=["ridges", "network"], **SIZES).fit(
-        rows[:-48]
-    )
+    model = InformerRegressor(
+        "load", **with_parts(members=["ridges", "network"], **SIZES)
+    ).fit(rows[:-48])
     ahead = rows[-48:].copy()
     ahead["load"] *= 10
     free = without_limits(model, monkeypatch, lambda m: m.forecast(ahead))

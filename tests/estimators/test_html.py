@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skinformer import CalendarFeatures, InformerRegressor
@@ -32,9 +33,9 @@ def hours():
 
 @pytest.fixture(scope="module")
 def once(hours):
-    return InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(
-        hours
-    )
+    return InformerRegressor(
+        **with_parts(members=["classical", "ridges", "network"], **SMALL)
+    ).fit(hours)
 
 
 @pytest.fixture
@@ -75,7 +76,9 @@ def test_links_lead_to_pages_that_exist(hours):
     """scikit-learn's own parts have a page each; a link to one of ours would lead nowhere."""
     trees = HistGradientBoostingRegressor(max_iter=2)
     page = (
-        InformerRegressor(members=["classical", "ridges", trees, "network"], **SMALL)
+        InformerRegressor(
+            **with_parts(members=["classical", "ridges", trees, "network"], **SMALL)
+        )
         .fit(hours)
         ._repr_html_()
     )
@@ -83,7 +86,7 @@ def test_links_lead_to_pages_that_exist(hours):
     home = r"https://scikit-learn\.org/\d\.\d+/modules/generated/"
     own = home + r"sklearn\.ensemble\.HistGradientBoostingRegressor\.html(#.*)?"
     assert [link for link in links if not re.fullmatch(own, link, re.S)] == []
-    page = InformerRegressor(**SMALL).fit(hours)._repr_html_()
+    page = InformerRegressor(**with_parts(**SMALL)).fit(hours)._repr_html_()
     assert "seq_len" in page
     assert "n_iter_" in page
     for fitted in (page, CalendarFeatures().fit(hours)._repr_html_()):

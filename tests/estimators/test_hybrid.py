@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from sklearn.base import clone
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Network, Training
 from skinformer.ensemble import ridges, trial, weighing
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
@@ -111,11 +112,13 @@ def test_the_note_has_no_linear_path(small, frame):
     """The recipe is the source's network, and nothing beside it."""
     df = frame(80)
     estimator = InformerRegressor(
-        **NOTE | {"d_model": 8, "n_heads": 2},
-        target="load",
-        seq_len=SEQ,
-        pred_len=PRED,
-        max_iter=1,
+        **with_parts(
+            **NOTE | {"d_model": 8, "n_heads": 2},
+            target="load",
+            seq_len=SEQ,
+            pred_len=PRED,
+            max_iter=1,
+        )
     ).fit(df)
     assert isinstance(estimator.module_, Informer)
     assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
@@ -641,7 +644,10 @@ def test_a_short_random_walk_is_forecast_about_as_well_as_by_its_last_value():
     for seed in range(3):
         y = np.random.default_rng(seed).normal(size=1020).cumsum()
         estimator = InformerRegressor(
-            max_iter=1, d_model=8, device="cpu", random_state=0
+            device="cpu",
+            random_state=0,
+            network=Network(d_model=8),
+            training=Training(max_iter=1),
         )
         assert (estimator.seq_len, estimator.pred_len) == (96, 24)
         forecast = estimator.fit(y[:300, None]).predict(y[:, None])

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import set_flat, with_parts
 from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
@@ -46,7 +47,7 @@ def hourly(n):
 
 def regressor(parameters):
     """Make one; parameters of its parts are set by name, as searches do."""
-    return InformerRegressor(**FIXED).set_params(**parameters)
+    return set_flat(InformerRegressor(**with_parts(**FIXED)), **parameters)
 
 
 FRAME = hourly(300)
@@ -74,7 +75,7 @@ def build(long_tables):
         patch.setattr(TRAINER, train)
         # The same on every machine.
         patch.setattr(torch.cuda, "is_available", lambda: False)
-        earlier = InformerRegressor(**FIXED | PLAIN).fit(FRAME)
+        earlier = InformerRegressor(**with_parts(**FIXED | PLAIN)).fit(FRAME)
         with torch.no_grad():
             next(earlier.module_.parameters()).fill_(MARK)
 
@@ -803,8 +804,10 @@ def test_an_epoch_of_a_long_series_is_bounded(build):
 def test_the_table_holds_every_public_parameter():
     """A parameter that joins the constructor brings its link's test."""
     parameters = set(inspect.signature(InformerRegressor).parameters) - set(PARTS)
-    for name, part in PARTS.items():
-        parameters |= {f"{name}__{inner}" for inner in part().get_params()}
+    for part in PARTS.values():
+        parameters |= set(part().get_params(deep=False)) - set(part.parts)
+        for name, kind in part.parts.items():
+            parameters |= {f"{name}__{inner}" for inner in kind().get_params()}
     assert {row[0] for row in CHANGES} - {"attention", "block"} == parameters - {
         "attention__encoder"  # by "attention"
     }
@@ -826,9 +829,9 @@ def test_precision_goes_by_device_and_width(build, monkeypatch):
 @pytest.mark.slow
 def test_after_a_fit_no_parameter_changes_a_forecast():
     """`set_params` is for the next fit; two truths at once would be in other units or lengths."""
-    model = InformerRegressor(**FIXED | PLAIN, seq_len=24, pred_len=6, max_iter=1).fit(
-        FRAME[:200]
-    )
+    model = InformerRegressor(
+        **with_parts(**FIXED | PLAIN, seq_len=24, pred_len=6, max_iter=1)
+    ).fit(FRAME[:200])
 
     def results():
         return [

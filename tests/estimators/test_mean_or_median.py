@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor
@@ -145,7 +146,7 @@ def test_own_ridges_are_raised_once_where_targets_are_logarithms():
     shifts = {}
     for transform in (None, "log"):
         model = InformerRegressor(
-            "y", target_transform=transform, members=members, **options
+            "y", **with_parts(target_transform=transform, members=members, **options)
         )
         own = model.fit(panel(values)).ensemble_.members["own ridges"].fit
         shifts[transform] = max(ridge.log_shift.max() for ridge in own.ridges)
@@ -198,7 +199,9 @@ def test_a_search_over_losses_of_ridges_is_warned_of():
 )
 def test_who_follows_the_loss_is_not_warned(options):
     """Of logarithms means are medians of what they are of."""
-    model = InformerRegressor("y", seq_len=28, pred_len=7, random_state=0, **options)
+    model = InformerRegressor(
+        "y", **with_parts(seq_len=28, pred_len=7, random_state=0, **options)
+    )
     forecast = model.fit(skewed_days()).forecast()["y"].mean()
     if model.loss == "mae":
         means = model.set_params(loss="mse").fit(skewed_days()).forecast()

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor, MemorySaving
 from skinformer.estimators.settings import resolve_attention
@@ -118,7 +119,7 @@ def test_every_mechanism_lowers_the_loss(halves, choice):
     if parameters["optimizer"] == "muon":  # its rate follows AdamW's at 200 / 3
         parameters["learning_rate"] = 3e-4
     model = (
-        InformerRegressor(**SMALL | {"max_iter": 2})
+        InformerRegressor(**with_parts(**SMALL | {"max_iter": 2}))
         .set_params(**parameters)
         .fit(halves)
     )
@@ -133,7 +134,7 @@ def test_there_are_at_most_39_parameters():
 
 def test_auto_is_a_fixed_rule_that_the_fit_resolves(df):
     """Nothing is timed: the same input resolves alike on every run."""
-    model = InformerRegressor(**SMALL).fit(df)
+    model = InformerRegressor(**with_parts(**SMALL)).fit(df)
     assert (model.attention_, model.precision_, model.device_) == (
         "dense",
         "fp32",
@@ -155,7 +156,9 @@ def test_a_quantile_lies_above_its_share_of_the_truth(df):
     shares = []
     for level in (0.1, 0.9):
         model = InformerRegressor(
-            **SMALL | {"loss": level, "window_norm": False, "max_iter": 12}
+            **with_parts(
+                **SMALL | {"loss": level, "window_norm": False, "max_iter": 12}
+            )
         )
         shares.append((noise["load"] < model.fit(noise).predict(noise)).mean())
     assert shares[0] < 0.3 < 0.7 < shares[1]
@@ -172,11 +175,11 @@ def test_micro_batches_give_the_step_of_the_whole_batch(df, monkeypatch):
 
     monkeypatch.setattr(Informer, "forward", count)
     model = {"dropout": 0.0, "attention": "dense", "max_iter": 1}
-    whole = InformerRegressor(**SMALL | model).fit(df)
+    whole = InformerRegressor(**with_parts(**SMALL | model)).fit(df)
     assert max(sizes) == 64
     sizes.clear()
     parts = InformerRegressor(
-        **SMALL | model, memory_saving=MemorySaving(micro_batch_size=8)
+        **with_parts(**SMALL | model, memory_saving=MemorySaving(micro_batch_size=8))
     ).fit(df)
     assert max(sizes) == 8
     np.testing.assert_allclose(
@@ -188,7 +191,7 @@ def test_micro_batches_have_the_gradient_norm_of_the_whole_batch(df):
     """AdamW and clipping hide a sum over parts, which is four times as long."""
     model = {"dropout": 0.0, "attention": "dense", "max_iter": 1, "learning_rate": 1e-6}
     whole, parts = (
-        InformerRegressor(**SMALL | model, memory_saving=saving).fit(df)
+        InformerRegressor(**with_parts(**SMALL | model, memory_saving=saving)).fit(df)
         for saving in (None, MemorySaving(micro_batch_size=8))
     )
     np.testing.assert_allclose(
@@ -202,13 +205,13 @@ def test_continuous_positions_see_the_length_of_months():
     df = pd.DataFrame({"load": np.sin(np.arange(120) / 2)}, index=months)
     kw = SMALL | {"calendar": None, "seq_len": 12, "max_iter": 1}
     pair = [
-        InformerRegressor(**kw, position=p).fit(df)
+        InformerRegressor(**with_parts(**kw, position=p)).fit(df)
         for p in ("sinusoidal", "continuous")
     ]
     assert not np.allclose(*[model.predict(df) for model in pair])
     hours = df.set_axis(pd.date_range("2000-01-01", periods=120, freq="h"))
     pair = [
-        InformerRegressor(**kw, position=p).fit(hours)
+        InformerRegressor(**with_parts(**kw, position=p)).fit(hours)
         for p in ("sinusoidal", "continuous")
     ]
     np.testing.assert_allclose(
@@ -219,7 +222,7 @@ def test_continuous_positions_see_the_length_of_months():
 def corrected(df):
     """Fit ridges that a network corrects."""
     model = InformerRegressor(
-        **SMALL | {"members": ["classical", "ridges", "network"]}
+        **with_parts(**SMALL | {"members": ["classical", "ridges", "network"]})
     ).fit(df)
     model.ensemble_ = model.ensemble_.with_network_share(1.0)
     return model
@@ -258,7 +261,9 @@ def test_other_errors_of_the_network_are_not_taken_for_want_of_memory(df, monkey
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 def test_forecasts_do_not_depend_on_batch_size_calls_or_the_global_seed(df, batch_size):
     """Bit for bit: two well-known implementations fail this."""
-    model = InformerRegressor(**SMALL | {"attention": "probsparse"}).fit(df)
+    model = InformerRegressor(**with_parts(**SMALL | {"attention": "probsparse"})).fit(
+        df
+    )
     whole = model.predict(df)
     torch.manual_seed(batch_size)
     model.batch_size = batch_size

@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -44,7 +45,7 @@ def df():
 @pytest.fixture(scope="module")
 def fitted(df):
     """Trees beside ridges, on 1560 rows."""
-    return InformerRegressor("load", **P).fit(df[:1560])
+    return InformerRegressor("load", **with_parts(**P)).fit(df[:1560])
 
 
 def error(model, df):
@@ -58,7 +59,8 @@ def error(model, df):
 def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
     """And see a cycle that is longer than the window."""
     linear = InformerRegressor(
-        "load", members=["classical", "ridges", "network"], calendar=None, **P
+        "load",
+        **with_parts(members=["classical", "ridges", "network"], calendar=None, **P),
     ).fit(df[:1560])
     assert "trees" not in linear.base_blend_
     assert list(linear.ensemble_.members) == ["ridges", "network"]
@@ -90,14 +92,16 @@ def test_the_share_of_trees_is_told(fitted):
 def test_trees_take_no_part(df, n, parameters):
     """Few rows tell them nothing; they forecast means and medians, no quantiles."""
     with mock.patch.object(tabular, "fit_tabular") as fit:
-        model = InformerRegressor("load", **P, **parameters).fit(df[:n])
+        model = InformerRegressor("load", **with_parts(**P, **parameters)).fit(df[:n])
     assert not fit.called
     assert "trees" not in model.ensemble_.members
 
 
 def test_without_rows_to_judge_by_there_are_no_trees(df):
     """What nobody could prove is not believed."""
-    model = InformerRegressor("load", early_stopping=False, **P).fit(df[:1560])
+    model = InformerRegressor("load", **with_parts(early_stopping=False, **P)).fit(
+        df[:1560]
+    )
     assert ("trees" in model.ensemble_.members, model.trust_) == (False, 1.0)
 
 
@@ -105,7 +109,7 @@ def test_any_regressor_is_fitted_as_a_clone_and_named(df):
     """However few the rows: it was asked for."""
     base = make_pipeline(StandardScaler(), Ridge(alpha=5.0))
     model = InformerRegressor(
-        "load", members=["classical", "ridges", base, "network"], **P
+        "load", **with_parts(members=["classical", "ridges", base, "network"], **P)
     ).fit(df[:900])
     assert not hasattr(base[-1], "coef_")
     assert model.base_blend_["Ridge"] > 0.3
@@ -120,9 +124,14 @@ def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
     """Two fits are equal, another seed is another forest."""
     base = RandomForestRegressor(n_estimators=3, max_depth=4)
     parameters = P | {"members": ["classical", "ridges", base, "network"]}
-    one, two = (InformerRegressor("load", **parameters).fit(df[:900]) for _ in range(2))
+    one, two = (
+        InformerRegressor("load", **with_parts(**parameters)).fit(df[:900])
+        for _ in range(2)
+    )
     np.testing.assert_array_equal(one.predict(df[:900]), two.predict(df[:900]))
-    other = InformerRegressor("load", **parameters | {"random_state": 1}).fit(df[:900])
+    other = InformerRegressor(
+        "load", **with_parts(**parameters | {"random_state": 1})
+    ).fit(df[:900])
     forests = [
         m.ensemble_.members["RandomForestRegressor"].fit.members[0].regressor.regressor
         for m in (one, other)
@@ -138,7 +147,7 @@ def test_a_search_finds_the_regressor_and_its_parameters(df):
     grid = {
         "members": [["ridges"], ["ridges", Ridge(), "network"], ["ridges", Ridge(1e6)]]
     }
-    model = InformerRegressor("load", **P)
+    model = InformerRegressor("load", **with_parts(**P))
     search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=48)).fit(
         df[:700]
     )
@@ -189,7 +198,7 @@ def test_a_search_finds_the_regressor_and_its_parameters(df):
 def test_members_that_cannot_be_are_refused(df, members, message):
     """Before anything is fitted."""
     with pytest.raises(ValueError, match=re.escape(message)):
-        InformerRegressor("load", members=members, **P).fit(df)
+        InformerRegressor("load", **with_parts(members=members, **P)).fit(df)
 
 
 def test_a_loss_of_the_networks_needs_it(df):
@@ -197,20 +206,24 @@ def test_a_loss_of_the_networks_needs_it(df):
     with pytest.raises(
         ValueError, match=r"lacks 'network', which alone learns this loss"
     ):
-        InformerRegressor("load", members=["ridges"], loss=0.9, **P).fit(df)
+        InformerRegressor("load", **with_parts(members=["ridges"], loss=0.9, **P)).fit(
+            df
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [40, 150, 1560])
 def test_ridges_alone_train_nothing_and_forecast_as_beside_a_silent_network(df, n_rows):
     """Quickly, quietly, and with all that ridges know, such as the hour's maps."""
-    model = InformerRegressor("load", members=["ridges"], **P | {"d_model": 12})
+    model = InformerRegressor(
+        "load", **with_parts(members=["ridges"], **P | {"d_model": 12})
+    )
     with warnings.catch_warnings(action="error"):
         model.fit(df[:n_rows])
     assert (model.trust_, len(model.history_)) == (0.0, 0)
-    beside = InformerRegressor("load", members=["ridges", "network"], **P).fit(
-        df[:n_rows]
-    )
+    beside = InformerRegressor(
+        "load", **with_parts(members=["ridges", "network"], **P)
+    ).fit(df[:n_rows])
     beside.ensemble_ = beside.ensemble_.with_network_share(0.0)
     np.testing.assert_allclose(model.forecast(), beside.forecast(), rtol=1e-6)
 
@@ -230,7 +243,9 @@ def spied_fits(df, **parameters):
 
     with mock.patch.object(tabular, "fit_tabular", spy):
         members = ["classical", "ridges", Ridge(), "network"]
-        InformerRegressor("load", **{"members": members} | P | parameters).fit(df)
+        InformerRegressor(
+            "load", **with_parts(**{"members": members} | P | parameters)
+        ).fit(df)
     return fits
 
 
@@ -254,7 +269,9 @@ def test_fewer_trees_judge_than_forecast(fitted, df):
     """Unless who is judged is who forecasts."""
     assert trees_of(fitted.ensemble_.held_out) == [70, 70]
     assert trees_of(fitted.ensemble_.members) == [100, 100]
-    stopped = InformerRegressor("load", early_stopping=True, **P).fit(df[:1560])
+    stopped = InformerRegressor("load", **with_parts(early_stopping=True, **P)).fit(
+        df[:1560]
+    )
     assert trees_of(stopped.ensemble_.members) == [100, 100]
 
 
@@ -270,7 +287,8 @@ def test_truths_that_were_missing_are_not_learnt(df):
         lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k),
     ):
         InformerRegressor(
-            "load", members=["classical", "ridges", Ridge(), "network"], **P
+            "load",
+            **with_parts(members=["classical", "ridges", Ridge(), "network"], **P),
         ).fit(runs)
     assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
 
@@ -284,7 +302,7 @@ def test_each_step_ahead_has_its_own_share():
     for t in range(1, n):
         noise[t] = 0.9 * noise[t - 1] + rng.normal()
     frame = weekly(n) + noise[:, None]
-    model = InformerRegressor("load", **P | {"pred_len": 48}).fit(frame)
+    model = InformerRegressor("load", **with_parts(**P | {"pred_len": 48})).fit(frame)
     share = model.ensemble_.weights_of("trees")[0, :, 0]
     assert share[0] < share[-1] - 0.2
     assert share.shape == (48,)
@@ -299,7 +317,7 @@ def test_a_regressor_that_errs_has_no_share(df):
             return 100 - super().predict(X)
 
     model = InformerRegressor(
-        "load", members=["classical", "ridges", Wrong(), "network"], **P
+        "load", **with_parts(members=["classical", "ridges", Wrong(), "network"], **P)
     ).fit(df[:1560])
     assert "Wrong" not in model.ensemble_.members
     assert model.base_blend_.get("Wrong", 0) == 0
@@ -315,7 +333,9 @@ def test_the_network_draws_fewer_windows_where_it_has_a_small_share(fitted, df):
             mock.patch(train, side_effect=KeyboardInterrupt) as spy,
             pytest.raises(KeyboardInterrupt),
         ):
-            InformerRegressor("load", max_windows=max_windows, **P).fit(df[:1560])
+            InformerRegressor("load", **with_parts(max_windows=max_windows, **P)).fit(
+                df[:1560]
+            )
         drawn[max_windows] = spy.call_args.kwargs["training"].n_drawn
         assert spy.call_args.kwargs["validation"].n_drawn == 156 - 6 + 1
     assert drawn[None] == 1560 - 156 - 24 - 6 + 1
@@ -378,7 +398,7 @@ def test_a_panel_shares_one_regressor(df):
     panel = pd.concat(parts, names=["site", "time"])
     base = HistGradientBoostingRegressor(max_iter=20)
     model = InformerRegressor(
-        "load", members=["classical", "ridges", base, "network"], **P
+        "load", **with_parts(members=["classical", "ridges", base, "network"], **P)
     ).fit(panel)
     assert model.series_blend_["HistGradientBoostingRegressor"].max() > 0.2
     new = pd.concat({9: weekly(400, 9)[:300]}, names=["site", "time"])
@@ -401,9 +421,11 @@ def test_covariates_gaps_and_a_wild_value(df):
     for rows in (frame, messy):
         model = InformerRegressor(
             "load",
-            known_future=["rain"],
-            members=["classical", "ridges", base, "network"],
-            **P,
+            **with_parts(
+                known_future=["rain"],
+                members=["classical", "ridges", base, "network"],
+                **P,
+            ),
         ).fit(rows[:1560])
         errors.append(np.abs(model.predict(frame)[1560:] - frame["load"][1560:]).mean())
     assert errors[0] < 1.5  # the rain alone moves the load by 3
@@ -419,13 +441,17 @@ def test_columns_that_tell_nothing_are_named(df):
     base = HistGradientBoostingRegressor(max_iter=30)
     model = InformerRegressor(
         "load",
-        known_future=["noise", "rain"],
-        members=["classical", "ridges", base, "network"],
-        **P,
+        **with_parts(
+            known_future=["noise", "rain"],
+            members=["classical", "ridges", base, "network"],
+            **P,
+        ),
     ).fit(frame)
     assert model.weak_covariates_ == ["noise"]
     assert (
-        InformerRegressor("load", members=["classical", "ridges", "network"], **P)
+        InformerRegressor(
+            "load", **with_parts(members=["classical", "ridges", "network"], **P)
+        )
         .fit(df[:300])
         .weak_covariates_
         == []
@@ -440,9 +466,11 @@ def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
     base = HistGradientBoostingRegressor(max_iter=20)
     model = InformerRegressor(
         "load",
-        known_future=["price"],
-        members=["classical", "ridges", base, "network"],
-        **P,
+        **with_parts(
+            known_future=["price"],
+            members=["classical", "ridges", base, "network"],
+            **P,
+        ),
     ).fit(frame[:990])
     assert model.ensemble_.weights_of("HistGradientBoostingRegressor").max() > 0.5
     later = frame[990:].assign(load=np.nan)

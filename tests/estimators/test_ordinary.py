@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 
 # It has a test of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*never observed:UserWarning")
@@ -22,7 +23,7 @@ def waves(n, season, size=20.0, noise=2.0, seed=0):
 def errors(values, freq, n, **parameters):
     """Give mean absolute errors of what follows n rows: by the estimator, and of each forecast."""
     index = pd.date_range("2020-01-01", periods=len(values), freq=freq)
-    model = InformerRegressor("y", random_state=0, **parameters)
+    model = InformerRegressor("y", **with_parts(random_state=0, **parameters))
     model.fit(pd.DataFrame({"y": values[:n]}, index[:n]))
     forecast = model.forecast(horizon=len(values) - n)["y"].to_numpy()
     return np.abs(forecast - values[n:]).mean()
@@ -100,9 +101,9 @@ def test_closed_hours_are_no_rows_to_build_on(open_):
     calls = 30 + 8 * (index.day_of_week == 0) - 1.5 * (index.hour - 9) + noise
     frame = pd.DataFrame({"calls": calls}, index)
     train, truth = frame[index < days[-2]], frame[index >= days[-2]]
-    model = InformerRegressor("calls", random_state=0, max_iter=1).fit(
-        train.asfreq("h")
-    )
+    model = InformerRegressor(
+        "calls", random_state=0, training=Training(max_iter=1)
+    ).fit(train.asfreq("h"))
     forecast = model.forecast(horizon=72)
     low, high = calls.min(), calls.max()
     assert forecast["calls"].between(2 * low - high, 2 * high - low).all()
@@ -127,7 +128,9 @@ def test_the_sun_does_not_shine_at_night(days):
     clouds = np.repeat(np.random.default_rng(0).uniform(0.3, 1.1, days), 24)
     height = np.sin(np.pi * (index.hour.to_numpy() - 5.5) / 15)
     power = np.where((index.hour >= 6) & (index.hour < 20), 4000 * height * clouds, 0.0)
-    model = InformerRegressor("y", pred_len=24, random_state=0, max_iter=1)
+    model = InformerRegressor(
+        "y", pred_len=24, random_state=0, training=Training(max_iter=1)
+    )
     model.fit(pd.DataFrame({"y": power.clip(0)}, index))
     forecast = model.forecast(horizon=72, coverage=0.8)
     night = (forecast.index.hour < 6) | (forecast.index.hour >= 20)

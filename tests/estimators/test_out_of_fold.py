@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
@@ -99,7 +100,9 @@ P = {
 def test_training_is_honest_and_validation_is_as_it_was(shown):
     """The split was not learnt by anyone: there the network corrects the path itself."""
     model = InformerRegressor(
-        members=["classical", "ridges", "network"], early_stopping=True, **P
+        **with_parts(
+            members=["classical", "ridges", "network"], early_stopping=True, **P
+        )
     ).fit(noise())
     assert shown["validation"].out_of_fold is None
     batches = shown["training"]
@@ -124,7 +127,9 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
     values = noise()
     values[230:250] = np.nan  # no training window behind it is whole
     model = InformerRegressor(
-        members=["classical", "ridges", "network"], early_stopping=True, **P
+        **with_parts(
+            members=["classical", "ridges", "network"], early_stopping=True, **P
+        )
     ).fit(values)
     batches = shown["training"]
     assert int(batches.out_of_fold.borders[-1]) < 0
@@ -141,11 +146,13 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
 
 def test_without_a_path_there_is_nothing_to_correct(shown):
     """A network that forecasts alone learns the truth."""
-    InformerRegressor(members=["network"], **P).fit(noise())
+    InformerRegressor(**with_parts(members=["network"], **P)).fit(noise())
     assert shown["training"].out_of_fold is None
 
 
 def test_short_series_are_fitted_as_they_are(shown):
     """A third of their windows would be next to nothing."""
-    InformerRegressor(members=["classical", "ridges", "network"], **P).fit(noise(110))
+    InformerRegressor(
+        **with_parts(members=["classical", "ridges", "network"], **P)
+    ).fit(noise(110))
     assert shown["training"].out_of_fold is None

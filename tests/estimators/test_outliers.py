@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.preprocessing import FunctionTransformer
 
-from skinformer import InformerClassifier, InformerRegressor, load
+from skinformer import InformerClassifier, InformerRegressor, Network, Training, load
 from skinformer.evaluation import backtest
 
 P = {
@@ -48,7 +49,7 @@ def spoilt(frame, kind):
 
 def forecast_of(rows, early_stopping):
     return (
-        InformerRegressor("y", early_stopping=early_stopping, **P)
+        InformerRegressor("y", **with_parts(early_stopping=early_stopping, **P))
         .fit(rows)
         .forecast()["y"]
     )
@@ -81,7 +82,11 @@ def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(
 def test_a_table_is_forecast_as_if_the_value_were_missing(kind, n):
     """A forecast of ten billion is no answer to a typing error."""
     truth = days(n + 6, 0)["y"].to_numpy()[n:]
-    forecast = InformerRegressor("y", **P).fit(spoilt(days(n, 0), kind)).forecast()["y"]
+    forecast = (
+        InformerRegressor("y", **with_parts(**P))
+        .fit(spoilt(days(n, 0), kind))
+        .forecast()["y"]
+    )
     assert np.abs(forecast - truth).mean() < 4
 
 
@@ -90,7 +95,7 @@ def test_a_warning_names_the_value():
     df = panel(60)
     df.iloc[-70, 0] = 1e7
     with pytest.warns(UserWarning, match="taken as missing") as caught:
-        InformerRegressor("y", **P).fit(df)
+        InformerRegressor("y", **with_parts(**P)).fit(df)
     message = next(
         str(w.message) for w in caught if "taken as missing" in str(w.message)
     )
@@ -105,7 +110,7 @@ def test_who_asks_for_logarithms_is_believed():
     """The advice of the warning is one that helps."""
     df = days(100, 0)
     df.iloc[50, 0] = 1e7
-    model = InformerRegressor("y", target_transform="log", **P).fit(df)
+    model = InformerRegressor("y", **with_parts(target_transform="log", **P)).fit(df)
     assert model.timeline_.weight is None
 
 
@@ -125,21 +130,25 @@ def test_the_advice_of_logarithms_is_one_that_can_be_taken(df, transform):
     with pytest.warns(
         UserWarning, match=r"^'y'=1e\+07 at .* is taken as missing"
     ) as caught:
-        InformerRegressor("y", **P).fit(df)
+        InformerRegressor("y", **with_parts(**P)).fit(df)
     message = str(caught[0].message)
     if transform is None:
         assert message.endswith(" Correct it.")
         return
     assert message.endswith(f"fit the logarithms (target_transform={transform}).")
     scope = {"np": np, "FunctionTransformer": FunctionTransformer}
-    model = InformerRegressor("y", target_transform=eval(transform, scope), **P).fit(df)
+    model = InformerRegressor(
+        "y", **with_parts(target_transform=eval(transform, scope), **P)
+    ).fit(df)
     assert model.timeline_.weight is None
 
 
 def test_a_warning_of_later_rows_says_what_is_usual_after_those_before():
     """The value is one of another hour."""
     rows = quiet()
-    fitted = InformerRegressor("y", **P | {"members": ["ridges"]}).fit(rows[:1008])
+    fitted = InformerRegressor("y", **with_parts(**P | {"members": ["ridges"]})).fit(
+        rows[:1008]
+    )
     spoilt = rows[1008:1021].copy()
     spoilt.iloc[-1] = 4
     with pytest.warns(UserWarning, match="taken as missing") as caught:
@@ -177,7 +186,9 @@ HOURS = hourly(360)
 
 @pytest.fixture(scope="module")
 def model():
-    return InformerRegressor("y", known_future=["x"], **LINEAR).fit(HOURS[:300])
+    return InformerRegressor("y", **with_parts(known_future=["x"], **LINEAR)).fit(
+        HOURS[:300]
+    )
 
 
 def test_an_outlier_of_the_context_is_not_heard_in_forecasts(model):
@@ -199,7 +210,7 @@ def test_an_outlier_of_the_context_is_not_heard_in_forecasts(model):
 
 def test_a_forecast_after_an_outlier_begins_after_it():
     """It was observed: the steps asked for are those behind it."""
-    model = InformerRegressor("y", **LINEAR).fit(HOURS[["y"]][:300])
+    model = InformerRegressor("y", **with_parts(**LINEAR)).fit(HOURS[["y"]][:300])
     spoilt = HOURS[["y"]][300:310].copy()
     spoilt.iloc[-1] *= 1e6
     forecast = model.forecast(spoilt)
@@ -244,7 +255,9 @@ def test_outliers_of_the_fit_change_little(model, rows):
     """Alone or two in a row, anywhere."""
     spoilt = HOURS[:300].copy()
     spoilt.iloc[rows, 0] *= 1000
-    other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(spoilt)
+    other = InformerRegressor("y", **with_parts(known_future=["x"], **LINEAR)).fit(
+        spoilt
+    )
     errors = [
         np.abs(one.predict(HOURS[300:].assign(y=np.nan)) - HOURS["y"][300:]).mean()
         for one in (model, other)
@@ -259,7 +272,9 @@ def test_outliers_of_a_column_known_ahead_are_replaced(model):
     with pytest.warns(
         UserWarning, match=r"^'x'=500 .* is replaced by an earlier value"
     ):
-        other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(spoilt[:300])
+        other = InformerRegressor("y", **with_parts(known_future=["x"], **LINEAR)).fit(
+            spoilt[:300]
+        )
     ahead = HOURS[300:306].assign(y=np.nan)
     usual = model.forecast(ahead)["y"]
     assert np.abs(other.forecast(ahead)["y"] - usual).max() < 2
@@ -282,9 +297,9 @@ def test_one_series_of_a_panel_does_not_bend_what_a_promotion_does():
     spoilt.iloc[3 * 66 + 30, 0] *= 1000
     ratios = []
     for rows in (df, spoilt):
-        model = InformerRegressor("y", known_future=["promo"], **LINEAR).fit(
-            rows[~late]
-        )
+        model = InformerRegressor(
+            "y", **with_parts(known_future=["promo"], **LINEAR)
+        ).fit(rows[~late])
         on, off = (
             model.forecast(df[late].assign(y=np.nan, promo=on))["y"]
             for on in (1.0, 0.0)
@@ -309,7 +324,7 @@ def test_files_and_pickles_judge_alike(model, tmp_path):
 
 def test_a_new_level_is_believed_row_by_row():
     """What came before is kept by `update`: else no step would ever be the third row of one."""
-    model = InformerRegressor("y", **LINEAR).fit(HOURS[["y"]][:300])
+    model = InformerRegressor("y", **with_parts(**LINEAR)).fit(HOURS[["y"]][:300])
     later = HOURS[["y"]][300:330] * 1000
     for i in range(len(later)):
         model.update(later[i : i + 1])
@@ -322,11 +337,13 @@ def test_rows_in_another_unit_are_brought_to_that_of_the_last_ones():
     watts["y"] = 50 + watts["y"] - watts["y"].min()
     mixed = watts.copy()
     mixed.iloc[:180, 0] /= 1000
-    one = InformerRegressor("y", known_future=["x"], **LINEAR).fit(watts)
+    one = InformerRegressor("y", **with_parts(known_future=["x"], **LINEAR)).fit(watts)
     with pytest.warns(
         UserWarning, match=r"^'y' is 1000 times as large from 2026-01-08 12:00:00"
     ):
-        other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(mixed)
+        other = InformerRegressor("y", **with_parts(known_future=["x"], **LINEAR)).fit(
+            mixed
+        )
     ahead = HOURS[300:306].assign(y=np.nan)
     np.testing.assert_allclose(other.predict(ahead), one.predict(ahead), rtol=1e-6)
 
@@ -346,7 +363,11 @@ def test_an_outlier_beside_classes_is_told_without_advice_on_logarithms():
     X = pd.DataFrame({"price": rng.normal(10, 1, 80)})
     y = np.where(X["price"] > 10, "high", "low")
     model = InformerClassifier(
-        seq_len=6, pred_len=2, d_model=8, n_heads=2, max_iter=1, random_state=0
+        seq_len=6,
+        pred_len=2,
+        random_state=0,
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=1),
     ).fit(X[:70], y[:70])
     later = X[70:].copy()
     later.iloc[3, 0] = 1e6
@@ -358,7 +379,9 @@ def test_an_outlier_beside_classes_is_told_without_advice_on_logarithms():
 def test_an_outlier_among_whole_numbers_is_found_after_the_fit():
     """Integers know no infinity."""
     counts = days(150, 0).round().astype(np.int64)
-    model = InformerRegressor("y", members=["ridges"], **P).fit(counts[:120])
+    model = InformerRegressor("y", **with_parts(members=["ridges"], **P)).fit(
+        counts[:120]
+    )
     later = counts[120:].copy()
     later.iloc[10] = 10**6
     forecast = model.predict(later)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 from skinformer.ensemble.fitting import cut_windows
@@ -198,7 +199,7 @@ def test_the_order_of_series_changes_no_forecast():
         parts[name] = pd.DataFrame({"temp": temp, "load": load}, index=hours)
     sizes = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1}
     forecasts = [
-        InformerRegressor("load", random_state=0, **sizes)
+        InformerRegressor("load", **with_parts(random_state=0, **sizes))
         .fit(pd.concat({name: parts[name] for name in order}))
         .forecast()
         for order in ("abcd", "dbac")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
@@ -44,7 +45,7 @@ def make_frame(n=TRAIN + 300, *, seed=0, turns=True):
 
 
 def fit(df, **changes):
-    return InformerRegressor(**{**SIZES, **changes}).fit(df)
+    return InformerRegressor(**with_parts(**{**SIZES, **changes})).fit(df)
 
 
 def phases(model):
@@ -167,9 +168,9 @@ def test_a_warm_start_takes_hours_up_and_drops_them(df):
     """Other rows, other habits: what was found is found anew."""
     model = fit(df[:TRAIN], warm_start=True)
     still = make_frame(turns=False)
-    model.set_params(max_iter=2).fit(still[:TRAIN])
+    model.set_params(training__max_iter=2).fit(still[:TRAIN])
     assert phases(model) is None
-    model.set_params(max_iter=3).fit(df[:TRAIN])
+    model.set_params(training__max_iter=3).fit(df[:TRAIN])
     assert phases(model) is not None
 
 

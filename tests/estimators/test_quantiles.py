@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
@@ -62,7 +63,7 @@ def rows():
 @pytest.fixture(scope="module")
 def model(rows):
     return InformerRegressor(
-        loss=LEVELS, members=["classical", "ridges", "network"], **SIZES
+        **with_parts(loss=LEVELS, members=["classical", "ridges", "network"], **SIZES)
     ).fit(rows[:600])
 
 
@@ -199,7 +200,9 @@ def loud():
         "random_state": 0,
     }
     fits = {
-        str(loss): InformerRegressor("load", loss=loss, **sizes).fit(data[:1600])
+        str(loss): InformerRegressor("load", **with_parts(loss=loss, **sizes)).fit(
+            data[:1600]
+        )
         for loss in ("mae", LEVELS)
     }
     return data[1600:], fits["mae"], fits[str(LEVELS)]
@@ -277,7 +280,7 @@ def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
     np.testing.assert_allclose(*apart, atol=1e-5)
     assert np.ptp(values, axis=-1).min() > 0
     plain = InformerRegressor(
-        loss="mae", members=["classical", "ridges", "network"], **SIZES
+        **with_parts(loss="mae", members=["classical", "ridges", "network"], **SIZES)
     ).fit(rows[:600])
     plain.ensemble_ = plain.ensemble_.with_network_share(0.0)
     medians = other.scaler_.inverse_with_smearing(

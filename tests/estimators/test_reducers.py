@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, cross_val_score, train_test_split
@@ -33,7 +34,9 @@ def test_a_reducer_of_the_drivers_alone_passes_the_target_through(df):
         remainder="passthrough",
         verbose_feature_names_out=False,
     ).set_output(transform="pandas")
-    pipeline = make_pipeline(reduce, InformerRegressor("load", **SMALL)).fit(df)
+    pipeline = make_pipeline(
+        reduce, InformerRegressor("load", **with_parts(**SMALL))
+    ).fit(df)
     assert pipeline[-1].roles_.past == ("pca0", "pca1")
     assert len(pipeline.predict(df)) == len(df)
 
@@ -50,7 +53,7 @@ def _draw(model, df, how):
 @pytest.mark.parametrize("how", ["folds", "train_test_split", "sample"])
 def test_shufflers_and_samplers_of_dated_rows_are_refused(df, how):
     """Rows out of order, or with gaps, are no timeline."""
-    model = InformerRegressor("load", **SMALL)
+    model = InformerRegressor("load", **with_parts(**SMALL))
     with pytest.raises(
         ValueError, match=r"^X.index (is not in time order|lacks \d+ timestamps)"
     ):
@@ -62,7 +65,7 @@ def test_shufflers_and_samplers_of_dated_rows_are_refused(df, how):
 
 @pytest.fixture(scope="module")
 def model(df):
-    return InformerRegressor("load", **SMALL).fit(df[["load"]][:200])
+    return InformerRegressor("load", **with_parts(**SMALL)).fit(df[["load"]][:200])
 
 
 @pytest.mark.slow
@@ -93,7 +96,7 @@ def test_a_panel_is_warned_of_the_series_whose_row_stands_alone(df):
     """One that is up to date must not hide one that is not."""
     rows = pd.concat({"a": df[["load"]], "b": df[["load"]]}, names=["site", "time"])
     early = rows[rows.index.get_level_values(1) < df.index[200]]
-    fitted = InformerRegressor("load", **SMALL).fit(early)
+    fitted = InformerRegressor("load", **with_parts(**SMALL)).fit(early)
     good = rows.loc[["a"]][200:210]
     with pytest.warns(UserWarning, match="^X begins 9 steps after the history"):
         fitted.predict(pd.concat([good, rows.loc[["b"]][209:210]]))

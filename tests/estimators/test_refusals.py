@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from joblib import Parallel, delayed, parallel_backend
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
@@ -56,7 +57,7 @@ def results(model, X):
 def kept():
     """Give a panel, a model fitted to it, and what it says; made once, so not to change."""
     panel = make_panel()
-    model = InformerRegressor(**P).fit(panel[:-3])
+    model = InformerRegressor(**with_parts(**P)).fit(panel[:-3])
     return panel, model, results(model, panel)
 
 
@@ -97,16 +98,19 @@ REFUSALS = {
     "one series": (lambda X: infinite(X.loc["b"]), {}),
     "another clock": (lambda X: infinite(X.reset_index(drop=True)), {}),
     "text": (lambda X: X.assign(load="many"), {}),
-    "wrong parameter": (lambda X: X, {"n_heads": 3}),
+    "wrong parameter": (lambda X: X, {"network__n_heads": 3}),
     "no such target": (lambda X: X, {"target": "sales"}),
     "late: another network": (
         lambda X: reordered(X),
-        {"warm_start": True, "d_model": 8},
+        {"warm_start": True, "network__d_model": 8},
     ),
-    "late: foreign checkpoint": (lambda X: reordered(X), {"checkpoint": "junk"}),
+    "late: foreign checkpoint": (
+        lambda X: reordered(X),
+        {"training__checkpoint": "junk"},
+    ),
     "late: diverged": (
         lambda X: reordered(X),
-        {"learning_rate": 1e38, "members": ["network"]},
+        {"training__learning_rate": 1e38, "members": ["network"]},
     ),
 }
 
@@ -117,9 +121,10 @@ def test_a_refused_refit_changes_nothing(kind, fitted, tmp_path):
     """Series swapped by a fit that failed went unseen: error 739 instead of 0.9."""
     panel, model, before = fitted
     spoil, parameters = REFUSALS[kind]
-    if "checkpoint" in parameters:
-        parameters = {"checkpoint": tmp_path / "junk"}
-        InformerRegressor(**P | {"dropout": 0.5}, **parameters).fit(panel)
+    if "training__checkpoint" in parameters:
+        parameters = {"training__checkpoint": tmp_path / "junk"}
+        other = InformerRegressor(**with_parts(**P | {"dropout": 0.5}))
+        other.set_params(**parameters).fit(panel)
     old = {name: model.get_params()[name] for name in parameters}
     with pytest.raises((ValueError, TypeError, FloatingPointError)):
         model.set_params(**parameters).fit(spoil(panel))
@@ -128,13 +133,14 @@ def test_a_refused_refit_changes_nothing(kind, fitted, tmp_path):
 
 def test_a_refused_first_fit_leaves_an_estimator_that_is_not_fitted():
     """AttributeError: roles_ tells nobody what to do."""
-    model = InformerRegressor(**P)
+    model = InformerRegressor(**with_parts(**P))
+    before = vars(model).copy()
     with pytest.raises(ValueError, match="infinity"):
         model.fit(infinite(make_panel()))
     for call in (model.predict, model.score, model.update, model.forecast):
         with pytest.raises(NotFittedError):
             call(make_panel())
-    assert vars(model) == vars(InformerRegressor(**P))
+    assert vars(model) == before
 
 
 @pytest.mark.slow
@@ -146,7 +152,7 @@ def test_ctrl_c_changes_nothing_wherever_it_comes(place, again, fitted, monkeypa
     """A new scaler with an old network forecast 500,000 where 0 was right."""
     panel, model, before = fitted
     if not again:
-        model = InformerRegressor(**P)
+        model = InformerRegressor(**with_parts(**P))
         before = vars(model).copy()
 
     def interrupt(*args, **kwargs):
@@ -177,7 +183,7 @@ def test_other_refused_calls_change_nothing_either():
     panel = make_panel()
     train = panel.groupby(level=0).head(100)
     later = panel.groupby(level=0).tail(20)
-    model = InformerRegressor(**P).fit(train)
+    model = InformerRegressor(**with_parts(**P)).fit(train)
     before = results(model, later)
     for call in (model.update, model.predict, model.forecast, model.score):
         with pytest.raises((ValueError, TypeError)):
@@ -204,7 +210,9 @@ def test_fits_in_threads_equal_fits_in_a_row(options):
     before = torch.get_rng_state()
 
     def forecast(_):
-        return InformerRegressor(**P | options).fit(X).forecast().to_numpy()
+        return (
+            InformerRegressor(**with_parts(**P | options)).fit(X).forecast().to_numpy()
+        )
 
     alone = forecast(None)
     together = Parallel(4, prefer="threads")(delayed(forecast)(i) for i in range(4))
@@ -217,7 +225,7 @@ def test_fits_in_threads_equal_fits_in_a_row(options):
 def test_cross_validation_in_threads_repeats():
     """The scores of a fold must not depend on which other fold runs beside it."""
     df = make_panel(200, "a").loc["a"]
-    model = InformerRegressor(**P)
+    model = InformerRegressor(**with_parts(**P))
     split = TimeSeriesSplit(3)
     alone = cross_val_score(model, df, df["load"], cv=split)
     with parallel_backend("threading", n_jobs=3):

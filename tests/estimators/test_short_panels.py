@@ -5,9 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 from skinformer.classical.fit import SeriesRows, fit_classical
 from skinformer.classical.windows import UnitWindows
 
@@ -48,7 +49,7 @@ def panel():
 
 @pytest.fixture
 def model(panel):
-    return InformerRegressor("y", **P).fit(panel)
+    return InformerRegressor("y", **with_parts(**P)).fit(panel)
 
 
 def test_short_series_are_forecast_by_what_they_have(panel, model):
@@ -75,12 +76,12 @@ def test_a_network_that_is_not_trained_is_nothing_to_act_on(panel):
 def test_parameters_of_a_network_without_a_share_are_named(panel):
     """A search over them compares equal forecasts; what is behind it is said once."""
     with pytest.warns(UserWarning, match="network") as caught:
-        InformerRegressor("y", **P).fit(panel)
+        InformerRegressor("y", **with_parts(**P)).fit(panel)
     assert str(caught[0].message) == (
-        "parameters of the network (d_model, n_heads) change no forecast of this fit: series are "
-        "too short to train it, and others make forecasts without it (trust_=0, see base_blend_). "
-        "Set or search what they go by, such as seq_len, members and known_future; with "
-        "members=['network'] the network forecasts alone."
+        "parameters of the network (network__d_model, network__n_heads) change no forecast of this "
+        "fit: series are too short to train it, and others make forecasts without it (trust_=0, "
+        "see base_blend_). Set or search what they go by, such as seq_len, members and "
+        "known_future; with members=['network'] the network forecasts alone."
     )
     assert caught[0].filename == __file__
 
@@ -95,14 +96,15 @@ def test_a_search_over_a_network_that_adds_nothing_says_so():
         seq_len=24,
         pred_len=6,
         members=["ridges", "network"],
-        max_iter=1,
         random_state=0,
+        training=Training(max_iter=1),
     )
     search = GridSearchCV(
-        model, {"dropout": [0.1, 0.3]}, cv=TimeSeriesSplit(2, test_size=12)
+        model, {"network__dropout": [0.1, 0.3]}, cv=TimeSeriesSplit(2, test_size=12)
     )
     with pytest.warns(
-        UserWarning, match=r"network \(dropout\) .*: on validation rows it adds no"
+        UserWarning,
+        match=r"network \(network__dropout\) .*: on validation rows it adds no",
     ):
         search.fit(load.to_frame(), load)
 
@@ -182,13 +184,16 @@ def test_counts_are_never_forecast_below_zero():
         },
         names=["part", "month"],
     )
-    assert (InformerRegressor("y", **P).fit(panel).forecast(horizon=12)["y"] >= 0).all()
+    assert (
+        InformerRegressor("y", **with_parts(**P)).fit(panel).forecast(horizon=12)["y"]
+        >= 0
+    ).all()
 
 
 def test_several_targets_are_forecast_each_by_itself(panel):
     """A second target is a second panel of series."""
     frame = panel.assign(z=-panel["y"] * 7)
-    both = InformerRegressor(["y", "z"], **P).fit(frame).forecast()
+    both = InformerRegressor(["y", "z"], **with_parts(**P)).fit(frame).forecast()
     assert list(both.columns) == ["y", "z"]
     assert (both["y"] > 0).all()
     assert (both["z"] < 0).all()
@@ -200,7 +205,9 @@ def test_what_is_known_ahead_moves_the_forecast(panel):
     frame = panel.assign(promotion=rng.integers(0, 2, len(panel)))
     deviation = frame.groupby(level=0)["y"].transform("std")
     frame["y"] += 2 * deviation * frame["promotion"]
-    model = InformerRegressor("y", known_future=["promotion"], **P).fit(frame)
+    model = InformerRegressor("y", **with_parts(known_future=["promotion"], **P)).fit(
+        frame
+    )
     future = model.make_future_frame(horizon=4)
     without, with_it = (
         model.forecast(future.assign(promotion=float(value)))["y"].to_numpy()
@@ -228,7 +235,7 @@ def test_without_the_path_whole_windows_are_needed(options, panel):
     with pytest.raises(
         ValueError, match=r"^n_samples=60 is too few: 100 .* seq_len=96 \+ pred_len=4"
     ):
-        InformerRegressor("y", pred_len=4, **options).fit(panel)
+        InformerRegressor("y", **with_parts(pred_len=4, **options)).fit(panel)
 
 
 def test_one_row_is_too_few():
@@ -246,8 +253,8 @@ def test_garbage_in_one_series_leaves_the_others_alone(panel):
     """A typing error in one of 400 must not be heard in 399."""
     spoilt = panel.copy()
     spoilt.loc[("d", spoilt.loc["d"].index[-1]), "y"] *= 1e6
-    one = InformerRegressor("y", **P).fit(panel).forecast()["y"]
-    other = InformerRegressor("y", **P).fit(spoilt).forecast()["y"]
+    one = InformerRegressor("y", **with_parts(**P)).fit(panel).forecast()["y"]
+    other = InformerRegressor("y", **with_parts(**P)).fit(spoilt).forecast()["y"]
     for name in set(LENGTHS) - {"d"}:
         np.testing.assert_allclose(other.loc[name], one.loc[name], rtol=0.05)
 
@@ -259,13 +266,16 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
         {i: pd.DataFrame({"y": seasonal(90, i)}, index=months(90)) for i in range(2)},
         names=["shop", "month"],
     )
-    fitted = InformerRegressor("y", **P).fit(long)
+    fitted = InformerRegressor("y", **with_parts(**P)).fit(long)
     assert fitted.n_iter_ == 1
     assert list(fitted.series_blend_)[-2:] == ["ridges", "network"]
     short = P | {"seq_len": 3, "pred_len": 1}
     whole = {"own ridges", "ridges", "network"}
     # A year.
-    assert not set(InformerRegressor("y", **short).fit(long).series_blend_) <= whole
+    assert (
+        not set(InformerRegressor("y", **with_parts(**short)).fit(long).series_blend_)
+        <= whole
+    )
     days = pd.concat(
         {
             i: part.droplevel(0).set_axis(pd.date_range("2024-01-01", periods=90))
@@ -273,7 +283,10 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
         },
         names=["shop", "day"],
     )
-    assert set(InformerRegressor("y", **short).fit(days).series_blend_) <= whole
+    assert (
+        set(InformerRegressor("y", **with_parts(**short)).fit(days).series_blend_)
+        <= whole
+    )
 
 
 @pytest.mark.slow
@@ -284,9 +297,13 @@ def test_the_weights_of_each_series_are_told(panel, model):
     assert weights.sum(axis=1).between(0.5, 1.001).all()
     for name, mean in model.base_blend_.items():
         assert weights[name].mean() == pytest.approx(mean, abs=1e-4)
-    both = InformerRegressor(["y", "z"], **P).fit(panel.assign(z=-panel["y"] * 7))
+    both = InformerRegressor(["y", "z"], **with_parts(**P)).fit(
+        panel.assign(z=-panel["y"] * 7)
+    )
     assert both.series_blend_.index[5] == ("a", "z")
-    alone = InformerRegressor("y", **P).fit(panel.loc["d"][:35]).series_blend_
+    alone = (
+        InformerRegressor("y", **with_parts(**P)).fit(panel.loc["d"][:35]).series_blend_
+    )
     assert list(alone.index) == ["y"]
     assert alone.sum(axis=1).between(0.5, 1.001).all()
     assert "network" not in alone
@@ -308,7 +325,9 @@ def test_rows_without_truth_at_the_end_are_no_truths():
     closed = panel[panel.groupby(level=0).cumcount() < 294].copy()
     closed.loc[closed.groupby(level=0).cumcount() >= 264, "y"] = np.nan
     for options in (P | {"pred_len": 6}, P | {"pred_len": 6, "seq_len": 240}):
-        forecast = InformerRegressor("y", **options).fit(closed).forecast()["y"]
+        forecast = (
+            InformerRegressor("y", **with_parts(**options)).fit(closed).forecast()["y"]
+        )
         truth = panel["y"].loc[forecast.index]
         assert np.abs(forecast - truth).mean() < 2
 
@@ -316,7 +335,7 @@ def test_rows_without_truth_at_the_end_are_no_truths():
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_an_update_below_zero_ends_the_bound(panel):
     """A shop that begins to take back more than it sells is forecast to go on."""
-    model = InformerRegressor("y", **P).fit(panel)
+    model = InformerRegressor("y", **with_parts(**P)).fit(panel)
     later = pd.concat(
         {
             name: pd.DataFrame(
@@ -347,7 +366,11 @@ def test_zero_is_no_bound_to_logarithms(level):
         },
         names=["shop", "month"],
     )
-    model = InformerRegressor("y", target_transform="log", **P).fit(frame).update(later)
+    model = (
+        InformerRegressor("y", **with_parts(target_transform="log", **P))
+        .fit(frame)
+        .update(later)
+    )
     np.testing.assert_allclose(model.forecast()["y"], 10, rtol=0.15)
 
 
@@ -366,7 +389,9 @@ def test_the_bound_is_that_of_the_series_not_of_what_an_effect_leaves():
         for i in range(6)
     }
     panel = pd.concat(parts, names=["shop", "month"])
-    model = InformerRegressor("y", known_future=["clearance"], **P).fit(panel)
+    model = InformerRegressor("y", **with_parts(known_future=["clearance"], **P)).fit(
+        panel
+    )
     future = model.make_future_frame(horizon=3).assign(clearance=[1.0, 0.0, 0.0] * 6)
     forecast = model.forecast(future)["y"].to_numpy().reshape(6, 3)
     assert (forecast[:, 0] < -10).all()

@@ -6,19 +6,16 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from skinformer import InformerClassifier, InformerRegressor
+from skinformer import InformerClassifier, InformerRegressor, Network, Training
 
 SMALL = [
     kind(
         seq_len=4,
         pred_len=2,
-        d_model=8,
-        n_heads=2,
-        n_encoder_layers=1,
-        max_iter=5,
-        learning_rate=1e-2,
         device="cpu",
         random_state=0,
+        network=Network(d_model=8, n_heads=2, n_encoder_layers=1),
+        training=Training(max_iter=5, learning_rate=1e-2),
     )
     for kind in (InformerRegressor, InformerClassifier)
 ]

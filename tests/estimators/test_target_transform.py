@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
@@ -49,7 +50,7 @@ def panel(**series):
 
 
 def make(transform=None, **parameters):
-    return InformerRegressor(**P | parameters, target_transform=transform)
+    return InformerRegressor(**with_parts(**P | parameters, target_transform=transform))
 
 
 def logs(model):

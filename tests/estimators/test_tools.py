@@ -76,7 +76,7 @@ def scaled(estimator, **steps):
 
 def grid_search(est, X, y):
     search = GridSearchCV(
-        est, {"d_model": [4, 8]}, cv=TimeSeriesSplit(2), error_score="raise"
+        est, {"network__d_model": [4, 8]}, cv=TimeSeriesSplit(2), error_score="raise"
     )
     return search.fit(X, y).predict(X)
 
@@ -84,7 +84,11 @@ def grid_search(est, X, y):
 def grid_search_with_two_scorers(est, X, y):
     scoring = ["r2", "neg_mean_absolute_error"]
     search = GridSearchCV(
-        est, {"dropout": [0.0, 0.2]}, cv=TimeSeriesSplit(2), scoring=scoring, refit="r2"
+        est,
+        {"network__dropout": [0.0, 0.2]},
+        cv=TimeSeriesSplit(2),
+        scoring=scoring,
+        refit="r2",
     )
     search.fit(X, y)
     return search.cv_results_["mean_test_neg_mean_absolute_error"]
@@ -93,7 +97,7 @@ def grid_search_with_two_scorers(est, X, y):
 def randomized_search(est, X, y):
     search = RandomizedSearchCV(
         est,
-        {"learning_rate": [1e-3, 1e-2]},
+        {"training__learning_rate": [1e-3, 1e-2]},
         n_iter=2,
         cv=TimeSeriesSplit(2),
         random_state=0,
@@ -104,8 +108,8 @@ def randomized_search(est, X, y):
 def halving_search(est, X, y):
     search = HalvingGridSearchCV(
         est,
-        {"dropout": [0.0, 0.1, 0.2]},
-        resource="max_iter",
+        {"network__dropout": [0.0, 0.1, 0.2]},
+        resource="training__max_iter",
         max_resources=4,
         min_resources=1,
         cv=TimeSeriesSplit(2),
@@ -120,7 +124,7 @@ def a_pipeline_in_a_search(est, X, y):
     )
     # A new step knows nothing of the pipe's.
     other = MinMaxScaler().set_output(transform="pandas")
-    grid = [{"model__d_model": [4, 8]}, {"scale": [other]}]
+    grid = [{"model__network__d_model": [4, 8]}, {"scale": [other]}]
     search = GridSearchCV(pipe, grid, cv=TimeSeriesSplit(2), error_score="raise")
     return search.fit(X, y).predict(X)
 
@@ -161,7 +165,12 @@ def two_processes(est, X, y):
 def a_validation_curve(est, X, y):
     return np.concatenate(
         validation_curve(
-            est, X, y, param_name="d_model", param_range=[4, 8], cv=TimeSeriesSplit(2)
+            est,
+            X,
+            y,
+            param_name="network__d_model",
+            param_range=[4, 8],
+            cv=TimeSeriesSplit(2),
         )
     )
 
@@ -298,7 +307,9 @@ def test_frame_mode_needs_no_y_in_a_search(small, df):
     """Without y the estimator's own score is used: X holds the truth."""
     cv = TimeSeriesSplit(2)
     scores = cross_val_score(small(), df[["load"]], cv=cv, error_score="raise")
-    search = GridSearchCV(small(), {"d_model": [4, 8]}, cv=cv, error_score="raise")
+    search = GridSearchCV(
+        small(), {"network__d_model": [4, 8]}, cv=cv, error_score="raise"
+    )
     assert np.isfinite(scores).all()
     assert np.isfinite(search.fit(df[["load"]]).cv_results_["mean_test_score"]).all()
 
@@ -448,7 +459,7 @@ def test_score_refuses_a_truth_with_another_index(both, df):
 
 def test_searches_can_be_scored_on_later_rows(both, df):
     """A fitted search is itself a forecaster."""
-    search = GridSearchCV(both(), {"d_model": [4, 8]}, cv=TimeSeriesSplit(2))
+    search = GridSearchCV(both(), {"network__d_model": [4, 8]}, cv=TimeSeriesSplit(2))
     search.fit(df[:60], df["load"][:60])
     assert search.predict(df[60:]).shape == (N - 60,)
     assert np.isfinite(search.score(df[60:], df["load"][60:]))

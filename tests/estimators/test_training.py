@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from flat_parameters import with_parts
 
 from skinformer import CalendarFeatures, InformerRegressor
 
@@ -30,7 +31,7 @@ def df():
 
 def test_the_course_of_training_is_one_table(df):
     """loss_curve_ and validation_scores_ are columns of it, by their usual names."""
-    model = InformerRegressor(**SMALL).fit(df)
+    model = InformerRegressor(**with_parts(**SMALL)).fit(df)
     assert list(model.history_) == [
         "epoch",
         "loss",
@@ -42,7 +43,7 @@ def test_the_course_of_training_is_one_table(df):
     assert model.loss_curve_ == model.history_["loss"].tolist()
     assert model.validation_scores_ == (-model.history_["validation_loss"]).tolist()
     assert model.best_loss_ == model.history_["validation_loss"].min()
-    blind = InformerRegressor(early_stopping=False, **SMALL).fit(df)
+    blind = InformerRegressor(**with_parts(early_stopping=False, **SMALL)).fit(df)
     assert blind.validation_scores_ is None
 
 
@@ -51,18 +52,22 @@ def test_polars_frames_are_rows_with_names(df):
     """Another frame library, the same numbers; it has no index, so rows count."""
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({name: df[name].to_numpy() for name in df})
-    model = InformerRegressor("load", **SMALL).fit(frame)
+    model = InformerRegressor("load", **with_parts(**SMALL)).fit(frame)
     assert list(model.feature_names_in_) == ["temp", "load"]
-    plain = InformerRegressor(1, **SMALL).fit(df.to_numpy())
+    plain = InformerRegressor(1, **with_parts(**SMALL)).fit(df.to_numpy())
     np.testing.assert_array_equal(model.predict(frame), plain.predict(df.to_numpy()))
-    y = InformerRegressor(**SMALL).fit(frame.select("temp"), frame["load"])
+    y = InformerRegressor(**with_parts(**SMALL)).fit(
+        frame.select("temp"), frame["load"]
+    )
     assert y.roles_.mode == "features"
 
 
 def test_sample_weight_is_routed(df):
     """Meta-estimators pass weights on only to those who ask."""
     with sklearn.config_context(enable_metadata_routing=True):
-        model = InformerRegressor(**SMALL).set_fit_request(sample_weight=True)
+        model = InformerRegressor(**with_parts(**SMALL)).set_fit_request(
+            sample_weight=True
+        )
         assert model.get_metadata_routing().fit.requests["sample_weight"] is True
 
 
@@ -74,7 +79,7 @@ def test_a_row_of_weight_zero_teaches_nothing(df):
     weight = np.ones(len(df))
 
     def losses(truth, weights):
-        model = InformerRegressor(early_stopping=False, **SMALL)
+        model = InformerRegressor(**with_parts(early_stopping=False, **SMALL))
         return model.fit(df[["temp"]], truth, weights).loss_curve_
 
     assert losses(y, weight) != losses(swapped, weight)
@@ -85,11 +90,11 @@ def test_a_row_of_weight_zero_teaches_nothing(df):
 def test_warnings_point_at_the_users_line(df):
     """A line inside a library tells nobody which of his calls was meant."""
     calls = [
-        lambda: InformerRegressor(embeddings=["series"], **SMALL).fit(df),
-        lambda: InformerRegressor(members=["ridges", "network"], **SMALL).fit(
-            df[["temp"]], df["temp"].rename("y")
-        ),
-        lambda: InformerRegressor(**SMALL).fit(df).predict(df.to_numpy()),
+        lambda: InformerRegressor(**with_parts(embeddings=["series"], **SMALL)).fit(df),
+        lambda: InformerRegressor(
+            **with_parts(members=["ridges", "network"], **SMALL)
+        ).fit(df[["temp"]], df["temp"].rename("y")),
+        lambda: InformerRegressor(**with_parts(**SMALL)).fit(df).predict(df.to_numpy()),
         lambda: CalendarFeatures().fit(df.to_numpy()),
     ]
     for call in calls:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 
@@ -24,7 +25,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
         "patch_len": 1,
     }  # a ridge leaves nothing of a wave to learn
     model = InformerRegressor(
-        warm_start=True, learning_rate=1e-2, **alone, **SMALL
+        **with_parts(warm_start=True, learning_rate=1e-2, **alone, **SMALL)
     ).fit(WAVE)
     first = model.loss_curve_
     model.fit(WAVE)
@@ -35,7 +36,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
 
 def test_without_it_a_second_fit_starts_anew():
     """A fit forgets: the same data give the same model."""
-    model = InformerRegressor(**SMALL).fit(WAVE)
+    model = InformerRegressor(**with_parts(**SMALL)).fit(WAVE)
     first, forecast = model.loss_curve_, model.predict(WAVE)
     model.fit(WAVE)
     assert model.loss_curve_ == first
@@ -44,7 +45,7 @@ def test_without_it_a_second_fit_starts_anew():
 
 def test_weights_of_another_network_are_refused():
     """Weights of other columns mean nothing."""
-    model = InformerRegressor(warm_start=True, **SMALL).fit(WAVE)
+    model = InformerRegressor(**with_parts(warm_start=True, **SMALL)).fit(WAVE)
     with pytest.raises(
         ValueError, match=r"^warm_start=True cannot go on from weights of another"
     ):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
@@ -37,7 +38,7 @@ def make_frame(n=TRAIN + 400, *, seed=0, swing=10.0, start="2017-02-01"):
 
 
 def fit(df, **changes):
-    return InformerRegressor(**{**SIZES, **changes}).fit(df)
+    return InformerRegressor(**with_parts(**{**SIZES, **changes})).fit(df)
 
 
 def year(model):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -43,7 +44,7 @@ def df():
 
 @pytest.fixture(scope="module")
 def model(df):
-    return InformerRegressor(**SIZES).fit(df[:TRAIN])
+    return InformerRegressor(**with_parts(**SIZES)).fit(df[:TRAIN])
 
 
 def find(maps, where, layer=1):
@@ -140,9 +141,9 @@ def test_a_map_is_the_same_whatever_rows_are_asked_with_it(model, df):
 def test_probsparse_tells_which_queries_it_selected(df):
     """The others look at all alike: as many as the rule says, in the encoder alone."""
     attention = Attention(encoder="probsparse", factor=1)
-    model = InformerRegressor(**SIZES | {"patch_len": 1}, attention=attention).fit(
-        df[:TRAIN]
-    )
+    model = InformerRegressor(
+        **with_parts(**SIZES | {"patch_len": 1}, attention=attention)
+    ).fit(df[:TRAIN])
     maps = attention_maps(model)
     each = find(maps, "encoder")
     assert each.weights.shape == (2, 24, 24)
@@ -155,9 +156,9 @@ def test_probsparse_tells_which_queries_it_selected(df):
 @pytest.mark.slow
 def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
-    model = InformerRegressor(**SIZES | {"members": ["ridges", "network"]}).fit(
-        df[:TRAIN]
-    )
+    model = InformerRegressor(
+        **with_parts(**SIZES | {"members": ["ridges", "network"]})
+    ).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.with_network_share(0.5)
     assert attention_maps(model)[0].weight == pytest.approx(0.5)
     model.ensemble_ = model.ensemble_.with_network_share(0.0)
@@ -170,7 +171,7 @@ def test_a_network_without_a_share_is_told(df):
         maps = attention_maps(model)
     assert maps[0].weight == 0
     several = InformerRegressor(
-        **SIZES | {"members": ["ridges", "network"]}, loss=[0.1, 0.5, 0.9]
+        **with_parts(**SIZES | {"members": ["ridges", "network"]}, loss=[0.1, 0.5, 0.9])
     ).fit(df[:TRAIN])
     several.ensemble_ = several.ensemble_.with_network_share(0.0)
     with pytest.warns(
@@ -185,7 +186,9 @@ def test_a_network_without_a_share_is_told(df):
 )
 def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
-    model = InformerRegressor(**SIZES | {"members": "auto"} | options).fit(df[:TRAIN])
+    model = InformerRegressor(
+        **with_parts(**SIZES | {"members": "auto"} | options)
+    ).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.with_network_share(0.25)
     assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(model.trust_)
 
@@ -197,7 +200,7 @@ def test_each_series_of_a_panel_has_its_maps():
         {name: make_frame(130, seed=i) for i, name in enumerate("ab")}, names=["s"]
     )
     train = panel.groupby("s", group_keys=False).head(TRAIN)
-    model = InformerRegressor(**SIZES, target="load").fit(train)
+    model = InformerRegressor(**with_parts(**SIZES, target="load")).fit(train)
     new = pd.concat({"new": make_frame(40, seed=5)}, names=["s"])
     maps = attention_maps(model, pd.concat([panel.drop(train.index), new]))
     assert list(dict.fromkeys(each.series for each in maps)) == ["a", "b", "new"]
@@ -208,16 +211,18 @@ def test_classes_and_pipelines_have_maps_too(df):
     """A Pipeline's are those of its last step."""
     scaled = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
-        InformerRegressor("load", **SIZES),
+        InformerRegressor("load", **with_parts(**SIZES)),
     ).fit(df[:TRAIN], df["load"][:TRAIN])
     assert len(attention_maps(scaled, df[TRAIN : TRAIN + 6])) == 4
     busy = pd.DataFrame(
         {"busy": np.where(df["load"] > 50, "yes", "no")}, index=df.index
     )
-    model = InformerClassifier(**SIZES).fit(busy[:TRAIN])
+    model = InformerClassifier(**with_parts(**SIZES)).fit(busy[:TRAIN])
     maps = attention_maps(model, busy[TRAIN : TRAIN + 6])
     assert (len(maps), maps[0].weight) == (4, 1)
-    with_base = InformerClassifier(**SIZES | {"members": "auto"}).fit(busy[:TRAIN])
+    with_base = InformerClassifier(**with_parts(**SIZES | {"members": "auto"})).fit(
+        busy[:TRAIN]
+    )
     with_base.ensemble_ = with_base.ensemble_.without("network")
     with pytest.warns(UserWarning, match="the network has no share in 6 of 6"):
         attention_maps(with_base)
@@ -225,7 +230,9 @@ def test_classes_and_pipelines_have_maps_too(df):
 
 def test_integers_and_arrays_have_row_numbers():
     """Times are labels of whatever clock there is, also before the first row."""
-    model = InformerRegressor(**SIZES).fit(np.sin(np.arange(90.0))[:, None])
+    model = InformerRegressor(**with_parts(**SIZES)).fit(
+        np.sin(np.arange(90.0))[:, None]
+    )
     each = attention_maps(model)[0]
     assert each.key_times.to_numpy().tolist()[-1] == [86, 89]
     assert each.origin == 90
@@ -250,7 +257,7 @@ def test_what_has_no_attention_is_refused(df, model):
 def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
     """As in the forecast itself; the encoder sees the window alone."""
     model = InformerRegressor(
-        "load", **SIZES | {"members": ["classical", "ridges", "network"]}
+        "load", **with_parts(**SIZES | {"members": ["classical", "ridges", "network"]})
     ).fit(make_frame(400))
     before = attention_maps(model)
     model.module_.path.own.add_(0.1)

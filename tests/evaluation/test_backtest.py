@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from flat_parameters import with_parts
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -18,7 +19,9 @@ from skinformer import (
     CalendarFeatures,
     InformerClassifier,
     InformerRegressor,
+    Network,
     SlidingWindow,
+    Training,
 )
 from skinformer.evaluation import SeasonalNaive, backtest
 
@@ -48,7 +51,9 @@ def frame():
 
 def informer(**params):
     sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    return InformerRegressor(**{"target": "load", **sizes, "random_state": 0, **params})
+    return InformerRegressor(
+        **with_parts(**{"target": "load", **sizes, "random_state": 0, **params})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -313,7 +318,11 @@ def test_a_panel_is_forecast_series_by_series_as_predict_does():
     before = panel.groupby(level=0).head(60)
     later = panel.drop(before.index)
     model = InformerRegressor(
-        seq_len=12, pred_len=4, d_model=8, n_heads=2, max_iter=1, random_state=0
+        seq_len=12,
+        pred_len=4,
+        random_state=0,
+        network=Network(d_model=8, n_heads=2),
+        training=Training(max_iter=1),
     ).fit(before)
     table = backtest(model, later)
     assert table["series"].value_counts().to_dict() == {"a": 20, "b": 10}
@@ -572,7 +581,9 @@ def test_a_search_or_a_nested_pipeline_forecasts_from_the_origin(frame, fitted):
     nested = make_pipeline("passthrough", make_pipeline("passthrough", fitted))
     pd.testing.assert_frame_equal(backtest(nested, frame[TRAIN:]), expected)
     search = GridSearchCV(
-        informer(), {"attention__factor": [5.0]}, cv=TimeSeriesSplit(2, test_size=20)
+        informer(),
+        {"network__attention__factor": [5.0]},
+        cv=TimeSeriesSplit(2, test_size=20),
     )
     search.fit(frame[:TRAIN], frame["load"][:TRAIN])
     table = backtest(search, frame[TRAIN:], step=3)
@@ -724,7 +735,7 @@ def test_a_classifier_is_sent_to_cross_validation(frame):
     rows = frame[["load"]].assign(mood=np.where(frame["load"] > 0, "hot", "cold"))
     sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
     model = InformerClassifier(
-        "mood", members=["network"], random_state=0, **sizes
+        "mood", **with_parts(members=["network"], random_state=0, **sizes)
     ).fit(rows[:TRAIN])
     with pytest.raises(
         TypeError, match=r"^InformerClassifier forecasts classes, .* cross_va"

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
@@ -53,7 +54,9 @@ def fit(df, trust=0.75, **changes):
     with patch(
         "skinformer.ensemble.weighing.mean_log_share", return_value=8
     ):  # two fifths
-        model = InformerRegressor(**{"target": "load", **SIZES, **changes}).fit(df)
+        model = InformerRegressor(
+            **with_parts(**{"target": "load", **SIZES, **changes})
+        ).fit(df)
     if model.base_blend_ and "ridges" in model.ensemble_.members:
         model.ensemble_ = model.ensemble_.with_network_share(trust)
     return model
@@ -288,9 +291,9 @@ def test_each_series_of_a_panel_has_its_own_reasons():
     train = panel.groupby("site", group_keys=False).head(120)
     model = InformerRegressor(
         "load",
-        known_future=["price"],
-        members=["classical", "ridges", "network"],
-        **SIZES,
+        **with_parts(
+            known_future=["price"], members=["classical", "ridges", "network"], **SIZES
+        ),
     ).fit(train)
     new = make_frame(40, seed=9)
     rows = pd.concat(
@@ -359,7 +362,7 @@ def test_a_pipeline_is_explained_in_its_last_steps_columns(df):
     """And in the units of what the last step was fitted to."""
     scaled = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
-        InformerRegressor("load", **SIZES),
+        InformerRegressor("load", **with_parts(**SIZES)),
     ).fit(df[:TRAIN], df["load"][:TRAIN])
     reasons = explain(scaled, df[TRAIN : TRAIN + 6])
     np.testing.assert_allclose(
@@ -385,7 +388,7 @@ def test_usual_goes_by_the_clock_on_the_wall():
     hours = pd.date_range("2024-03-20", periods=500, freq="h", tz="Europe/Berlin")
     df = pd.DataFrame({"load": hours.hour.astype(float)}, index=hours)
     model = InformerRegressor(
-        "load", members=["classical", "ridges", "network"], **SIZES
+        "load", **with_parts(members=["classical", "ridges", "network"], **SIZES)
     ).fit(df)
     clock, history = model.timeline_.clock, model.timeline_
     steps = history.steps_of(np.arange(500))
@@ -423,7 +426,7 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
     ):
         explain(LinearRegression(), df)
     with pytest.raises(TypeError, match=r"^InformerClassifier cannot be explained"):
-        forecast_parts(InformerClassifier("load", **SIZES), df)
+        forecast_parts(InformerClassifier("load", **with_parts(**SIZES)), df)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
@@ -34,7 +35,9 @@ def make_frame(n=300, *, seed=0):
 
 def informer(**params):
     sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    return InformerRegressor(**{"target": "load", **sizes, "random_state": 0, **params})
+    return InformerRegressor(
+        **with_parts(**{"target": "load", **sizes, "random_state": 0, **params})
+    )
 
 
 @pytest.fixture(scope="module")

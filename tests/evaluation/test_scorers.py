@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_validate
@@ -35,7 +36,9 @@ def frame():
 
 def informer(**params):
     sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    return InformerRegressor(**{"target": "load", **sizes, "random_state": 0, **params})
+    return InformerRegressor(
+        **with_parts(**{"target": "load", **sizes, "random_state": 0, **params})
+    )
 
 
 class Ranged(LinearRegression):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 
@@ -39,7 +40,9 @@ def frame():
 @pytest.fixture(scope="session")
 def model(frame):
     members = ["ridges", "trees", "network"]  # which look no farther back than windows
-    return InformerRegressor("load", members=members, **P).fit(frame[["load"]][:380])
+    return InformerRegressor("load", **with_parts(members=members, **P)).fit(
+        frame[["load"]][:380]
+    )
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from flat_parameters import with_parts
 
 import skinformer
 from skinformer import InformerClassifier, InformerRegressor, ModelFileError
@@ -46,11 +47,13 @@ def table(n):
 
 
 def default():
-    return InformerRegressor("load", **P).fit(table(1600))
+    return InformerRegressor("load", **with_parts(**P)).fit(table(1600))
 
 
 def network():
-    return InformerRegressor("load", **P, members=["network"]).fit(table(160))
+    return InformerRegressor("load", **with_parts(**P, members=["network"])).fit(
+        table(160)
+    )
 
 
 def panel():
@@ -60,7 +63,7 @@ def panel():
         sales = 20 + 5 * np.sin(2 * np.pi * np.arange(n) / 12) + rng.normal(size=n)
         parts.append(pd.DataFrame({"series": name, "time": time, "sales": sales}))
     rows = pd.concat(parts).set_index(["series", "time"])
-    return InformerRegressor("sales", **(P | {"seq_len": 12})).fit(rows)
+    return InformerRegressor("sales", **with_parts(**P | {"seq_len": 12})).fit(rows)
 
 
 def drivers():
@@ -68,13 +71,15 @@ def drivers():
     df["temp"], df["plan"] = rng.normal(size=500), rng.integers(0, 2, 500).astype(float)
     df["load"] += 3 * df["temp"]
     settings = P | {"loss": [0.1, 0.5, 0.9], "calendar": ["hour", "weekday"]}
-    return InformerRegressor("load", known_future=["temp", "plan"], **settings).fit(df)
+    return InformerRegressor(
+        "load", **with_parts(known_future=["temp", "plan"], **settings)
+    ).fit(df)
 
 
 def classes():
     df = table(420)
     df["load"] = np.where(df["load"] > 50, "high", "low")
-    return InformerClassifier("load", **P).fit(df)
+    return InformerClassifier("load", **with_parts(**P)).fit(df)
 
 
 def ridge():
@@ -84,9 +89,11 @@ def ridge():
     df = np.exp(table(420).reset_index(drop=True) / 10)
     model = InformerRegressor(
         "load",
-        members=["classical", "ridges", Ridge(), "network"],
-        target_transform="log",
-        **P,
+        **with_parts(
+            members=["classical", "ridges", Ridge(), "network"],
+            target_transform="log",
+            **P,
+        ),
     ).fit(df)
     assert model.intervals_
     return model

@@ -10,13 +10,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators.serialisation import FILES
-from skinformer.persistence.container import Content, read_content, write_content
+from skinformer.persistence.container import (
+    FORMAT,
+    Content,
+    read_content,
+    write_content,
+)
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-8.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-9.skinformer"
 RAW = GOLDEN.read_bytes()
 
 
@@ -110,8 +116,9 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "8"
-    assert "its format is 8, and this version reads 7" in refusal(
+    later = FORMAT + 1
+    header["__metadata__"]["version"] = str(later)
+    assert f"its format is {later}, and this version reads {FORMAT}" in refusal(
         damaged.rebuilt(header, body)
     )
 
@@ -199,7 +206,9 @@ def dated():
         "members": ["classical", "ridges", "network"],
         "calendar": ["hour"],
     }
-    model = InformerRegressor("load", known_future=["plan"], **sizes).fit(df)
+    model = InformerRegressor("load", **with_parts(known_future=["plan"], **sizes)).fit(
+        df
+    )
     assert model.module_.path.calendar.known.shape == (24, 1, 1)
     return model
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -172,7 +173,9 @@ def test_served_json_is_forecast_as_the_frame_was():
     frame = rows()
     frame["time"] = frame["time"].dt.strftime("%Y-%m-%dT%H:%M:%S")
     scaler = StandardScaler().set_output(transform="pandas")
-    pipeline = make_pipeline(TimeIndex(), scaler, InformerRegressor("load", **P))
+    pipeline = make_pipeline(
+        TimeIndex(), scaler, InformerRegressor("load", **with_parts(**P))
+    )
     pipeline.fit(frame[:180])
     served = json.loads(frame[180:186].to_json(orient="records"))
     by_hand = TimeIndex().fit_transform(frame)

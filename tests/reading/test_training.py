@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 from skinformer.estimators.reading import fitted_rows, reading_settings
@@ -40,9 +41,9 @@ OTHERS = {
 @pytest.mark.filterwarnings("ignore:past-only columns:UserWarning")
 def test_parameters_of_reading_are_not_read_again_after_the_fit(name):
     """A set_params between fit and predict would mix two models."""
-    model = InformerRegressor(**SMALL, target="load", known_future=["price"]).fit(
-        FRAME[:40]
-    )
+    model = InformerRegressor(
+        **with_parts(**SMALL, target="load", known_future=["price"])
+    ).fit(FRAME[:40])
     rows = FRAME[40:].assign(load=np.nan)
 
     def results():
@@ -71,7 +72,7 @@ def test_everything_that_reading_is_told_has_a_row_above():
 @pytest.mark.parametrize("X", [FRAME, FRAME.to_numpy()], ids=["frame", "array"])
 def test_reading_sets_nothing_but_what_scikit_learn_keeps(X):
     """What fit finds is handed over by value."""
-    model = InformerRegressor(**SMALL)
+    model = InformerRegressor(**with_parts(**SMALL))
     before = dict(vars(model))
     rows = read_training(model, X, None, None, reading_settings(model))
     found = {name: value for name, value in vars(model).items() if name not in before}
@@ -83,7 +84,7 @@ def test_reading_sets_nothing_but_what_scikit_learn_keeps(X):
 
 def test_reading_later_rows_changes_nothing():
     """Two threads may read by one model."""
-    model = InformerRegressor(**SMALL).fit(FRAME[:40])
+    model = InformerRegressor(**with_parts(**SMALL)).fit(FRAME[:40])
     before = dict(vars(model))
     fitted = fitted_rows(model)
     assert list(read_prediction(model, FRAME[40:], fitted).steps) == list(range(40, 50))

@@ -89,8 +89,8 @@ def test_groups_of_parameters_hold_all(modules, estimator):
     )
     names = list(inspect.signature(InformerRegressor).parameters)
     bounds = [names.index(name) for _, *both in groups for name in both]
-    assert len(groups) == 6
-    assert bounds[:2] == [0, 5]
+    assert len(groups) == 5
+    assert bounds[:2] == [0, 4]
     assert bounds[-1] == len(names) - 1
     assert all(
         last + 1 == first

@@ -100,10 +100,8 @@ def _forecast_by_estimator(
 ) -> Float64Array:
     frame, n_train = driven.frame, driven.n_train
     target, *known = frame.columns
-    model = InformerRegressor(
-        target, pred_len=HORIZON, known_future=known or None, **parameters
-    )
-    model.fit(frame.iloc[:n_train])
+    model = InformerRegressor(target, pred_len=HORIZON, known_future=known or None)
+    model.set_params(**parameters).fit(frame.iloc[:n_train])
     table = backtest(model, frame.iloc[n_train:], horizon=HORIZON, step=DAY)
     table = table[table["origin"].isin(frame.index[driven.origins])]
     return table["forecast"].to_numpy().reshape(-1, HORIZON)

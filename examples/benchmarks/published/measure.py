@@ -20,7 +20,7 @@ import panel_ranges
 import panels
 import protocol
 
-from skinformer import InformerRegressor, recipes
+from skinformer import InformerRegressor, Network, Training, recipes
 from skinformer.datasets import load_auckland_pedestrians
 
 
@@ -162,9 +162,10 @@ def _parameters(text: str) -> dict[str, Any]:
         raise argparse.ArgumentTypeError(
             f'{text} must name its values, as {{"seq_len": 720}}'
         )
-    known = InformerRegressor().get_params()
+    known = InformerRegressor(network=Network(), training=Training()).get_params()
     for name in given:
-        if name.partition("__")[0] not in known:
+        # Within a part of a part, such as network__block__norm.
+        if name not in known and name.rpartition("__")[0] not in known:
             raise argparse.ArgumentTypeError(
                 f"InformerRegressor has no parameter {name!r}; it has {', '.join(sorted(known))}"
             )
@@ -194,7 +195,9 @@ class _Results:
         sys.stdout.write(f"{title}\n{table.round(4).to_string()}\n")
         sys.stdout.flush()
         if self.output:
-            self.output.write_text(json.dumps(self.facts | results, indent=2))
+            self.output.write_text(
+                json.dumps(self.facts | results, indent=2, default=repr)
+            )
 
 
 def _run(options: argparse.Namespace) -> None:

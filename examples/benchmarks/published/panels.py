@@ -127,7 +127,7 @@ def forecast_by_estimator(
     panel: Panel, parameters: dict[str, Any], levels: tuple[float, ...] | None = None
 ) -> Float64Array:
     """Fit the estimator and forecast: points, and behind them quantiles, in the last axis."""
-    model = InformerRegressor("y", pred_len=panel.horizon, **parameters)
+    model = InformerRegressor("y", pred_len=panel.horizon).set_params(**parameters)
     frame = model.fit(panel_frame(panel)).forecast(levels=levels)
     ahead = {
         str(key): part.to_numpy() for key, part in frame.groupby(level=0, sort=False)
