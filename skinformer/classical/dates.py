@@ -313,10 +313,11 @@ def _choose(
     distance = np.where(agrees, distance, np.inf)
     distance[:, :, 0] = np.inf
     nearest = distance.argmin(axis=2)
-    # 3. It has to say something else.
+    # 3. It has to say something else than the same number does, or this has to be mixed.
     nearest_mean = np.take_along_axis(mean, nearest[:, :, None], axis=2)[:, :, 0]
     differs = (nearest_mean - mean[:, :, 0]) ** 2 > _SURE * usual.places[:, :, 0]
-    is_needed = differs & np.isfinite(distance.min(axis=2))
+    is_mixed = ~agrees[:, :, 0]
+    is_needed = (differs | is_mixed) & np.isfinite(distance.min(axis=2))
     return np.where(is_needed, nearest, 0)
 
 

@@ -101,6 +101,18 @@ def test_a_week_is_misled_by_a_date_a_season_ago():
     assert np.flatnonzero(effects.steps[0]).tolist() == [at - 1, at]
 
 
+def test_the_week_before_a_date_is_found_where_its_number_is_mixed():
+    weeks = pd.date_range(end="2025-02-08", periods=168, freq="W-SAT")
+    is_date = (weeks.month == 12) & (weeks.day >= 25)
+    is_before = np.append(is_date[1:], False)
+    for seed in range(10):
+        noise = np.random.default_rng(seed).normal(0, 8, 168)
+        wave = 40 * np.sin(2 * np.pi * np.arange(168) / 52)
+        values = 200 + wave + noise + 250 * is_date + 100 * is_before
+        effects = find_date_effects(*window(values[:-HORIZON], "2024-12-21"), 7)
+        assert np.count_nonzero(effects.ahead[0, :2]) == 2
+
+
 @pytest.mark.parametrize("noise", [1, 8])
 def test_what_sticks_out_is_no_part_of_the_level_around(noise):
     added = []
