@@ -27,6 +27,8 @@ _MARGIN = 3  # places on both sides of the steps ahead that are looked at beside
 _QUARTER = 13  # rows
 #: Square distances of what chance does not make, in usual ones.
 _SURE = 25.0
+#: Years that differ by chance alone for which this counts beside those of a date.
+_PRIOR_YEARS = 3
 _DAY = np.timedelta64(1, "D")
 
 
@@ -44,12 +46,15 @@ class DateEffects(NamedTuple):
         What sticks out at the steps ahead.
     misled : ndarray of shape (n, horizon)
         Steps ahead at which nothing sticks out, but did as many rows ago as a season has.
+    widening : ndarray of shape (n, horizon)
+        By what factor errors at steps ahead are larger: few years show what sticks out.
     """
 
     rows: IntArray
     past: Float64Array
     ahead: Float64Array
     misled: BoolArray
+    widening: Float64Array
 
     @property
     def steps(self) -> BoolArray:
@@ -162,7 +167,10 @@ def find_date_effects(
     misled = np.zeros(ahead.shape, dtype=bool)
     season_ago = slice(n_rows - year, n_rows - year + n_ahead)
     misled[:, :n_ahead] = (of_dates[:, season_ago] != 0) & (ahead[:, :n_ahead] == 0)
-    return DateEffects(rows, of_past, ahead, misled)
+    widening = np.ones(ahead.shape)
+    larger = np.where(excess != 0, _widening(of_years, usual), 1.0)
+    widening[:, :n_ahead] = larger[:, _MARGIN:-_MARGIN]
+    return DateEffects(rows, of_past, ahead, misled, widening)
 
 
 def _distances(
@@ -346,6 +354,23 @@ def _common_excess(
     least = np.maximum(_SURE * usual.places[:, :, 0], 4 * square)
     is_sure = (excess**2 > least) & (n_known >= 2)
     return np.where(is_sure, excess, 0.0)
+
+
+def _widening(of_years: Float64Array, usual: _Variances) -> Float64Array:
+    """
+    Return by what factor errors at dates are larger than elsewhere, (n, n_places).
+
+    Years of a date differ by chance at least. A year more differs from the mean of some by a variance that is larger by one of their number.
+    """
+    n_years = np.maximum((~np.isnan(of_years)).sum(axis=2), 1)
+    mean = _mean(of_years, axis=2)
+    square = _mean((of_years - mean[..., None]) ** 2, axis=2)
+    chance = usual.chance[:, :, 0]
+    variance = n_years * square + _PRIOR_YEARS * chance
+    variance /= n_years - 1 + _PRIOR_YEARS
+    is_known = np.isfinite(chance) & (chance > 0)
+    ratio = np.divide(variance, chance, out=np.ones_like(variance), where=is_known)
+    return np.sqrt(np.maximum(ratio, 1.0) * (1 + 1 / n_years))
 
 
 def _mean(values: Float64Array, axis: int) -> Float64Array:

@@ -245,17 +245,18 @@ class ClassicalFit:
             out[rows] = _joint(forecast, weights[rows])
         return out
 
-    def date_steps(self, windows: UnitWindows) -> BoolArray:
-        """Return steps ahead of which dates say something, (n, pred_len)."""
+    def dates(self, windows: UnitWindows) -> tuple[BoolArray, Float64Array]:
+        """Return of which steps dates say something, and the widening there, (n, pred_len)."""
         past = self._past(windows)
-        found = np.zeros((len(past.values), self.pred_len), dtype=bool)
-        for some in np.split(
-            np.arange(len(found)), range(_AT_ONCE, len(found), _AT_ONCE)
-        ):
+        n = len(past.values)
+        steps = np.zeros((n, self.pred_len), dtype=bool)
+        widening = np.ones((n, self.pred_len))
+        for some in np.split(np.arange(n), range(_AT_ONCE, n, _AT_ONCE)):
             by_date = self.candidates.date_effects(past.take(some).trimmed())
             if by_date is not None:
-                found[some] = by_date.steps
-        return found
+                steps[some] = by_date.steps
+                widening[some] = by_date.widening
+        return steps, widening
 
     def _past(self, windows: UnitWindows) -> Past:
         """Leave out what was not observed, and rows from before a series was alive."""

@@ -24,7 +24,7 @@ from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import BoolArray, Float32Array
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import (
     calendar_seasons,
@@ -187,9 +187,17 @@ class Classical(PerSeriesMember):
 
         Others would go on from both levels, and know no date.
         """
-        found = [self._after_steps(windows), self._at_dates(windows)]
-        known = [alone for alone in found if alone is not None]
-        return np.logical_or.reduce(known) if known else None
+        after_steps = self._after_steps(windows)
+        dates = self._dates(windows)
+        if dates is None:
+            return after_steps
+        at_dates, _ = dates
+        return at_dates if after_steps is None else at_dates | after_steps
+
+    def log_widening(self, windows: Windows) -> Float64Array | None:
+        """Return how much larger errors are at dates, which few years have shown."""
+        dates = self._dates(windows)
+        return None if dates is None else np.log(dates[1])
 
     def _after_steps(self, windows: Windows) -> BoolArray | None:
         """Find windows in which a level has changed at once, (n, pred_len, n_targets)."""
@@ -213,20 +221,25 @@ class Classical(PerSeriesMember):
         after = np.stack(targets, axis=1)[:, None]
         return np.repeat(after, self.fit.pred_len, axis=1) if after.any() else None
 
-    def _at_dates(self, windows: Windows) -> BoolArray | None:
-        """Find steps of which dates say something, (n, pred_len, n_targets)."""
+    def _dates(self, windows: Windows) -> tuple[BoolArray, Float64Array] | None:
+        """Find steps of which dates say something, and by what factor errors are larger there.
+
+        Both have shape (n, pred_len, n_targets). None for nowhere.
+        """
         if not self.fit.candidates.sizes.step_days:
             return None
         shape = len(windows), self.fit.pred_len, self.n_targets
-        found = np.zeros(shape, dtype=bool)
+        at_dates = np.zeros(shape, dtype=bool)
+        widening = np.ones(shape)
         for start in range(0, len(windows), WINDOWS_AT_ONCE):
             some = slice(start, start + WINDOWS_AT_ONCE)
             chunk = windows.take(some)
             past, known = self._read_past(chunk)
             for j in range(self.n_targets):
                 _, unit_windows = self._in_units(chunk, past, known, j)
-                found[some, :, j] = self.fit.date_steps(unit_windows)
-        return found if found.any() else None
+                found = self.fit.dates(unit_windows)
+                at_dates[some, :, j], widening[some, :, j] = found
+        return (at_dates, widening) if at_dates.any() else None
 
     def with_shared_fit(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""

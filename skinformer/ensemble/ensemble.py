@@ -286,6 +286,16 @@ class EnsembleForecaster:
                 weights = np.where(alone[..., None], only, weights)
         return dict(zip(ensemble.members, np.moveaxis(weights, -1, 0), strict=True))
 
+    def log_widening(self, rows: Rows, origins: IntArray) -> Float64Array | float:
+        """Return what is added to logs of errors' sizes, (n, pred_len, n_targets)."""
+        windows = self.windows(rows, origins)
+        added: Float64Array | float = 0.0
+        for name, member in self.ensemble.members.items():
+            if self.ensemble.weights_of(name).any():
+                wider = member.log_widening(windows)
+                added = added if wider is None else np.maximum(added, wider)
+        return added
+
     def parts(
         self, rows: Rows, origins: IntArray
     ) -> dict[str, tuple[Float64Array, Float32Array]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from skinformer.timeline.arrays import BoolArray, Float32Array
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 
 if TYPE_CHECKING:
     import torch
@@ -101,6 +101,10 @@ class Member:
 
     def knows_alone(self, windows: Windows) -> BoolArray | None:  # noqa: ARG002
         """Find what it alone can forecast, (n, pred_len, n_targets); None for nothing."""
+        return None
+
+    def log_widening(self, windows: Windows) -> Float64Array | None:  # noqa: ARG002
+        """Return what is added to logs of errors' sizes, (n, pred_len, n_targets); None for 0."""
         return None
 
     def check_seconds(self, windows: Windows) -> None:

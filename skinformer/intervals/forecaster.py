@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
@@ -209,7 +210,8 @@ class IntervalForecaster(StepForecaster):
         return max(super().look_back, WIDTH)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
-        return _SizedWindows(self, super()._window_forecaster(requested), requested)
+        inner = self.ensemble_forecaster(requested.place.series, requested.clock)
+        return _SizedWindows(self, inner, requested)
 
 
 class _Windows(NamedTuple):
@@ -252,7 +254,7 @@ class _SizedWindows:
     """
 
     forecaster: IntervalForecaster
-    inner: Forecaster
+    inner: EnsembleForecaster
     requested: RequestedSteps
     known: Any = None
     known_until: Any = None
@@ -269,6 +271,7 @@ class _SizedWindows:
         # 3. The sizes of the earlier errors in these.
         recent = self._recent_log_size(rows, windows, predicted)
         log_size = predicted.log_size[:n] + recent[:, None]
+        log_size += self.inner.log_widening(rows, origins)
         self._widen_unknown(log_size, rows, origins)
         # 4. The steps since the last known row.
         ahead = window_rows(origins - windows.until[:n], log_size.shape[1])[..., None]
