@@ -73,15 +73,16 @@ def find_step(past: Past, season: int) -> Step | None:
     distance = np.nan_to_num(np.abs(differences))
     unit = distance.max(axis=1, keepdims=True) + _TINY
     first_raised = np.arange(_FEWEST, n_differences - min(_FEWEST, season) + 1)
-    height, relative = _possible_steps(differences / unit, first_raised, season)
+    height, growth, relative = _possible_steps(differences / unit, first_raised, season)
 
     highest = relative.argmax(axis=1)
     windows = np.arange(len(highest))
     # In standard deviations of differences.
     is_step = relative[windows, highest] > 4.0
     height = height[windows, highest] * unit[:, 0]
+    growth = growth[windows, highest] * unit[:, 0]
     first_behind = season + first_raised[highest]
-    is_step &= _lasts(past, season, height, first_behind)
+    is_step &= _lasts(past, season, height, growth, first_behind)
     return Step(
         np.where(is_step, height, 0.0),
         np.where(is_step, first_behind, 0),
@@ -92,12 +93,14 @@ def _lasts(
     past: Past,
     season: int,
     height: Float64Array,
+    growth: Float64Array,
     first_behind: IntArray,
 ) -> BoolArray:
     """Return whether the last rows are off the rows before each step by most of it.
 
-    A collapse that has been recovered from is none, nor is the recovery: the rows before are those
-    of up to six seasons, of which a collapse is the smaller part.
+    What grows in each season, (n,), is no part of it. A collapse that has been recovered from is
+    none, nor is the recovery: the rows before are those of up to six seasons, of which a collapse
+    is the smaller part.
     """
     last = past.n_rows - _FEWEST + np.arange(_FEWEST)
     is_behind = last >= first_behind[:, None]
@@ -108,6 +111,7 @@ def _lasts(
         is_there = is_behind & (before >= 0)
         columns = np.maximum(before, 0)
         change = past.values[:, last] - np.take_along_axis(past.values, columns, axis=1)
+        change -= (n_seasons + n_more) * growth[:, None]
         change = np.where(is_there, change, np.nan)
         raised.append(mean_of_known(change))
     known = np.isfinite(raised)
@@ -136,11 +140,11 @@ def _possible_steps(
     differences: Float64Array,
     begin: IntArray,
     season: int,
-) -> tuple[Float64Array, Float64Array]:
+) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Compare the season of differences that begins at each row with all others.
 
-    Returned is how much higher its differences are, (n, n_begins), and the same in standard
-    deviations of differences, 0 where there is no sudden step.
+    Returned is how much higher its differences are, (n, n_begins), the mean of the others, and
+    the first in standard deviations of differences, 0 where there is no sudden step.
     """
     filled = np.nan_to_num(differences)
     sums = sums_before(~np.isnan(differences), filled, filled**2)
@@ -148,7 +152,8 @@ def _possible_steps(
     raised = sums_between(sums, begin, end)
     total = sums[:, :, -1:]
     others = total - raised
-    height = _mean(raised) - _mean(others)
+    growth = _mean(others)
+    height = _mean(raised) - growth
     squares = _squares_around_mean(raised) + _squares_around_mean(others)
     n_known = total[0]
     deviation = np.sqrt(squares / np.maximum(n_known, 1))
@@ -161,7 +166,7 @@ def _possible_steps(
         height,
     )
     has_others = others[0] >= max(season, 2 * _FEWEST)
-    return height, relative * (is_sudden & has_others)
+    return height, growth, relative * (is_sudden & has_others)
 
 
 def _is_sudden(

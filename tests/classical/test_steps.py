@@ -44,6 +44,21 @@ def test_a_step_long_ago_is_moved_as_well():
     np.testing.assert_allclose(moved(stepped), plain + 40, atol=1)
 
 
+@pytest.mark.parametrize("ago", [5, 12])
+@pytest.mark.parametrize("slope", [-1.0, 1.0])
+@pytest.mark.parametrize("height", [40, -40])
+def test_growth_neither_undoes_nor_makes_a_step(height, slope, ago):
+    plain = weeks(60) + slope * np.arange(60)
+    stepped = plain + height * (np.arange(60) >= 60 - ago)
+    np.testing.assert_allclose(moved(stepped), plain + height, atol=1.5)
+
+
+def test_a_step_against_growth_without_a_season_shows_as_well():
+    plain = 3.0 * np.arange(30) + np.random.default_rng(0).normal(size=30)
+    stepped = plain - 40 * (np.arange(30) >= 25)
+    np.testing.assert_allclose(moved(stepped, 1), plain - 40, atol=3)
+
+
 def test_without_a_season_a_step_shows_as_well():
     plain = np.random.default_rng(0).normal(size=30)
     stepped = plain + 40 * (np.arange(30) >= 22)
