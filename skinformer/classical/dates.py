@@ -360,7 +360,8 @@ def _widening(of_years: Float64Array, usual: _Variances) -> Float64Array:
     """
     Return by what factor errors at dates are larger than elsewhere, (n, n_places).
 
-    Years of a date differ by chance at least. A year more differs from the mean of some by a variance that is larger by one of their number.
+    Years of a date differ by chance at least. A year more differs from the mean of some by a
+    variance that is larger by one of their number.
     """
     n_years = np.maximum((~np.isnan(of_years)).sum(axis=2), 1)
     mean = _mean(of_years, axis=2)
