@@ -26,6 +26,7 @@ from skinformer.ridge.sums import (
 )
 from skinformer.selection import mean_less_error
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.stillness import find_moves, is_no_chance
 from skinformer.timeline.windows import spread_places
 
 #: Of the log error: a cycle that is worth less is one more thing to know.
@@ -257,7 +258,33 @@ def _stretch_borders(
     if split is not None:
         borders.append(split)
     borders.append(windows.steps[-1] + 1)
-    return list(pairwise(borders))
+    return _eventful(problem, windows, list(pairwise(borders)))
+
+
+def _eventful(
+    problem: Problem,
+    windows: TimedOrigins,
+    stretches: list[tuple[int, int]],
+) -> list[tuple[int, int]]:
+    """Leave out stretches in which all rests, but for those after which nothing moves.
+
+    The last value is right there to the last digit: relative to it nothing else counts.
+    """
+    moves = find_moves(problem.values[:, : problem.n_targets])
+    n_moves = moves.any(axis=1).cumsum()
+    pred_len = problem.pred_len
+    origins = windows.origins
+    is_moving = n_moves[origins + pred_len - 1] > n_moves[origins - 1]
+    moving = windows.steps[is_moving]
+    last_moving = moving.max(initial=windows.steps[0])
+
+    def says_something(start: int, end: int) -> bool:
+        """Return whether something moves between two times, or hardly ever does."""
+        if start > last_moving or ((moving >= start) & (moving < end)).any():
+            return True
+        return not is_no_chance(end - start + pred_len - 1, n_moves[-1], len(n_moves))
+
+    return [stretch for stretch in stretches if says_something(*stretch)]
 
 
 def _fold_ends(

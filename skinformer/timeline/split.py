@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.model_selection import TimeSeriesSplit
 
 from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.stillness import find_moves, resting_rows
 from skinformer.timeline.timeline import Table
 
 
@@ -26,7 +27,8 @@ def split_rows(
     Find the row at which the validation split of each series begins.
 
     As many rows before each series' own last truth: series that end apart are all judged, and those
-    that end together are parted at one moment.
+    that end together are parted at one moment. Where all end in a night, a weekend or a closure
+    that fills half of the split, it begins so much earlier: what stands still judges nothing.
 
     Parameters
     ----------
@@ -68,6 +70,7 @@ def split_rows(
     if not parted.any():
         return None
     n_rows = max(n_forecasts * pred_len, _share(length, fraction))
+    n_rows = _with_moves(table, known, parted, n_rows)
     split = np.maximum(known - n_rows, start + window)
     return np.where(parted, split, end)
 
@@ -83,6 +86,28 @@ def _share(length: IntArray, fraction: float) -> int:
     place = np.searchsorted(taken[:-1], total)
     rest = total - ordered[:place].sum()
     return math.ceil(rest / (n_series - place))
+
+
+def _with_moves(
+    table: Table,
+    known: IntArray,
+    parted: BoolArray,
+    n_rows: int,
+) -> int:
+    """Add the rows in which all series stand still at last, if they are half of the split.
+
+    known: the row after each series' last truth; parted: which series have a split.
+    n_rows: of the split so far; half of the shortest series are its most rows.
+    """
+    start = table.first_row[:-1][parted]
+    end = known[parted]
+    targets = table.columns[: table.n_targets]
+    moves = np.any([find_moves(column) for column in targets], axis=0)
+    n_still = resting_rows(moves, start, end).min()
+    if 2 * n_still < n_rows:
+        return n_rows
+    n_most = (end - start).min() // 2
+    return max(n_rows, min(n_rows + n_still, n_most))
 
 
 def _counted(table: Table) -> BoolArray:

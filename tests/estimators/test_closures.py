@@ -78,3 +78,20 @@ def test_a_day_that_is_closed_every_week_is_a_part_of_the_season():
     df = shop(207, np.arange(207) % 7 == 6)
     model = InformerRegressor("y", known_future=["open"], seq_len=21, random_state=0)
     assert model.fit(df).timeline_.weight is None
+
+
+@pytest.mark.parametrize(
+    ("freq", "n_rows", "pred_len"), [("h", 340, 24), ("h", 500, 24), ("30min", 675, 48)]
+)
+def test_a_weekend_before_the_origin_judges_nobody(freq, n_rows, pred_len):
+    """The last value was right in the whole weekend: zero was forecast for Monday."""
+    time = pd.date_range("2024-01-01", periods=n_rows + 3 * pred_len, freq=freq)
+    if n_rows == 500:
+        time = time + pd.Timedelta(hours=9)
+    is_open = (time.hour >= 8) & (time.hour < 18) & (time.day_of_week < 5)
+    calls = np.random.default_rng(0).normal(60, 8, len(time))
+    df = pd.DataFrame({"y": np.where(is_open, calls, 0.0)}, time)
+    model = InformerRegressor("y", pred_len=pred_len, random_state=0).fit(df[:n_rows])
+    forecast = model.forecast(horizon=3 * pred_len)["y"]
+    error = np.abs(forecast - df["y"][n_rows:])[is_open[n_rows:]].mean()
+    assert error < 15

@@ -1080,3 +1080,16 @@ def test_fits_apart_have_the_effect_of_the_whole(n_known):
     assert before.calendar is not None
     assert len(apart) == 3
     assert all(found.calendar is before.calendar for _, found in apart)
+
+
+def test_a_stretch_that_rests_has_no_say():
+    """The last value is right there to the last digit, and had all weight."""
+    open_hours = (
+        60 + 20 * np.sin(np.arange(10)) + np.random.default_rng(0).normal(size=(12, 10))
+    )
+    y = np.zeros((12, 24))
+    y[:, 8:18] = open_hours
+    y = np.append(np.delete(y, [7, 8], axis=0), np.zeros((3, 24)), axis=0).ravel()
+    y = np.append(y, np.tile(y[:24], 3))
+    found, _ = fit(make_problem(y, seq_len=24, pred_len=12))
+    assert found.blend["last"] < 0.01
