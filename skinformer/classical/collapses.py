@@ -29,21 +29,24 @@ def recovered_rows(past: Past, season: int) -> BoolArray:
     Returns
     -------
     ndarray
-        Rows of one stretch, a quarter of the window at most, that lie far to one side of the usual
-        values of their phases. None where other rows do, too: these return, and are no accident.
+        Rows of one stretch, a quarter of the known ones at most, that lie far to one side of the
+        usual values of their phases. None where other rows do, too: these return, and are no
+        accident.
     """
     found = np.zeros(past.values.shape, dtype=bool)
     n_seasons = past.n_rows // season
-    if n_seasons < 4 or past.n_rows < 24:
+    fewest = max(4 * season, 24)
+    if past.n_rows < fewest:
         return found
+    n_known = past.known.sum(axis=1)
     for i, distance in enumerate(_distances(past, season, n_seasons)):
         far = np.flatnonzero(np.abs(distance) > _FAR)
-        if len(far) < _FEWEST:
+        if len(far) < _FEWEST or n_known[i] < fewest:
             continue
         first, last = far[0], far[-1]
         is_one_side = (np.sign(distance[far]) == np.sign(distance[first])).all()
         is_dense = len(far) >= 0.7 * (last - first + 1)
-        is_short = last - first < past.n_rows / 4
+        is_short = last - first < n_known[i] / 4
         n_behind = past.n_rows - 1 - last
         # One that ended long ago is in the way of nothing, and may be a date of the year.
         is_recent = _FEWEST_BEHIND <= n_behind < max(4 * season, 24)

@@ -121,17 +121,22 @@ def _shortest(seasons: tuple[int, ...]) -> int:
 
 
 def _rows_of_step(seq_len: int, season: int) -> int:
-    """Return the rows by which a step in a window is found."""
-    return seq_len + 2 * season
+    """Return the rows by which a step in a window, or a collapse as long as one, is found.
+
+    A collapse is a quarter of the rows that are looked at, at most.
+    """
+    return max(seq_len + 2 * season, 4 * seq_len)
 
 
 def _has_step(past: Past, season: int, seq_len: int) -> BoolArray:
     """Return which windows have a step, or an ended collapse, in so many last rows, (n,)."""
     collapsed = np.asarray(recovered_rows(past, season)[:, -seq_len:].any(axis=1))
-    step = find_step(past, season)
+    n_rows = min(seq_len + 2 * season, past.n_rows)
+    recent = Past(past.values[:, -n_rows:], past.wall[:, -n_rows:])
+    step = find_step(recent, season)
     if step is None:
         return collapsed
-    return collapsed | (step.first_behind > past.n_rows - seq_len)
+    return collapsed | (step.first_behind > n_rows - seq_len)
 
 
 @dataclass(frozen=True)
@@ -187,7 +192,7 @@ class Classical(PerSeriesMember):
 
         Others would go on from both levels, and know no date.
         """
-        after_steps = self._after_steps(windows)
+        after_steps = self.after_steps(windows)
         dates = self._dates(windows)
         if dates is None:
             return after_steps
@@ -199,7 +204,7 @@ class Classical(PerSeriesMember):
         dates = self._dates(windows)
         return None if dates is None else np.log(dates[1])
 
-    def _after_steps(self, windows: Windows) -> BoolArray | None:
+    def after_steps(self, windows: Windows) -> BoolArray | None:
         """Find windows in which a level has changed at once, (n, pred_len, n_targets)."""
         season = _shortest(self.fit.candidates.sizes.seasons)
         seq_len = windows.buffer.sizes.seq_len

@@ -278,9 +278,7 @@ class EnsembleForecaster:
         if is_short.any():
             weights[is_short] = ensemble.for_short_windows().weights[series[is_short]]
         for i, member in enumerate(ensemble.members.values()):
-            # One that hardly counts is not asked.
-            counts = weights[..., i].any()
-            alone = member.knows_alone(windows) if counts else None
+            alone = member.knows_alone(windows)
             if alone is not None:
                 only = np.arange(weights.shape[-1]) == i
                 weights = np.where(alone[..., None], only, weights)

@@ -398,13 +398,24 @@ class EnsembleFit:
         weights = []
         for name, member in ensemble.members.items():
             weight = ensemble.weights_of(name)
-            if not weight.any() and name not in (RIDGES, NETWORK):
+            counts = weight.any() or name in (RIDGES, NETWORK)
+            if not counts and not self._knows_end_alone(member):
                 continue
             members[name] = self._refit_member(member)
             weights.append(weight)
             if members[name] is not member and not member.needs_refit:
                 before_split[name] = member
         return Ensemble(members, np.stack(weights, axis=-1), before_split)
+
+    def _knows_end_alone(self, member: Member) -> bool:
+        """Return whether series end behind a step or a collapse, which classical ones know alone.
+
+        They may err most in the collapse itself, and then have no weight.
+        """
+        if not isinstance(member, Classical):
+            return False
+        last_rows = self.rows.timeline.first_row[1:] - 1
+        return member.after_steps(Windows(self._buffer, last_rows)) is not None
 
     def _refit_member(self, member: Member) -> Member:
         linear = self.linear

@@ -67,3 +67,30 @@ def test_forecasts_go_on_from_the_recovery(freq, season, n_rows, horizon):
     )
     forecast = model.fit(df[:n_rows]).forecast()["y"].to_numpy()
     assert np.abs(forecast - y[n_rows:]).mean() < 20
+
+
+@pytest.mark.parametrize(
+    ("freq", "season", "n_rows", "n_collapsed", "n_behind"),
+    [("MS", 12, 108, 20, 14), ("MS", 12, 144, 18, 6), ("D", 7, 200, 12, 10)],
+)
+def test_a_collapse_nearly_as_long_as_a_window_is_none_of_what_comes(
+    freq, season, n_rows, n_collapsed, n_behind
+):
+    """Ridges, whose windows hold it, are not asked."""
+    y = sales(n_rows + season, season) + 400
+    first = n_rows - n_behind - n_collapsed
+    y[first : first + n_collapsed] *= np.linspace(0.05, 0.6, n_collapsed)
+    index = pd.date_range("2015-01-01", periods=len(y), freq=freq)
+    df = pd.DataFrame({"y": y}, index=index)
+    model = InformerRegressor(
+        "y", seq_len=2 * season, pred_len=season, training=Training(max_iter=1)
+    )
+    forecast = model.fit(df[:n_rows]).forecast()["y"].to_numpy()
+    assert np.abs(forecast - y[n_rows:]).mean() < 20
+
+
+def test_rows_that_are_not_there_do_not_make_a_collapse_short():
+    values = np.full(200, np.nan)
+    values[-60:] = sales(60, 7)
+    values[-30:-10] *= 0.2
+    assert not len(found(values, 7))
