@@ -51,9 +51,10 @@ class AttentionRecorder:
     weights from the queries and keys of its forward pass: n_heads · n_queries · n_keys numbers of
     each layer for each window kept.
 
-    >>> from skinformer import InformerRegressor
-    >>> sizes = {"seq_len": 16, "pred_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor(members=["network"], patch_len=4, **sizes)
+    >>> from skinformer import InformerRegressor, Network, Training
+    >>> sizes = {"seq_len": 16, "pred_len": 4, "training": Training(max_iter=1)}
+    >>> sizes["network"] = Network(d_model=8, n_heads=2, patch_len=4)
+    >>> model = InformerRegressor(members=["network"], **sizes)
     >>> model = model.fit(torch.rand(90, 1).numpy())
     >>> recorder = AttentionRecorder(model.module_, n_kept=1)
     >>> _ = recorder(torch.zeros(3, 16, 1), torch.zeros(3, 4, 1))
