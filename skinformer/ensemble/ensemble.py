@@ -10,6 +10,7 @@ import pandas as pd
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
+from skinformer.ensemble.lone_sales import find_lone_sales
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -217,6 +218,7 @@ class EnsembleForecaster:
     head: what the outputs of the network are; all others give points.
     limits: what no forecast exceeds by much, of each series and of new ones.
     bounds: of forecasts, by the observed range of each series; None for none.
+    zero: (n_series + 1, n_targets), what zero is in each series and in new ones; None for unknown.
     """
 
     ensemble: Ensemble
@@ -227,6 +229,7 @@ class EnsembleForecaster:
     head: Head
     limits: Limits | None = None
     bounds: ForecastBounds | None = None
+    zero: Float32Array | None = None
     _buffer: RowBuffer | None = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
@@ -249,9 +252,18 @@ class EnsembleForecaster:
             if y_pred.ndim > total.ndim:
                 distances[some] = y_pred - points[..., None]
         points = (total / self.ensemble.temperature).astype(np.float32)
+        self._forecast_lone_sales(points, windows)
         if self.head.median_index is None:
             return points
         return points[..., None] + distances
+
+    def _forecast_lone_sales(self, points: Float32Array, windows: Windows) -> None:
+        """Forecast the mean, or the median, behind one sale after many zeros: it is no level."""
+        if self.zero is None:
+            return
+        lone = find_lone_sales(windows, self.zero)
+        level = lone.mean if self.head.of_mean else lone.zero
+        np.copyto(points, level[:, None], where=lone.is_lone[:, None])
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Put windows on buffered rows, kept for the next windows of the same rows."""

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from skinformer.intervals.features import STILL
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import FEWEST
 from skinformer.intervals.spread import Spread, mean_of_known
@@ -46,13 +47,14 @@ def with_random_walk(
     errors: (n, pred_len, n_targets), from which spread and residuals were found; NaN is unknown.
     """
     pred_len = len(spread.typical)
-    walk_sizes = _walk_sizes(timeline, targets, pred_len)
+    changes = _changes(timeline, targets)
+    walk_sizes = _walk_sizes(changes, pred_len)
     n_known = np.isfinite(errors).sum(axis=(0, 1))
     # What never moved from one known row to the next has no such size.
     moves = walk_sizes[0] > np.log(_LEAST)
     share = np.where(moves, shrinkage(n_known / pred_len, _WALK), 1.0)
     shrunk = share * spread.typical + (1 - share) * walk_sizes
-    few = n_known < FEWEST
+    few = (n_known < FEWEST) | _moved_once(changes)
     spread = replace(
         spread,
         typical=np.where(few, walk_sizes, shrunk),
@@ -85,18 +87,31 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     )
 
 
-def _walk_sizes(
-    timeline: Timeline,
-    targets: Float32Array,
-    pred_len: int,
-) -> Float64Array:
-    """Compute logs of mean errors of a random walk with the changes of each target."""
+def _moved_once(changes: Float64Array) -> BoolArray:
+    """Whether a target that stood still moved in one row, or there and back: (n_targets,).
+
+    All errors but those around this row are those of a standstill.
+    """
+    most_share = 0.1
+    n_moves = (np.abs(changes) >= STILL).sum(axis=0)
+    n_known = np.isfinite(changes).sum(axis=0)
+    is_once = (n_moves == 1) | (n_moves == 2)
+    return is_once & (n_moves < most_share * n_known)
+
+
+def _changes(timeline: Timeline, targets: Float32Array) -> Float64Array:
+    """Compute changes of targets from row to row, (n_rows - 1, n_targets); NaN is unknown."""
     values = targets.astype(np.float64)
     if timeline.weight is not None:
         values[timeline.weight == 0] = np.nan
     changes = np.diff(values, axis=0)
     last_of_series = timeline.first_row[1:-1] - 1
     changes[last_of_series] = np.nan
+    return changes
+
+
+def _walk_sizes(changes: Float64Array, pred_len: int) -> Float64Array:
+    """Compute logs of mean errors of a random walk with such changes: (pred_len, n_targets)."""
     # Squares: what moved once in many rows will move by as much as it did.
     mean_square = mean_of_known(changes**2, axis=0)
     deviation = np.sqrt(np.nan_to_num(mean_square))

@@ -28,7 +28,7 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline, first_known
 from skinformer.timeline.windows import origins_between
-from skinformer.timeline.zero_phases import ZeroPhases
+from skinformer.timeline.zero_phases import ZeroPhases, standardised_zeros
 from skinformer.validation import rows as checks
 
 
@@ -262,9 +262,11 @@ class StepForecaster:
         """Make the forecaster of windows of segments of these series."""
         limits = self.scaler.with_unseen().limits
         # The head of a classifier forecasts no values.
-        bounds = None
+        bounds = zero = None
         if self.head.in_units:
-            bounds = ForecastBounds.of(self.history, self.sizes.n_targets, limits)
+            n_targets = self.sizes.n_targets
+            bounds = ForecastBounds.of(self.history, n_targets, limits)
+            zero = standardised_zeros(self.scaler, self.history.n_series, n_targets)
         return EnsembleForecaster(
             self.ensemble,
             self.sizes,
@@ -274,6 +276,7 @@ class StepForecaster:
             self.head,
             limits,
             bounds,
+            zero,
         )
 
     def _filled(self, rows: Observed) -> Float32Array:

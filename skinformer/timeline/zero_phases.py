@@ -18,7 +18,7 @@ class ZeroPhases(NamedTuple):
     """Where series were always zero.
 
     clock: whose steps on the wall count.
-    zero: what zero is once it is standardised, (n_series + 1, n_targets).
+    zero: what zero is once it is standardised, as `standardised_zeros` returns it.
     phases: for each season, which of its phases were always zero, (n_series + 1, n_targets,
     season); none of a series that the history does not hold, the last.
     """
@@ -37,12 +37,9 @@ class ZeroPhases(NamedTuple):
         """Find phases of a day or a week with so many zeros that it is no chance."""
         clock = timeline.clock
         n_series = timeline.n_series
-        zero = np.zeros((n_series + 1, n_targets), dtype=np.float32)
-        # A user's transformer may not be defined at zero.
-        if scaler.targets is not None and scaler.targets.transformers:
+        zero = standardised_zeros(scaler, n_series, n_targets)
+        if np.isnan(zero).all():
             return cls(clock, zero, ())
-        series = np.arange(n_series)
-        zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
         is_zero = timeline.values[:, :n_targets] == zero[timeline.series]
         found = []
         # Rare zeros are none of nights.
@@ -73,6 +70,19 @@ class ZeroPhases(NamedTuple):
         for phases in self.phases:
             is_zero |= phases[series, :, wall % phases.shape[2]]
         return is_zero
+
+
+def standardised_zeros(scaler: Scaler, n_series: int, n_targets: int) -> Float32Array:
+    """Return what zero is once it is standardised: (n_series + 1, n_targets).
+
+    NaN is unknown: of series that the fit did not hold, the last.
+    """
+    zero = np.full((n_series + 1, n_targets), np.nan, dtype=np.float32)
+    # A user's transformer may not be defined at zero.
+    if scaler.targets is None or not scaler.targets.transformers:
+        series = np.arange(n_series)
+        zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
+    return zero
 
 
 def _always_zero(
