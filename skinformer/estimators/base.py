@@ -10,7 +10,7 @@ import pandas as pd
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.network import module_of
 from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin
-from skinformer.estimators.cleaning import clean_later_rows
+from skinformer.estimators.cleaning import clean_later_rows, warn_beyond_fit
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fitting import fit_copy
 from skinformer.estimators.member_parameters import nested_in_members, open_members
@@ -278,6 +278,7 @@ class BaseInformer(
             timeline_=self._forecaster.appended(table),
             _outlier_bounds_=bounds,
         )
+        warn_beyond_fit(self)
         return self
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:

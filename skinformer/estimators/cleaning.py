@@ -18,9 +18,11 @@ from skinformer.timeline.timeline import Table
 from skinformer.validation.truth import (
     warn_of_hung,
     warn_of_incomplete,
+    warn_of_left_range,
     warn_of_other_unit,
     warn_of_outliers,
 )
+from skinformer.validation.warning import of_series
 
 
 def clean_training_rows(
@@ -197,3 +199,20 @@ def _names_of(
     if model.series_ is not None:
         label += f" of series {model.series_[table.series[place.row]]!r}"
     return column, label
+
+
+def warn_beyond_fit(model: FittedState) -> None:
+    """Warn, once a fit, where targets of a season lie beyond all that trees have learnt."""
+    seen = vars(model).get("_seen_range_")
+    if seen is None:
+        return
+    left = seen.find_left(model.timeline_)
+    if not left.any():
+        return
+    vars(model)["_seen_range_"] = None
+    series, target = np.argwhere(left)[0]
+    warn_of_left_range(
+        int(left.sum()),
+        model.roles_.targets[target],
+        of_series(model.series_, series),
+    )

@@ -24,7 +24,7 @@ from skinformer.ensemble.fitting import (
     window_batches,
 )
 from skinformer.ensemble.head import PointHead
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.network import network_of
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
@@ -47,6 +47,7 @@ from skinformer.stopwatch import running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.closed import Closed
+from skinformer.timeline.seen_range import SeenRange
 from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
@@ -116,6 +117,7 @@ class Fit:
             # 4. Forecasts: from a complete history; their intervals are found later.
             self.keep_course(record)
             self.fill_history(missing)
+            self.keep_range()
             self.model.fit_times_ = running().table()
 
     def read_parameters(self, X: Any, y: Any) -> None:
@@ -348,6 +350,16 @@ class Fit:
         if missing is not None:
             with timed("filling"):
                 self.model._forecaster.fill_missing(missing)
+
+    def keep_range(self) -> None:
+        """Keep the range of the targets where trees forecast, which know nothing beyond it."""
+        model = self.model
+        if self.settings.classifies or not model.ensemble_.weights_of(TREES).any():
+            return
+        sizes = model.sizes_
+        vars(model)["_seen_range_"] = SeenRange.of(
+            model.timeline_, sizes.n_targets, sizes.season
+        )
 
 
 def fit_copy(model: BaseInformer, *given: Any) -> BaseInformer:

@@ -40,6 +40,7 @@ from skinformer.tabular.trees import (
 )
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.clock import CLOCKS, Clock
+from skinformer.timeline.seen_range import SeenRange
 from skinformer.timeline.target_scale import FittedTransformer
 
 #: What `fit` leaves, and of which types.
@@ -47,6 +48,7 @@ FITTED: dict[str, Any] = get_annotations(FittedState, eval_str=True) | {
     "feature_names_in_": np.ndarray,
     "head_": PointHead | QuantileHead | ClassHead,
     "_intervals_": Intervals | None,
+    "_seen_range_": SeenRange | None,
 }
 #: The records of these, and those that stand where an annotation says less; no transformers, which
 #: are anybody's.
@@ -180,6 +182,8 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "OutlierBounds.ranges",
         "OutlierBounds.jump_limits",
         "OutlierBounds.recent",
+        "SeenRange.low",
+        "SeenRange.high",
         "Reasons.known",
         "Reasons.events",
         "FeatureMaker.low",
@@ -199,7 +203,7 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
     )
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
-    may_lack = {"feature_names_in_", "fit_times_", "_intervals_"}
+    may_lack = {"feature_names_in_", "fit_times_", "_intervals_", "_seen_range_"}
     if not FITTED.keys() - may_lack <= fitted.keys() <= FITTED.keys():
         raise ModelFileError("its fit has other attributes")
     for name, value in fitted.items():

@@ -250,6 +250,19 @@ def warn_of_hung(
     )
 
 
+def warn_of_left_range(count: int, column: Hashable, where: str) -> None:
+    """Warn that targets have left the range of the fit, beyond which trees know nothing.
+
+    where: of which series, if there are several.
+    """
+    more = "" if count == 1 else f" (the first of {count} such series)"
+    warn_user(
+        f"{column!r}{where}{more} has been beyond all that the fit saw for a whole season: trees "
+        "know nothing of such a level, and forecasts may stay behind it. Call fit again, with "
+        "these rows."
+    )
+
+
 def warn_of_other_unit(
     count: int,
     factor: float,

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor, load
+
 
 @pytest.fixture
 def inputs(modes, mode):
@@ -197,3 +199,44 @@ def test_a_failed_update_changes_nothing(fresh, frame):
     with pytest.raises(ValueError, match="'flow'"):
         estimator.update(broken)
     assert estimator.timeline_.end_step == 60
+
+
+@pytest.fixture(scope="module")
+def with_trees():
+    """Return a model in which trees forecast, and the rows behind those of its fit."""
+    rng = np.random.default_rng(0)
+    time = pd.date_range("2024-01-01", periods=2000, freq="h")
+    rain = np.maximum(rng.normal(size=2000), 0) * (time.hour > 12)
+    y = 50 + 8 * np.sin(time.hour * np.pi / 12) + rng.normal(0, 2, 2000) + 4 * rain
+    df = pd.DataFrame({"y": y, "rain": rain}, time)
+    model = InformerRegressor(
+        "y",
+        known_future=["rain"],
+        seq_len=24,
+        pred_len=12,
+        members=["ridges", "trees"],
+        random_state=0,
+    ).fit(df[:1800])
+    assert model.ensemble_.weights_of("trees").any()
+    return model, df[1800:]
+
+
+def test_leaving_the_range_of_the_fit_is_warned_of_once(with_trees, tmp_path):
+    """Trees know nothing there, and forecast in silence what they know."""
+    model, later = with_trees
+    model.save(tmp_path / "model")
+    model = load(tmp_path / "model")
+    model.update(later[:20])
+    higher = later.assign(y=later["y"] + 40)
+    model.update(higher[20:43])
+    with pytest.warns(UserWarning, match="beyond all that the fit saw.*Call fit again"):
+        model.update(higher[43:44])
+    model.update(higher[44:100])
+
+
+def test_rows_within_the_range_of_the_fit_are_not_warned_of(with_trees):
+    model, later = with_trees
+    model = copy.deepcopy(model)
+    higher = later["y"] + 15 * (np.arange(200) % 24 > 2)
+    model.update(later.assign(y=higher))
+    assert model._seen_range_ is not None
