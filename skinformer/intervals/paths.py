@@ -36,6 +36,9 @@ def draw_levels(
     scores = normal_scores(residuals)
     times, time = np.unique(residuals.origins, return_inverse=True)
     common = common_scores(scores, time)
+    wider = _widening(residuals.n_windows) * common
+    scores += (wider - common)[time]
+    common = wider
     weight_of_time = random.normal(size=(n_paths, len(times)))
     levels = np.empty((len(series), n_paths, *scores.shape[1:]), dtype=np.float32)
     chosen = _choose_windows(residuals.series, series, random)
@@ -50,6 +53,16 @@ def draw_levels(
         sums = _standard_sum(parts, weights, random)
         levels[place] = _stratified_levels(sums, random)
     return levels
+
+
+def _widening(n_windows: float) -> float:
+    """Return by how much what series have in common may be larger than in so many forecasts.
+
+    Its size is known from these alone, however many series there are: the deviation of Student's
+    law in that of the normal one.
+    """
+    freedom = max(n_windows - 1, 5.0)
+    return float(np.sqrt(freedom / (freedom - 2)))
 
 
 def _stratified_levels(sums: Float64Array, random: Any) -> Float64Array:

@@ -1,5 +1,7 @@
 """Paths: steps, targets and series go together as they did in earlier forecasts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,6 +40,19 @@ def test_series_go_together_as_far_as_their_errors_did(share, known):
     residuals = panel(np.sqrt(share) * day + np.sqrt(1 - share) * own)
     series = np.arange(N_SERIES) + (0 if known else 100)  # of which no errors were kept
     assert together(drawn(residuals, series)) == pytest.approx(share, abs=0.1)
+
+
+@pytest.mark.parametrize(("share", "wider"), [(0.0, 0.0), (0.5, 0.6)])
+@pytest.mark.parametrize("known", [True, False])
+def test_what_was_common_in_few_forecasts_may_be_larger(share, wider, known):
+    """However many series say the same, seven forecasts say little of how large it is."""
+    rng = np.random.default_rng(1)
+    day, own = rng.normal(size=(1, N_TIMES, 1)), rng.normal(size=(N_SERIES, N_TIMES, 1))
+    residuals = panel(np.sqrt(share) * day + np.sqrt(1 - share) * own)
+    series = np.arange(N_SERIES) + (0 if known else 100)
+    of_many = together(drawn(replace(residuals, n_windows=1e9), series))
+    of_few = together(drawn(replace(residuals, n_windows=7.0), series))
+    assert of_few - of_many == pytest.approx(wider - share, abs=0.04)
 
 
 def test_steps_go_together():
