@@ -20,6 +20,7 @@ from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
 from skinformer.classical.windows import UnitWindows, padded, pasts, real_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.stillness import find_moves, resting_rows
 
 #: The step from which a series without a row is alive.
 _ALWAYS = -(1 << 62)
@@ -305,8 +306,10 @@ def fit_classical(
     errors = ErrorAccumulator(n_series, final.names)
 
     # 1. Candidates are judged at origins.
-    for distance in origin_distances(sizes.pred_len, n_series):
-        origin = np.maximum(judged.end - distance, judged.begin)
+    distances = origin_distances(sizes.pred_len, n_series)
+    last = judged.end_before_rest(distances[-1])
+    for distance in distances:
+        origin = np.maximum(last - distance, judged.begin)
         judged.add_errors(errors, origin)
 
     # 2. What they forecast in the end is compared with how far the series went.
@@ -370,6 +373,14 @@ class _JudgedRows:
                 self.begin[i] = begin
                 self.first_steps[i] = rows.steps[begin]
                 self.never_negative[i] = values.min() >= 0
+
+    def end_before_rest(self, n_judged: int) -> IntArray:
+        """Return where a night, a weekend or a closure begins that ends a series, else its end.
+
+        n_judged: rows by which series are judged; those that all rest say nothing.
+        """
+        n_still = resting_rows(find_moves(self.rows.values), self.begin, self.end)
+        return np.where(n_still < n_judged, self.end, self.end - n_still)
 
     def candidates_before(self, origin: IntArray) -> Candidates:
         """Fit candidates to rows before the origin of each series."""

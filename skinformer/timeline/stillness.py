@@ -54,8 +54,9 @@ def resting_rows(moves: BoolArray, start: IntArray, end: IntArray) -> IntArray:
     np.maximum.at(longest, series[1:][is_same], np.diff(places)[is_same] - 1)
     n_still = end - 1 - last_move
     n_moves = np.bincount(series, minlength=n_series)
+    n_rows = np.maximum(end - start, 1)
     as_before = n_still <= _LONGER * longest
-    return np.where(as_before & is_no_chance(n_still, n_moves, end - start), n_still, 0)
+    return np.where(as_before & is_no_chance(n_still, n_moves, n_rows), n_still, 0)
 
 
 def is_no_chance(n_still: Any, n_moves: Any, n_rows: Any) -> Any:

@@ -95,3 +95,17 @@ def test_a_weekend_before_the_origin_judges_nobody(freq, n_rows, pred_len):
     forecast = model.forecast(horizon=3 * pred_len)["y"]
     error = np.abs(forecast - df["y"][n_rows:])[is_open[n_rows:]].mean()
     assert error < 15
+
+
+def test_a_weekend_longer_than_what_is_judged_judges_no_classical_forecaster():
+    """Of six steps ahead 48 rows are judged, all of them on the weekend."""
+    n_rows = 56 * 24 - 2
+    time = pd.date_range("2024-01-01", periods=n_rows + 18, freq="h")
+    is_open = (time.hour >= 8) & (time.hour < 18) & (time.day_of_week < 5)
+    calls = 60 + 15 * np.sin(time.hour * np.pi / 12)
+    noise = np.random.default_rng(0).normal(0, 8, len(time))
+    df = pd.DataFrame({"y": np.where(is_open, calls + noise, 0.0)}, time)
+    model = InformerRegressor("y", pred_len=6, members=["classical"], random_state=0)
+    forecast = model.fit(df[:n_rows]).forecast(horizon=18)["y"]
+    error = np.abs(forecast - df["y"][n_rows:])[is_open[n_rows:]].mean()
+    assert error < 20

@@ -60,3 +60,9 @@ def test_between_series_nothing_moves():
     moves = find_moves(np.concatenate([y, y + 1]))
     start = np.array([0, 340])
     assert resting_rows(moves, start, start + 340).tolist() == [57, 57]
+
+
+def test_a_series_of_no_rows_does_not_rest():
+    moves = find_moves(weeks_of_an_office(340))
+    resting = resting_rows(moves, np.array([0, 340]), np.array([340, 340]))
+    assert resting.tolist() == [57, 0]
