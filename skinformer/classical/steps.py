@@ -49,8 +49,41 @@ def without_step(past: Past, season: int) -> Past:
     if step is None:
         return past
     is_before = np.arange(past.n_rows) < step.first_behind[:, None]
-    moved = past.values + np.where(is_before, step.height[:, None], 0.0)
-    return Past(moved, past.wall)
+    moved = past.values + step.height[:, None]
+    by_factor = _moved_by_factor(past, season, step)
+    moved = np.where(np.isnan(by_factor), moved, by_factor)
+    return Past(np.where(is_before, moved, past.values), past.wall)
+
+
+def _moved_by_factor(
+    past: Past,
+    season: int,
+    step: Step,
+) -> Float64Array:
+    """Multiply windows where the season behind a step looks so; NaN where it does not.
+
+    What a factor makes of the usual season before is clearly nearer to the rows behind the step
+    then than what is added makes of it. All rows are positive there.
+    """
+    moved = np.full(past.values.shape, np.nan)
+    for i in np.flatnonzero(step.first_behind):
+        values, first = past.values[i], step.first_behind[i]
+        behind = values[first : first + season]
+        # Of up to four seasons: the noise of one hides what is nearer.
+        n_before = min(first // season, 4)
+        seasons = values[first - n_before * season : first].reshape(n_before, season)
+        before = mean_of_known(seasons.T)[: len(behind)]
+        is_known = ~np.isnan(behind + before)
+        behind, before = behind[is_known], before[is_known]
+        if not len(behind) or np.nanmin(values) <= 0:
+            continue
+        factor = behind.sum() / before.sum()
+        added = behind.mean() - before.mean()
+        error_of_factor = ((behind - factor * before) ** 2).sum()
+        error_of_added = ((behind - before - added) ** 2).sum()
+        if error_of_factor < 0.8 * error_of_added:
+            moved[i] = factor * values
+    return moved
 
 
 class Step(NamedTuple):

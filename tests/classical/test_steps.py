@@ -141,3 +141,19 @@ def test_a_lockdown_of_seventeen_days_is_a_step():
     past = Past(values[None], np.arange(n_rows + 1)[None])
     moved = without_step(past, season).values[0]
     assert abs(moved[:-17].mean() - moved[-14:].mean()) < 10
+
+
+@pytest.mark.parametrize("factor", [0.3, 2.5])
+@pytest.mark.parametrize("ago", [10, 17, 40])
+def test_a_level_that_was_multiplied_keeps_its_pattern(factor, ago):
+    """The amplitude of the season is multiplied, too."""
+    plain = 100 + 5 * weeks(120)
+    stepped = plain * np.where(np.arange(120) < 120 - ago, 1.0, factor)
+    np.testing.assert_allclose(moved(stepped), factor * plain, rtol=0.05)
+
+
+def test_rows_below_zero_are_moved_by_addition():
+    plain = 20 + 10 * weeks(120)
+    stepped = plain * np.where(np.arange(120) < 103, 1.0, 3.0)
+    before = moved(stepped)[:103] - plain[:103]
+    np.testing.assert_allclose(before, before[0])
