@@ -597,6 +597,7 @@ CHANGES = [
         },
     ),
     ("freq", "60min", {"step": "60min"}),
+    ("season", 12, {"season": 12}),
     ("calendar", None, {"calendar": None, "categories": None}),
     (
         "calendar",

@@ -151,7 +151,7 @@ def test_nothing_is_transformed_unasked():
 
 def test_log_refuses_what_has_no_logarithm():
     """Word for word, with the way out."""
-    df = dated(y=np.r_[steady(), 0.0])
+    df = dated(y=np.r_[0.0, steady()])
     with pytest.raises(ValueError, match="target_transform='log'") as refused:
         make("log").fit(df)
     assert str(refused.value) == (
