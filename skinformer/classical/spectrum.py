@@ -37,7 +37,9 @@ class _Changes(NamedTuple):
     @classmethod
     def of(cls, values: Float64Array) -> "_Changes":
         """Regress rows on the one before; what is left is clipped, as no outlier is a season."""
-        values = values / max(np.abs(values).max(), 1e-300)  # squares of the largest numbers
+        values = values / max(
+            np.abs(values).max(), 1e-300
+        )  # squares of the largest numbers
         now = values[1:]
         line = np.linspace(-1.0, 1.0, len(now))
         known_before = np.column_stack([values[:-1], np.ones_like(line), line])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
 from skinformer.ensemble.head import PointHead
@@ -108,7 +109,9 @@ def df():
 def test_a_head_of_three_outputs_needs_no_other_change(df, members, target):
     """Network, path, window norm, covariates, loss, recursion, units: all ask the head."""
     longer = P | {"max_iter": 4}
-    model = Fan(target, known_future=["price"], members=members, **longer).fit(df[:-24])
+    model = Fan(
+        target, known_future=["price"], members=members, **with_parts(**longer)
+    ).fit(df[:-24])
     n_targets = 2 if isinstance(target, list) else 1
     table = df.assign(load=np.nan)[-24:]
     table = table.assign(temp=np.nan) if n_targets == 2 else table
@@ -130,7 +133,7 @@ def test_what_is_fed_back_is_the_point_of_the_head(df):
             return outputs[..., 0] - 1.0
 
     rows = df[["load"]]
-    model = Fan("load", members=["network"], **P).fit(rows[:-24])
+    model = Fan("load", members=["network"], **with_parts(**P)).fit(rows[:-24])
     table = rows.assign(load=np.nan)[-24:]
     one = outputs_of(model, table)
     model.head_ = Low()
@@ -154,7 +157,7 @@ def test_missing_truths_are_filled_by_the_point_of_the_head(df):
 
     rows = df[["load"]].copy()
     rows.iloc[[200, 201, 260]] = np.nan
-    model = Threes("load", members=["network"], **P).fit(rows[:250])
+    model = Threes("load", members=["network"], **with_parts(**P)).fit(rows[:250])
     assert (model.timeline_.values[[200, 201], 0] == 3).all()
     model.update(rows[250:270])
     assert model.timeline_.values[260, 0] == 3
@@ -168,7 +171,7 @@ def test_outputs_that_are_no_values_are_not_put_on_the_windows_scale(df):
         def _make_head(self):
             return ScoresHead()
 
-    model = Scores("load", members=["network"], **P).fit(df[["load"]])
+    model = Scores("load", members=["network"], **with_parts(**P)).fit(df[["load"]])
     past = torch.randn(2, 24, 1)
     future, fields = torch.zeros(2, 6, 1), torch.zeros(2, 24, 2, dtype=torch.int64)
     with torch.inference_mode():
@@ -185,8 +188,8 @@ def test_a_path_is_under_outputs_in_units_alone(df):
         def _make_head(self):
             return ScoresHead()
 
-    assert isinstance(Fan("load", **P).fit(df).module_, Corrected)
-    assert isinstance(Scores("load", **P).fit(df).module_, Informer)
+    assert isinstance(Fan("load", **with_parts(**P)).fit(df).module_, Corrected)
+    assert isinstance(Scores("load", **with_parts(**P)).fit(df).module_, Informer)
 
 
 @pytest.mark.slow
@@ -200,14 +203,14 @@ def test_the_share_of_several_outputs_is_judged(df):
         def _make_head(self):
             return Trusting()
 
-    assert 0 <= Trusted("load", **P).fit(df[["load"]]).trust_ <= 1
+    assert 0 <= Trusted("load", **with_parts(**P)).fit(df[["load"]]).trust_ <= 1
 
 
 @pytest.mark.slow
 def test_the_score_is_the_heads(df):
     """`score` of another head is no R², and is given what `predict` gives: the point."""
     rows = df[["load"]]
-    model = Fan("load", members=["network"], **P).fit(rows)
+    model = Fan("load", members=["network"], **with_parts(**P)).fit(rows)
     forecast = model.predict(rows)
     np.testing.assert_array_equal(forecast, outputs_of(model, rows)[:, 0, 1])
     error = np.abs(rows["load"].to_numpy() - forecast).mean()

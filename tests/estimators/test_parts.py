@@ -206,6 +206,7 @@ def test_a_parameter_of_a_part_is_refused_where_it_stood(kind, name, part, place
 
 
 def test_twenty_parameters_at_most_stand_beside_the_parts():
+    """More can be documented but not known."""
     for kind in (InformerRegressor, InformerClassifier):
         assert len(kind().get_params(deep=False)) <= 20
 
