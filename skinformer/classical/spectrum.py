@@ -17,8 +17,6 @@ _N_WAVES = (1, 2, 3, 5, 8, 12)
 #: Rows, or means of rows, of the shortest and the longest season that are looked for among means.
 _FEWEST_PARTS = 6
 _MOST_PARTS = 24
-#: Seasons that rows hold at least.
-_LEAST_SEASONS = 2.25
 #: Rows that are looked at, of one series and of all.
 _MOST_ROWS = 1000
 _MOST_ROWS_OF_ALL = 4000
@@ -68,7 +66,11 @@ class _Changes(NamedTuple):
         return float(-0.5 * n_left * np.log1p(-part) - 0.5 * n_free * np.log(n_rows))
 
 
-def search_period(series: Sequence[Float64Array]) -> int:
+def search_period(
+    series: Sequence[Float64Array],
+    *,
+    least_seasons: float = 2.25,
+) -> int:
     """
     Find the season of series among all numbers of rows; 1 where they show none.
 
@@ -77,11 +79,13 @@ def search_period(series: Sequence[Float64Array]) -> int:
     series : sequence of ndarray
         Rows of each series, without NaN. Of many rows the last are looked at, of many series some.
 
+    least_seasons : float, default=2.25
+        How often the longest series holds a season, at least.
+
     Returns
     -------
     int
-        The rows of a season, which the longest series holds two and a quarter times at least. Cost:
-        some thousand regressions on at most 1,000 rows.
+        The rows of a season. Cost: some thousand regressions on at most 1,000 rows.
 
     Examples
     --------
@@ -93,7 +97,7 @@ def search_period(series: Sequence[Float64Array]) -> int:
     """
     some = _longest(series)
     longest = max((len(values) for values in some), default=0)
-    most = int(longest / _LEAST_SEASONS)
+    most = int(longest / least_seasons)
     n_joined = 1
     while _FEWEST_PARTS * n_joined <= most:
         search = _Search.of(some, n_joined)

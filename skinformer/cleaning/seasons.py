@@ -23,7 +23,9 @@ def name_seasons(
     search: whether targets may show one where the calendar has none.
     """
     if search and not seasons and not calendar_seasons(table.clock):
-        period = search_period(_known_rows(table))
+        # What grows smoothly for years, such as a population, looks like some of a slow wave.
+        least_seasons = 4.0 if table.clock.dated else 2.25
+        period = search_period(_known_rows(table), least_seasons=least_seasons)
         seasons = (period,) if period > 1 else ()
     if not seasons:
         return table
