@@ -175,8 +175,9 @@ def test_a_fit_leaves_the_compiler_of_torch_alone():
     script = """
 import sys
 import numpy as np
-from skinformer import InformerRegressor
-small = dict(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1, optimizer="muon")
+from skinformer import InformerRegressor, Network, Training
+training = Training(max_iter=1, optimizer="muon")
+small = dict(seq_len=8, pred_len=2, network=Network(d_model=8, n_heads=2), training=training)
 InformerRegressor(**small).fit(np.sin(np.arange(60.0))[:, None]).forecast()
 print("torch._dynamo" in sys.modules)
 """

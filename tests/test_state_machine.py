@@ -126,13 +126,13 @@ SPOILED = {
     "no columns": lambda X: X[[]],
 }
 BAD_PARAMETERS = [
-    {"n_heads": 3},
-    {"label_len": 99},
+    {"network__n_heads": 3},
+    {"network__label_len": 99},
     {"target": "no such"},
     {"seq_len": 0},
 ]
 BAD_PARAMETERS += [
-    {"learning_rate": 1e38, "members": ["network"]},
+    {"training__learning_rate": 1e38, "members": ["network"]},
     {"early_stopping": "always"},
 ]
 LEVELS = [0.1, 0.5, 0.9]
@@ -378,8 +378,8 @@ class Machine(RuleBasedStateMachine):
     @rule(
         change=st.sampled_from(
             [
-                {"dropout": 0.5},
-                {"max_iter": 2},
+                {"network__dropout": 0.5},
+                {"training__max_iter": 2},
                 {"loss": "mae"},
                 {"seq_len": 12},
                 {"pred_len": 5},

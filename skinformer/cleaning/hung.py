@@ -48,7 +48,8 @@ def _count_repeated(values: Float64Array) -> int:
     if n_repeated < 3 or values[-1] == 0:
         return 0
     before = is_change[: len(is_change) - n_repeated]
-    if len(before) < 20:
+    # What stands still for a third of all rows has ended, at this value.
+    if len(before) < max(20, 2 * n_repeated):
         return 0
     share = (np.count_nonzero(~before) + 1) / (len(before) + 2)
     is_chance = share > 0.1 or share**n_repeated > 1e-8

@@ -15,7 +15,13 @@ from driver_methods import (
 from drivers import load_driven, measure_driven
 from measure import main
 
-SMALL = {"seq_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 1, "max_windows": 64}
+SMALL = {
+    "seq_len": 24,
+    "network__d_model": 8,
+    "network__n_heads": 1,
+    "training__max_iter": 1,
+    "training__max_windows": 64,
+}
 
 
 @pytest.fixture(scope="module")

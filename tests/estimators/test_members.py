@@ -64,7 +64,7 @@ def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
     ).fit(df[:1560])
     assert "trees" not in linear.base_blend_
     assert list(linear.ensemble_.members) == ["ridges", "network"]
-    assert fitted.base_blend_["trees"] > 0.2  # the ridges know the week, too
+    assert fitted.base_blend_["trees"] > 0.1  # the ridges know the week, too
     assert error(fitted, df) < 0.7 * error(linear, df)
 
 
@@ -304,7 +304,7 @@ def test_each_step_ahead_has_its_own_share():
     frame = weekly(n) + noise[:, None]
     model = InformerRegressor("load", **with_parts(**P | {"pred_len": 48})).fit(frame)
     share = model.ensemble_.weights_of("trees")[0, :, 0]
-    assert share[0] < share[-1] - 0.2
+    assert share[0] < share[-1] - 0.1
     assert share.shape == (48,)
     assert np.abs(np.diff(share[6:])).max() < 0.15  # neighbours far ahead are alike
 

@@ -271,7 +271,6 @@ def test_panels(fan, n):
     assert (np.diff(ahead.to_numpy()[:, 1:], axis=1) > 0).all()
 
 
-@pytest.mark.filterwarnings("ignore:loss='mae' changes no forecast:UserWarning")
 def test_trust_takes_nothing_from_the_distances(model, rows, outputs_of):
     """A network that forecasts no better than the path may still know how sure that is."""
     other, ahead = pickle.loads(pickle.dumps(model)), rows[600:606]

@@ -506,6 +506,7 @@ def of_numbers(frame):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:a frame of polars has no index:UserWarning")
 @pytest.mark.parametrize("kind", ["array", "list", "polars", "read-only"])
 def test_rows_without_an_index_follow_the_training_rows(frame, of_numbers, kind):
     """An array has no clock; predict takes it so, too."""

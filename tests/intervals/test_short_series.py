@@ -125,7 +125,6 @@ def sold(sizes, n=40, seed=0):
 
 @pytest.mark.filterwarnings("ignore:series .* take no part:UserWarning")
 @pytest.mark.filterwarnings("ignore:series .* hold no known target:UserWarning")
-@pytest.mark.filterwarnings("ignore:loss='mae' changes no forecast:UserWarning")
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"target_transform": "log"}, {"members": ["ridges"], "loss": "mae"}],

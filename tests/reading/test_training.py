@@ -29,7 +29,7 @@ OTHERS = {
     "target": "price",
     "known_future": ["load"],
     "freq": "B",
-    "embeddings": ("missing",),
+    "network__embeddings": ("missing",),
     "seq_len": 11,
     "pred_len": 5,
     "early_stopping": True,
@@ -66,7 +66,9 @@ def test_everything_that_reading_is_told_has_a_row_above():
         field.name
         for field in dataclasses.fields(reading_settings(InformerRegressor()))
     }
-    assert fields - {"may_miss", "whole_windows"} | {"embeddings"} == set(OTHERS)
+    assert fields - {"may_miss", "whole_windows"} | {"network__embeddings"} == set(
+        OTHERS
+    )
 
 
 @pytest.mark.parametrize("X", [FRAME, FRAME.to_numpy()], ids=["frame", "array"])
