@@ -89,6 +89,14 @@ class _Groups(NamedTuple):
         read = of_rows[window, np.maximum(self.rows, 0)]
         return np.where(self.rows >= 0, read, np.nan)
 
+    def of_years(self, of_rows: Float64Array, chosen: IntArray) -> Float64Array:
+        """Read values of the rows of one group a place, (n, n_places, n_years).
+
+        chosen: the group of each place, (n, n_places).
+        """
+        values = self.values(of_rows)
+        return np.take_along_axis(values, chosen[:, :, None, None], axis=2)[:, :, 0]
+
 
 def find_date_effects(
     past: Past,
@@ -112,89 +120,160 @@ def find_date_effects(
     DateEffects or None
         None where windows hold no year.
     """
-    n, n_rows = past.values.shape
+    n_rows = past.n_rows
     year = YEARS[step_days]
-    n_years = n_rows // year
-    if not n_years:
+    if n_rows < year:
         return None
     # 1. How far former years lie from their level: a share of it where all is positive.
-    is_positive = np.nanmin(past.values, axis=1) > 0
-    distance, unit = _distances(past, past.values, is_positive, step_days)
-    usual = _find_variances(distance, year)
+    measured = _measure(past, past.values, step_days)
+    usual = _find_variances(measured.distance, year)
     # 2. The rows of each date, which stand where those of the same number stood.
     n_ahead = min(past.horizon, year - 2 * _MARGIN)
     places = np.arange(-_MARGIN, n_ahead + _MARGIN)
     groups = _find_groups(last_day, places, n_rows, step_days)
-    values = groups.values(distance)
-    chosen = _choose(values, groups.usual, usual)[:, :, None, None]
-    by_date = np.take_along_axis(groups.rows, chosen, axis=2)[:, :, 0]
-    # Before the window a year is like the one after it.
-    for later in range(n_years - 1):
-        is_before = by_date[:, :, later + 1] < 0
-        by_date[is_before, later + 1] = by_date[is_before, later]
-    by_number = groups.rows[:, :, 0]
-    of_year = np.nonzero((by_date >= 0) & (by_number >= 0))
-    window, place, _ = of_year
-    row = by_number[of_year]
-    rows = np.tile(np.arange(n_rows), (n, 1))
-    rows[window, row] = by_date[of_year]
+    chosen = _choose(groups.values(measured.distance), groups.usual, usual)
+    matches = _match(groups, chosen)
     # 3. What sticks out in all years.
-    of_years = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
+    of_years = groups.of_years(measured.distance, chosen)
     excess = _common_excess(of_years, of_years, usual)
-    at_date = window, by_date[of_year]
-    of_dates = np.zeros((n, n_rows))
-    of_dates[at_date] = excess[window, place] * unit[at_date]
+    of_dates = matches.spread(excess, measured.unit, matches.by_date)
     if of_dates.any():
         # Neither levels nor places around hold a date.
-        rest = past.values - of_dates
-        distance, unit = _distances(past, rest, is_positive, step_days)
-        values = groups.values(distance)
-        of_years = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
-        values = groups.values(distance - of_dates / unit)
-        of_rest = np.take_along_axis(values, chosen, axis=2)[:, :, 0]
+        measured = _measure(past, past.values - of_dates, step_days)
+        of_years = groups.of_years(measured.distance, chosen)
+        of_rest = groups.of_years(measured.distance - of_dates / measured.unit, chosen)
         again = _common_excess(of_years, of_rest, usual)
         excess = np.where(excess != 0, again, 0.0)
-    of_past = np.zeros((n, n_rows))
-    of_past[window, row] = excess[window, place] * unit[window, row]
+    of_past = matches.spread(excess, measured.unit, matches.by_number)
     # 4. The same ahead.
+    rows = matches.rows(n_rows)
     rest = np.take_along_axis(past.values, rows, axis=1) - of_past
-    growth = _growth_since_level(rest) if year == 52 else np.ones(n)
-    growth = np.where((unit != 1).any(axis=1), growth, 1.0)
-    ahead = np.zeros((n, past.horizon))
-    ahead[:, :n_ahead] = excess[:, _MARGIN:-_MARGIN]
-    last_unit = unit[:, -7:].mean(axis=1)
-    ahead *= (last_unit * growth)[:, None]
-    misled = np.zeros(ahead.shape, dtype=bool)
+    ahead = _at_steps(excess, past.horizon, usually=0.0)
+    ahead *= _unit_ahead(measured.unit, rest, year)[:, None]
     season_ago = slice(n_rows - year, n_rows - year + n_ahead)
-    misled[:, :n_ahead] = (of_dates[:, season_ago] != 0) & (ahead[:, :n_ahead] == 0)
-    widening = np.ones(ahead.shape)
+    misled = np.zeros(ahead.shape, dtype=bool)
+    misled[:, :n_ahead] = of_dates[:, season_ago] != 0
+    misled &= ahead == 0
     larger = np.where(excess != 0, _widening(of_years, usual), 1.0)
-    widening[:, :n_ahead] = larger[:, _MARGIN:-_MARGIN]
+    widening = _at_steps(larger, past.horizon, usually=1.0)
     return DateEffects(rows, of_past, ahead, misled, widening)
 
 
-def _distances(
+class _Matches(NamedTuple):
+    """
+    Rows of former years, and those that stand in their place: of the same date.
+
+    Attributes
+    ----------
+    window, place : ndarray of shape (n_matches,)
+        The window, and the place around the steps ahead.
+    by_number, by_date : ndarray of shape (n_matches,)
+        The row so many whole years of steps ago, and that of the same date.
+    n_windows : int
+        Number of windows.
+    """
+
+    window: IntArray
+    place: IntArray
+    by_number: IntArray
+    by_date: IntArray
+    n_windows: int
+
+    def rows(self, n_rows: int) -> IntArray:
+        """Return the row that stands in place of each, (n_windows, n_rows)."""
+        rows = np.tile(np.arange(n_rows), (self.n_windows, 1))
+        rows[self.window, self.by_number] = self.by_date
+        return rows
+
+    def spread(
+        self,
+        excess: Float64Array,
+        unit: Float64Array,
+        row: IntArray,
+    ) -> Float64Array:
+        """Put what sticks out at places, (n, n_places), to rows, in their units: (n, n_rows)."""
+        out = np.zeros_like(unit)
+        at = self.window, row
+        out[at] = excess[self.window, self.place] * unit[at]
+        return out
+
+
+def _match(groups: _Groups, chosen: IntArray) -> _Matches:
+    """Match rows of the same date with those of the same number."""
+    by_number = groups.rows[:, :, 0]
+    by_date = np.take_along_axis(groups.rows, chosen[:, :, None, None], axis=2)[:, :, 0]
+    # Before the window a year is like the one after it.
+    for later in range(by_date.shape[2] - 1):
+        is_before = by_date[:, :, later + 1] < 0
+        by_date[is_before, later + 1] = by_date[is_before, later]
+    is_inside = (by_date >= 0) & (by_number >= 0)
+    window, place, _ = np.nonzero(is_inside)
+    return _Matches(
+        window,
+        place,
+        by_number[is_inside],
+        by_date[is_inside],
+        len(by_date),
+    )
+
+
+def _at_steps(
+    of_places: Float64Array,
+    horizon: int,
+    *,
+    usually: float,
+) -> Float64Array:
+    """Return what stands at places around the steps ahead for the steps, (n, horizon)."""
+    of_steps = np.full((len(of_places), horizon), usually)
+    inner = of_places[:, _MARGIN:-_MARGIN]
+    of_steps[:, : inner.shape[1]] = inner
+    return of_steps
+
+
+def _unit_ahead(
+    unit: Float64Array,
+    rest: Float64Array,
+    year: int,
+) -> Float64Array:
+    """Return the unit of the steps ahead, (n,): that of the last rows, with growth since.
+
+    rest: rows without what sticks out.
+    """
+    last = unit[:, -7:].mean(axis=1)
+    if year != YEARS[7]:
+        return last
+    is_share = (unit != 1).any(axis=1)
+    return last * np.where(is_share, _growth_since_level(rest), 1.0)
+
+
+class _Measured(NamedTuple):
+    """How far rows lie from what is usual around them, in units, and these, (n, n_rows)."""
+
+    distance: Float64Array
+    unit: Float64Array
+
+
+def _measure(
     past: Past,
     usual: Float64Array,
-    is_positive: BoolArray,
     step_days: int,
-) -> tuple[Float64Array, Float64Array]:
-    """Return how far rows lie from what is usual around them, in units, and these, (n, n_rows).
+) -> _Measured:
+    """Measure how far rows lie from what is usual around them.
 
-    Of days each day of the week has its own distance from the level.
+    It is a share of the level where all rows are positive. Of days each day of the week has its own
+    distance from the level.
 
-    usual: what levels are found by.
-    is_positive: (n,), whether distances are shares of the level.
+    usual: what levels are found by, (n, n_rows).
     """
     level = moving_mean(usual, _LEVEL_ROWS[step_days])
-    is_share = is_positive & (level.min(axis=1) > 0)
+    is_share = (np.nanmin(past.values, axis=1) > 0) & (level.min(axis=1) > 0)
     unit = np.where(is_share[:, None], level, 1.0)
     distance = past.values - level
     if step_days == 1:
         of_weekday = place_means(Past(usual - level, past.wall), 7)
         of_weekday, _ = past.repeat(np.nan_to_num(of_weekday))
         distance -= of_weekday
-    return distance / unit, unit
+    return _Measured(distance / unit, unit)
 
 
 def _growth_since_level(values: Float64Array) -> Float64Array:
