@@ -95,7 +95,7 @@ def _always_zero(
 
     They are compared with the other phases at the same phase of a shorter season, that it is a
     multiple of: an hour of the week with that hour of other days, which may be zero but once a
-    month.
+    month. A series that was never anything else has none: its errors count as all others' do.
     """
     fewest = 3  # zeros at a phase
     most_chance = 1e-3
@@ -115,7 +115,8 @@ def _always_zero(
         n_zeros = _sum_of_strata(np.where(is_always, 0, zeros), shorter)
         share = (n_zeros + 1) / (n_others + 2)
         is_no_chance = share**seen < most_chance
-        always.append(is_always & (seen >= fewest) & is_no_chance)
+        is_open = ~is_always.all(axis=1, keepdims=True)
+        always.append(is_always & is_open & (seen >= fewest) & is_no_chance)
     return np.stack(always, axis=1)
 
 

@@ -102,3 +102,11 @@ def test_sunlight_stays_near_what_the_sun_gives():
     model = InformerRegressor("y", members=["ridges"], seq_len=48, random_state=0)
     found = model.fit(rows).forecast(coverage=0.8)
     assert found["y_0.9"].max() < 6
+
+
+def test_a_series_of_zeros_has_a_range():
+    index = pd.date_range("2024-01-01", periods=150, freq="D")
+    model = InformerRegressor("y", seq_len=28, pred_len=14, random_state=0)
+    model.fit(pd.DataFrame({"y": np.zeros(150)}, index))
+    found = model.forecast(coverage=0.8)
+    np.testing.assert_array_equal(found, np.zeros((14, 3)))

@@ -47,6 +47,11 @@ def test_a_night_that_was_once_loud_is_none():
     assert at(find(y), [N + 1, N + 2])[:, 0].tolist() == [True, False]
 
 
+def test_a_series_that_was_never_anything_else_has_no_nights():
+    found = find(np.stack([np.zeros(N), by_day()[:, 0]], axis=1))
+    assert at(found, [N, N + 6]).tolist() == [[False, True], [False, False]]
+
+
 def test_truths_that_are_missing_say_nothing():
     """Whatever was filled in; an hour that was never seen may be anything."""
     y, known = by_day(), np.ones((N, 2), dtype=bool)
