@@ -19,12 +19,12 @@ if TYPE_CHECKING:
         Training,
     )
     from skinformer.estimators.regressor import InformerRegressor
+    from skinformer.evaluation.panel_split import PanelTimeSeriesSplit
     from skinformer.persistence.errors import ModelFileError, VersionWarning
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
     from skinformer.preprocessing.sliding_window import SlidingWindow
     from skinformer.preprocessing.time_index import TimeIndex
-    from skinformer.timeline.split import PanelTimeSeriesSplit
 
 __version__ = "0.1.0"
 
@@ -63,7 +63,7 @@ _MODULES = {
     "MemorySaving": "skinformer.estimators.parts",
     "ModelFileError": "skinformer.persistence.errors",
     "Network": "skinformer.estimators.parts",
-    "PanelTimeSeriesSplit": "skinformer.timeline.split",
+    "PanelTimeSeriesSplit": "skinformer.evaluation.panel_split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
     "TimeIndex": "skinformer.preprocessing.time_index",
     "Training": "skinformer.estimators.parts",

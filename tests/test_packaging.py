@@ -239,6 +239,7 @@ def test_runtime_dependencies_have_no_upper_pins():
 def undeclared_imports(path, source):
     optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
+    optional |= {"narwhals", "pyarrow"}  # the extra "frames"
     # An adapter.
     optional |= {path.stem.split("_")[0]} if path.parent.name == "beside" else set()
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional

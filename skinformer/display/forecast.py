@@ -260,7 +260,9 @@ class ForecastDisplay(BacktestDisplay):
             levels = None
 
         # 2. The forecast of one series and target.
-        forecast = estimator.forecast(X, horizon, levels=levels)
+        X = estimator.layout_.read_rows(X)
+        wanted = np.empty(0) if levels is None else levels
+        forecast = estimator._forecast_frame(X, horizon, wanted)
         series, forecast = _rows_of_series(estimator, forecast, series)
         line, quantiles = _columns_of_target(forecast, place, levels)
 

@@ -114,8 +114,10 @@ class BaseInformer(
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Consecutive rows in time order. The clock is X's index (dates, periods or
-            integers), else y's index, else the row number. Rows of several series carry a
-            two-level index (series, time).
+            integers), else its column of times, else y's index, else the row number. Rows of
+            several series carry a two-level index (series, time), or columns of these. Frames of
+            polars, arrow and all that narwhals reads are taken as they are; `forecast` then
+            answers in the same kind.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The truth. None: it is the `target` column of X. With y, a `target` (or y's name)
             among X's columns means the same series in two scales; otherwise X holds features
@@ -217,6 +219,7 @@ class BaseInformer(
             The higher, the better; `InformerRegressor` gives the R².
         """
         check_fitted(self)
+        X, y, sample_weight = self.layout_.read(X, y, sample_weight)
         check_same_index(X, sample_weight, "sample_weight")
         reader = self.reader_
         truth = read_y_true(
@@ -256,6 +259,7 @@ class BaseInformer(
             If rows are missing between the history and X, or within X.
         """
         check_fitted(self)
+        X, y = self.layout_.read(X, y)
         reader = self.reader_
         history = self.timeline_
         table = read_update(
@@ -293,9 +297,14 @@ class BaseInformer(
         Returns
         -------
         DataFrame of shape (horizon, n_features)
-            X's columns in their order, all missing, with the timestamps to come.
+            X's columns in their order, all missing, with the timestamps to come; those of labels of
+            a classifier can take labels.
         """
         check_fitted(self)
+        return self.layout_.write(self._future_frame(horizon))
+
+    def _future_frame(self, horizon: int | None) -> pd.DataFrame:
+        """Make rows for the steps after the history, labelled in the index."""
         n_steps = self.sizes_.pred_len
         if horizon is not None:
             check_horizon(horizon)

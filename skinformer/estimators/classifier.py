@@ -53,6 +53,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Weights of the classes' truths, in whatever is fitted: what is forecast are the
         probabilities of rows so weighed. "balanced" makes all classes count the same; a dict names
         weights by labels; a list holds one of them a target.
+    time, series : str, int, tuple or None, default=None
+        Columns that hold the times of rows and the names of their series, where the index does not;
+        None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     season : int, list, tuple or None, default=None
@@ -199,7 +202,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return tags
 
     def _make_reader(self, X: Any, y: Any) -> LabelReader:
-        return read_labels(X, y, self.target, self.class_weight)
+        return read_labels(X, y, self._target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
         return ClassHead(
@@ -312,9 +315,10 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             If a column known ahead lacks a value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
-        return self.reader_.decode_frame(
+        frame = self.reader_.decode_frame(
             self.head_.likeliest(values), index, self.roles_.target_labels
         )
+        return self.layout_.write(frame, X)
 
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
@@ -343,24 +347,12 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             for name, each in zip(names, labels, strict=True):
                 pairs += itertools.product([name], each)
             columns = pd.Index(pairs)
-        return pd.DataFrame(values, index=index, columns=columns)
+        frame = pd.DataFrame(values, index=index, columns=columns)
+        return self.layout_.write(frame, X)
 
-    def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
-        """
-        Make rows for the steps after the history: fill in what is known, then `predict`.
-
-        Parameters
-        ----------
-        horizon : int, default=None
-            Steps, at least 1; None is `pred_len`.
-
-        Returns
-        -------
-        DataFrame of shape (horizon, n_features)
-            X's columns in their order, all missing, with the timestamps to come; columns of labels
-            can take labels.
-        """
-        frame = super().make_future_frame(horizon)
+    def _future_frame(self, horizon: int | None) -> pd.DataFrame:
+        """Make rows for the steps after the history; columns of labels can take labels."""
+        frame = super()._future_frame(horizon)
         for name, target in zip(self.reader_.names, self.reader_.targets, strict=False):
             j = self.roles_.columns.index(name)
             kind = object if target.dtype is None else target.dtype

@@ -42,6 +42,7 @@ from skinformer.estimators.settings import non_default_network_params, read_sett
 from skinformer.estimators.target_transform import fit_scale, with_smearing_factor
 from skinformer.intervals.calibration import Calibration
 from skinformer.model.optimizer_groups import parameter_groups
+from skinformer.reading.layout import read_layout
 from skinformer.reading.training import read_training
 from skinformer.stopwatch import running, stopwatch, timed
 from skinformer.threads import threads_for
@@ -94,6 +95,7 @@ class Fit:
         """Fit the model: the way of the data, from raw rows to weighted members."""
         # 1. Rows: read, cleaned, split and standardised.
         with timed("reading"):
+            X, y, sample_weight = self.read_labels(X, y, sample_weight)
             self.read_parameters(X, y)
             table = self.read_rows(X, y, sample_weight)
             table = name_seasons(
@@ -120,10 +122,24 @@ class Fit:
             self.keep_range()
             self.model.fit_times_ = running().table()
 
-    def read_parameters(self, X: Any, y: Any) -> None:
-        """Check the parameters, and resolve those that go by the device or by others."""
+    def read_labels(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> tuple[Any, Any, Any]:
+        """Check the parameters, and move columns that label the rows to the index."""
         model = self.model
         model._validate_params()
+        layout, *labelled = read_layout(
+            X, y, sample_weight, time=model.time, series=model.series
+        )
+        model.layout_ = layout
+        return tuple(labelled)
+
+    def read_parameters(self, X: Any, y: Any) -> None:
+        """Resolve the parameters that go by the device or by others."""
+        model = self.model
         model.reader_ = model._make_reader(X, y)
         model.head_ = model._make_head()
         self.settings = read_settings(model, model.head_, requested=self.device)

@@ -79,6 +79,12 @@ class IntervalsMixin(RequestMixin):
         wanted = check_range_levels(coverage, levels)
         if wanted is None:
             wanted = np.empty(0)
+        return self.layout_.write(self._forecast_frame(X, horizon, wanted), X)
+
+    def _forecast_frame(
+        self, X: Any, horizon: int | None, wanted: Float64Array
+    ) -> pd.DataFrame:
+        """Forecast, with quantiles of the levels that are wanted, labelled in the index."""
         requested = self._requested_ahead(X, horizon)
         values = self._with_quantiles(requested, wanted)
         values = values.reshape(len(values), -1)
@@ -241,7 +247,8 @@ class IntervalsMixin(RequestMixin):
         if not self.roles_.one_dimensional:
             columns = list(itertools.product(self.roles_.target_labels, columns))
         paths = paths.reshape(len(paths), -1)
-        return pd.DataFrame(paths, index=requested.labels, columns=pd.Index(columns))
+        frame = pd.DataFrame(paths, index=requested.labels, columns=pd.Index(columns))
+        return self.layout_.write(frame, X)
 
     def _draw_paths(
         self,

@@ -16,6 +16,7 @@ from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.serialisation import read
 from skinformer.persistence.container import read_content
 from skinformer.persistence.errors import ModelFileError, UnknownForecasterError
+from skinformer.reading.layout import Layout
 
 
 def load(
@@ -90,7 +91,7 @@ def _built(content: Any) -> InformerRegressor | InformerClassifier:
     state = content["fitted"]
     classifies = isinstance(state["head_"], ClassHead)
     model = InformerClassifier(**params) if classifies else InformerRegressor(**params)
-    vars(model).update(state)
+    vars(model).update({"layout_": Layout()} | state)  # older files have none
     fitted_on = model.device_
     model.device_ = "cpu"  # where all that is read lies
     _try(model)
@@ -119,7 +120,7 @@ def _rows_ahead(model: InformerRegressor | InformerClassifier) -> pd.DataFrame |
     known: Any = list(model.roles_.known)
     if model.series_ is None and not known:
         return None
-    rows = model.make_future_frame()  # series lie one behind the other
+    rows = model._future_frame(None)  # series lie one behind the other
     rows[known] = 0.0
     if model.timeline_.n_series == 1:
         return rows

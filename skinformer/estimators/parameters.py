@@ -31,6 +31,8 @@ class Parameters:
     known_future: str | list[Any] | tuple[Any, ...] | None = None
     loss: Any = field(init=False)
     class_weight: Any = field(init=False)
+    time: Any = None
+    series: Any = None
     freq: Any = None
     season: int | list[int] | tuple[int, ...] | None = None
     calendar: Any = "auto"

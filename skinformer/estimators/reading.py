@@ -1,6 +1,5 @@
 """What the reader of rows is told: by the parameters before a fit, by the fitted state after it."""
 
-from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Network
 from skinformer.estimators.settings import as_stopping
 from skinformer.estimators.state import FittedState
@@ -9,11 +8,11 @@ from skinformer.reading.prediction import FittedRows
 from skinformer.reading.training import ReadingSettings
 
 
-def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSettings:
+def reading_settings(parameters: FittedState, *, whole: bool = True) -> ReadingSettings:
     """Collect what `fit` says of the rows; `whole`: nothing forecasts from less than `seq_len`."""
     known = parameters.known_future
     return ReadingSettings(
-        target=parameters.target,
+        target=parameters._target,
         known_future=(known,) if isinstance(known, str) else tuple(known or ()),
         freq=parameters.freq,
         may_miss="missing" in Network.of(parameters.network).embeddings,

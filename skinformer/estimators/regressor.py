@@ -57,6 +57,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         (0, 1) is a level: that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
         0.9]``, trains for all of them: `predict_quantiles` gives them, and `predict` gives the one
         nearest to the median.
+    time, series : str, int, tuple or None, default=None
+        Columns that hold the times of rows (dates, text that says them, whole numbers) and the
+        names of their series, where the index does not; `forecast` then answers in columns, too.
+        None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     season : int, list, tuple or None, default=None
@@ -134,6 +138,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Columns of X.
     feature_names_in_ : ndarray of str
         Their names, if X had names.
+    layout_ : Layout
+        Which columns label the rows, and the library of the frame that was fitted.
     roles_ : Roles
         The mode, and what each column is.
     timeline_ : Timeline

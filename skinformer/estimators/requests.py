@@ -40,7 +40,8 @@ class RequestMixin(FittedState):
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
-        table = read_prediction(self, self.reader_.encode_rows(X), fitted_rows(self))
+        rows = self.reader_.encode_rows(self.layout_.read_rows(X))
+        table = read_prediction(self, rows, fitted_rows(self))
         return clean_later_rows(self, self.reader_.one_hot(table))[0]
 
     def _requested_rows(self, X: Any) -> RequestedSteps:

@@ -203,7 +203,13 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
     )
     check.check(content["params"], dict[str, Any], "params")
     fitted = content["fitted"]
-    may_lack = {"feature_names_in_", "fit_times_", "_intervals_", "_seen_range_"}
+    may_lack = {
+        "feature_names_in_",
+        "fit_times_",
+        "layout_",
+        "_intervals_",
+        "_seen_range_",
+    }
     if not FITTED.keys() - may_lack <= fitted.keys() <= FITTED.keys():
         raise ModelFileError("its fit has other attributes")
     for name, value in fitted.items():

@@ -13,6 +13,7 @@ from skinformer.ensemble.head import Head
 from skinformer.estimators.parameters import Parameters
 from skinformer.intervals.calibration import Calibration
 from skinformer.reading.labels import NumberReader
+from skinformer.reading.layout import Layout
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
@@ -23,6 +24,7 @@ class FittedState(Parameters):
     """Parameters, and what `fit` found; `InformerRegressor` describes each."""
 
     sizes_: ModelSizes
+    layout_: Layout
     roles_: Roles
     timeline_: Timeline
     scaler_: Scaler
@@ -46,6 +48,11 @@ class FittedState(Parameters):
     validation_scores_: list[float] | None
     n_iter_: int
     best_loss_: float
+
+    @property
+    def _target(self) -> Any:
+        """The column(s) to forecast, as far as they are named."""
+        return self.layout_.target if self.target is None else self.target
 
     @property
     def _forecaster(self) -> StepForecaster:

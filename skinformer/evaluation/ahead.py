@@ -8,6 +8,7 @@ from pandas import DataFrame, Index
 from sklearn.pipeline import Pipeline
 
 from skinformer.estimators.reading import fitted_rows
+from skinformer.reading.layout import Layout
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
@@ -19,25 +20,31 @@ def predict_ahead(
     shown: DataFrame,
     rows: IntArray,  # noqa: ARG001 – for models that count steps
     ahead: BoolArray,
+    *,
+    layout: Layout,
 ) -> Float64Array:
     """Forecast the rows ahead by `predict`, or by a function: (n_ahead, n_targets, 1).
 
     A function gets the rows before an origin and those to forecast, and gives an array with a row
     for each of the latter.
 
+    layout: how the rows came, as the estimator knows them.
+
     PERF: on one thread. Each call is small, and threads of a call wait for each other: beside a
     busy process that takes up to a hundred times as long as the work.
 
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
     >>> ahead = shown["load"].isna().to_numpy()
-    >>> predict_ahead(lambda past, future: past.mean(), shown, np.arange(3), ahead)
+    >>> mean = lambda past, future: past.mean()
+    >>> predict_ahead(mean, shown, np.arange(3), ahead, layout=Layout())
     array([[[2.]]])
     """
     with threads_for(0):
         if hasattr(estimator, "predict"):
-            forecast = np.asarray(estimator.predict(shown))[ahead]
+            forecast = np.asarray(estimator.predict(layout.write_rows(shown)))[ahead]
         else:
-            forecast = estimator(shown[~ahead], shown[ahead])
+            past, future = shown[~ahead], shown[ahead]
+            forecast = estimator(layout.write_rows(past), layout.write_rows(future))
     values = np.asarray(forecast, dtype=np.float64)
     return values.reshape(np.count_nonzero(ahead), -1, 1)
 
@@ -48,6 +55,7 @@ class ForecastingModel:
     transformers: fitted steps of Pipelines before it.
     time, labels: X's labels of time and of series (None for one), sorted by series and time.
     levels: of quantiles.
+    layout: how X came, as transformers know it.
     """
 
     def __init__(
@@ -57,8 +65,10 @@ class ForecastingModel:
         time: Index,
         labels: Index | None,
         levels: Float64Array,
+        layout: Layout,
     ) -> None:
         self.transformers = transformers
+        self.layout = layout
         self.model = model
         self.levels = levels
         history = model.timeline_
@@ -112,11 +122,11 @@ class ForecastingModel:
         shown, rows: rows of X, hidden where nothing is known, and their numbers.
         ahead: which to forecast: the last ones of each series.
         """
+        if self.transformers:
+            shown = self.layout.write_rows(shown)
         for transformer in self.transformers:
             shown = transformer.transform(shown)
-        forecast = self.model.forecast(
-            shown, levels=self.levels if len(self.levels) else None
-        )
+        forecast = self.model._forecast_frame(shown, horizon=None, wanted=self.levels)
         labels = self._index[rows[ahead]]
         values = forecast.loc[labels].to_numpy()
         return values.reshape(len(labels), -1, 1 + len(self.levels))

@@ -20,7 +20,14 @@ from skinformer.evaluation.ahead import (
 )
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
-from skinformer.evaluation.rows import SortedRows, count_steps, read_sorted_rows
+from skinformer.evaluation.rows import (
+    SortedRows,
+    count_steps,
+    read_labels,
+    read_sorted_rows,
+)
+from skinformer.frames import to_library
+from skinformer.reading.layout import Layout
 from skinformer.reading.places import sort_rows
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array, IntArray
@@ -51,6 +58,7 @@ class _Request(NamedTuple):
     every: so many origins share a fit, if it is repeated.
     since: the label from which steps of dates are counted; None is the first origin's.
     until: the label before which origins lie; None is behind all rows.
+    layout: how X came.
     """
 
     horizon: int
@@ -60,6 +68,7 @@ class _Request(NamedTuple):
     every: int
     since: Any = None
     until: Any = None
+    layout: Layout = Layout()
 
 
 def backtest(
@@ -172,29 +181,33 @@ def backtest(
     step = check_origin_step(horizon if step is None else step)
     quantiles = np.empty(0) if wanted is None else wanted
     every = 1 if isinstance(refit, bool) else check_row_count("refit", refit)
+    layout, X, y = read_labels(estimator, X, y)
     request = _Request(
         horizon,
         step,
         known_future,
         quantiles,
         every,
+        layout=layout,
     )
     if refit is False:
-        return _forecast_all(
+        table = _forecast_all(
             estimator,
             X,
             y,
             start,
             request,
         )
-    return _refit_all(
-        estimator,
-        X,
-        y,
-        start,
-        request,
-        n_jobs,
-    )
+    else:
+        table = _refit_all(
+            estimator,
+            X,
+            y,
+            start,
+            request,
+            n_jobs,
+        )
+    return to_library(table, layout.library)
 
 
 def _refit_all(
@@ -284,8 +297,12 @@ def _fit_and_forecast(
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
     bounds_itself = hasattr(split_last_step(estimator)[1], "forecast")
+    X, y = training
+    X = request.layout.write_rows(X)
+    if request.layout.has_columns and isinstance(y, pd.Series | DataFrame):
+        y = y.reset_index(drop=True)
     with nullcontext() if bounds_itself else threads_for(0):
-        fitted = clone(estimator).fit(*training)
+        fitted = clone(estimator).fit(X, y)
     return _forecast_all(fitted, *test, None, request)
 
 
@@ -343,12 +360,14 @@ def _forecast_all(
             rows.time,
             rows.labels,
             levels,
+            request.layout,
         )
         parts = _forecast_by_model(model, rows, origins)
     elif len(levels):
         raise_no_ranges(estimator, "predict_quantiles")
     else:
-        parts = _forecast_turns(partial(predict_ahead, estimator), rows, origins)
+        forecast = partial(predict_ahead, estimator, layout=request.layout)
+        parts = _forecast_turns(forecast, rows, origins)
     return _as_table(rows, levels, parts)
 
 

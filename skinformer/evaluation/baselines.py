@@ -8,6 +8,7 @@ from pandas import DataFrame
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from skinformer.reading.columns import read_rows
+from skinformer.reading.layout import read_layout
 from skinformer.reading.pickling import PlainPickles
 from skinformer.reading.places import FoundRows, group_rows
 from skinformer.reading.targets import find_known, find_targets, read_targets
@@ -92,6 +93,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             Fitted.
         """
         self._validate_params()
+        self._layout, X, y, _ = read_layout(X, y, None, time=None, series=None)
         rows = read_rows(self, X, reset=True)
         truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)
@@ -113,10 +115,9 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     def _find_targets(self, rows: Any, truth: Any) -> list[int]:
         """Return the positions of the targets; warn if the last column is taken unasked."""
         y_names = None if truth is None else truth.own_names
-        targets = find_targets(
-            self.target, rows.names, named=rows.named, y_names=y_names
-        )
-        if truth is None and self.target is None:
+        target = self._layout.target if self.target is None else self.target
+        targets = find_targets(target, rows.names, named=rows.named, y_names=y_names)
+        if truth is None and target is None:
             known = find_known(rows.names, (), targets)
             others = [name for name in rows.names if name not in (*targets, *known)]
             warn_of_last_column(targets[0], others)
@@ -139,6 +140,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             One-dimensional as y was; without y two-dimensional if `target` is a list.
         """
         check_fitted(self)
+        X = self._layout.read_rows(X)
         rows = read_rows(self, X, reset=False)
         n_rows = len(rows.values)
         places = self._places.find(X, rows.time, rows.series, n_rows)

@@ -120,6 +120,7 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
         index = steps.labels
     else:
         X, _ = rows_for_last(estimator, X)
+        X = model.layout_.read_rows(X)
         steps = model._requested_rows(X)
         index = getattr(X, "index", None)
     if not isinstance(index, pd.Index):

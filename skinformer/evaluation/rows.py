@@ -1,5 +1,6 @@
 """The rows of a backtest: their truth, their order, and what an origin may see of them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,8 @@ from pandas import DataFrame, Index
 
 from skinformer.evaluation.ahead import split_last_step
 from skinformer.evaluation.baselines import SeasonalNaive
+from skinformer.preprocessing.time_index import TimeIndex
+from skinformer.reading.layout import Layout, read_layout
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, read_targets
 from skinformer.timeline.arrays import BoolArray, IntArray
@@ -137,6 +140,31 @@ def read_sorted_rows(
         series=rows.series,
         first_row=runs(rows.series, rows.series[-1] + 1),
     )
+
+
+def read_labels(estimator: Any, X: Any, y: Any) -> tuple[Layout, Any, Any]:
+    """Move columns that label rows to the index, and y's labels with them; and find how X came.
+
+    These are the columns of the fit of an Informer, or those that one will be fitted to, or of a
+    `TimeIndex` before it.
+    """
+    transformers, last = split_last_step(estimator)
+    layout = getattr(last, "layout_", Layout())
+    if not layout.has_columns:
+        names = {"time": getattr(last, "time", None), "series": None}
+        names["series"] = getattr(last, "series", None)
+        for step in _steps_of(transformers):
+            if isinstance(step, TimeIndex):
+                names = {"time": step.time, "series": step.series}
+        return read_layout(X, y, None, **names)[:3]
+    labelled = layout.read(X, y)
+    return layout.like(X), *labelled
+
+
+def _steps_of(transformers: list[Any]) -> Iterator[Any]:
+    """Return the steps of Pipelines, one after the other."""
+    for transformer in transformers:
+        yield from (step for _, step in getattr(transformer, "steps", []))
 
 
 def _as_floats(X: DataFrame, columns: list[int]) -> DataFrame:

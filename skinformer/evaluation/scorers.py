@@ -215,6 +215,7 @@ def _truth(
                 f"y=None needs an InformerRegressor, which knows its target; {type(last).__name__} "
                 "does not. Pass the truth, such as y=X['load']."
             )
+        X = last.layout_.read_rows(X)
         y = read_y_true(last, X, None, last.roles_)
     values = numeric_truth(y)
     for rows in (y, X):

@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from skinformer.frames import to_pandas
 from skinformer.timeline.arrays import AnyArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
 from skinformer.validation.index import check_complete, check_index_columns, read_times
 
 
-class TimeIndex(TransformerMixin, BaseEstimator):
+class TimeIndex(  # type: ignore[call-arg]
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """
     Make the index of rows from their columns of time and series.
 
@@ -84,6 +87,22 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         tags.input_tags.dict = True
         tags.input_tags.allow_nan = True
         return tags
+
+    def set_output(self, *, transform: Any = None) -> Self:
+        """
+        Stay as it is: rows have their times in an index, and frames of pandas alone have one.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            The same.
+        """
+        return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """
@@ -163,8 +182,5 @@ class TimeIndex(TransformerMixin, BaseEstimator):
 
 def _as_pandas(X: Any) -> Any:
     """Return rows as a frame of pandas; what is one already stays as it is."""
-    if isinstance(X, pd.DataFrame):
-        return X
-    if hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    return pd.DataFrame(X)
+    frame = to_pandas(X)
+    return frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(frame)

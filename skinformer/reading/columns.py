@@ -5,12 +5,13 @@ The one door to scikit-learn's checks of columns, which keep ``n_features_in_`` 
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from skinformer.frames import to_pandas
 from skinformer.reading.places import labels_of
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
@@ -67,6 +68,10 @@ def read_columns(
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
         return _read_frame(estimator, X, reset=reset, roles=roles)
+    frame = to_pandas(X)
+    if isinstance(frame, pd.DataFrame):  # of a library whose frames have no index
+        numbered = _read_frame(estimator, frame, reset=reset, roles=roles)
+        return replace(numbered, index=None)
     values = checks.numeric_array(estimator, X, reset=reset)
     names: Any = getattr(estimator, "feature_names_in_", None)
     named = names is not None

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skinformer.frames import to_pandas
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
 from skinformer.validation.warning import warn_user
@@ -102,14 +103,6 @@ def numeric_array(
 ) -> AnyArray:
     """Check rows without labels; NaN is allowed here and judged by column later."""
     check_rows(X)
-    if hasattr(X, "columns"):  # a frame of another library
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        columns = _foreign_columns(X)
-        check_some_columns(len(columns), "X")
-        _check_some_rows(len(X))
-        return np.column_stack(
-            [numeric_column(pd.Series(columns[name]), name) for name in columns]
-        )
     checked = validate_data(
         estimator,
         X,
@@ -129,12 +122,6 @@ def warn_of_no_index(X: Any) -> None:
         "calendar. If a column holds their times, put a TimeIndex before the estimator, "
         "make_pipeline(TimeIndex(column), estimator)."
     )
-
-
-def _foreign_columns(X: Any) -> dict[str, AnyArray]:
-    """Return the columns of a frame that is not of pandas."""
-    names = [str(name) for name in getattr(X, "column_names", X.columns)]
-    return {name: np.asarray(X[name]) for name in names}
 
 
 def check_kind(values: Any, what: str) -> None:
@@ -285,9 +272,8 @@ def labelled_rows(X: Any, first: int) -> Any:
     if isinstance(X, pd.Series):
         X = X.to_frame()
     elif not isinstance(X, pd.DataFrame):
-        if hasattr(X, "columns"):  # a frame of another library
-            values: Any = _foreign_columns(X)
-        else:
+        values: Any = to_pandas(X)
+        if not isinstance(values, pd.DataFrame):
             # Numbers and missing values are judged by column, as those of a frame.
             values = check_array(
                 X,

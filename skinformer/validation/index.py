@@ -6,7 +6,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype, is_integer_dtype, is_string_dtype
+from pandas.api.types import (
+    infer_dtype,
+    is_integer_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
 from pandas.tseries.frequencies import to_offset
 from sklearn.utils import check_consistent_length
 
@@ -52,8 +57,11 @@ def _split_levels(index: pd.MultiIndex, name: str) -> tuple[pd.Index, pd.Index]:
 
 
 def _with_own_dates(index: pd.Index) -> pd.Index:
-    """Convert dates of pyarrow to those of pandas; other labels stay."""
-    if isinstance(index.dtype, pd.ArrowDtype) and index.dtype.kind == "M":
+    """Convert dates of pyarrow and of Python to those of pandas; other labels stay."""
+    dtype = index.dtype
+    if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith(("date", "timest")):
+        return pd.DatetimeIndex(index)
+    if is_object_dtype(dtype) and infer_dtype(index) in ("date", "datetime"):
         return pd.DatetimeIndex(index)
     return index
 

@@ -41,6 +41,8 @@ CONSTRAINTS: dict[str, Any] = {
     ],
     "members": [StrOptions({"auto"}), list, tuple],
     "known_future": [None, str, list, tuple],
+    "time": [None, str, Integral, tuple],
+    "series": [None, str, Integral, tuple],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
     "season": [None, _SEASON, list, tuple],
     "calendar": [None, StrOptions({"auto"}), list],

@@ -372,7 +372,7 @@ def test_the_number_of_calls_does_not_grow_with_the_number_of_series(monkeypatch
     """5,000 series with one origin took 76 s, a call each."""
     before, later = split_panel(ragged_panel(n=[26] * 8, start=range(8)), 20)
     model = informer(seq_len=12, pred_len=3).fit(before)
-    calls = counted(monkeypatch, InformerRegressor, "forecast")
+    calls = counted(monkeypatch, InformerRegressor, "_forecast_frame")
     assert len(backtest(model, later)) == 8 * 6
     assert calls == []  # from all origins at once
     assert len(backtest(make_pipeline("passthrough", model), later)) == 8 * 6

@@ -1,0 +1,363 @@
+"""Frames as they come from files and other libraries: labels in columns, and back again."""
+
+import datetime
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skinformer
+from skinformer import (
+    InformerClassifier,
+    InformerRegressor,
+    PanelTimeSeriesSplit,
+    TimeIndex,
+)
+from skinformer.evaluation import SeasonalNaive, backtest, explain
+
+P = {"seq_len": 12, "pred_len": 4, "members": ["ridges"]}
+#: What frames of a library are made by, from those of pandas.
+KINDS = ["pandas", "polars", "pyarrow", "stream", "interchange"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:the times of rows are:UserWarning")
+
+
+def hours(n=80, **options):
+    times = pd.date_range("2024-03-01", periods=n, freq="h", **options)
+    temp = np.cos(np.arange(n))
+    load = 5 + np.sin(np.arange(n) * np.pi / 6) + temp / 9
+    return pd.DataFrame({"when": times, "temp": temp, "load": load})
+
+
+def shops(n=80):
+    frame = hours(n).rename(columns={"when": "ds", "load": "y"})
+    parts = [
+        frame.assign(unique_id=name, y=frame["y"] + i) for i, name in enumerate("ab")
+    ]
+    return pd.concat(parts, ignore_index=True)[["unique_id", "ds", "y", "temp"]]
+
+
+class Stream:
+    """A frame that is known by Arrow's interface alone."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class Interchange:
+    """A frame that is known by the interchange protocol alone."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        return self._table.__dataframe__(nan_as_null, allow_copy)
+
+
+def to_kind(frame, kind):
+    if kind == "pandas":
+        return frame
+    pa = pytest.importorskip("pyarrow")
+    if kind == "polars":
+        return pytest.importorskip("polars").from_pandas(frame)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    kinds = {"pyarrow": lambda rows: rows, "stream": Stream, "interchange": Interchange}
+    return kinds[kind](table)
+
+
+def as_pandas(frame, kind):
+    """Convert what came back; it has to be of the library that was given."""
+    libraries = {"pandas": "pandas", "polars": "polars"}
+    assert type(frame).__module__.split(".")[0] == libraries.get(kind, "pyarrow")
+    return frame if kind == "pandas" else frame.to_pandas()
+
+
+def regressor(target="load", **params):
+    return InformerRegressor(target, **P | params)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_column_of_dates_is_the_time(kind):
+    """What is forecast is what an index of these dates gives, in columns as they came."""
+    frame = hours()
+    indexed = regressor().fit(frame[:70].set_index("when"))
+    given = to_kind(frame[:70], kind)
+    with pytest.warns(UserWarning, match=r"those of column 'when'\. Pass time='when'"):
+        model = regressor().fit(given)
+    expected = indexed.forecast(coverage=0.8).reset_index()
+    found = as_pandas(model.forecast(coverage=0.8), kind)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_freq=False)
+    later = to_kind(frame[70:], kind)
+    np.testing.assert_array_equal(
+        model.predict(later), indexed.predict(frame[70:].set_index("when"))
+    )
+    assert model.score(given) == indexed.score(frame[:70].set_index("when"))
+    assert list(model.feature_names_in_) == ["temp", "load"]
+    ahead = as_pandas(model.make_future_frame(2), kind)
+    assert list(ahead) == ["when", "temp", "load"]
+    paths = as_pandas(model.sample(2, horizon=3, random_state=0), kind)
+    assert list(paths.columns.astype(str)) == ["when", "0", "1"]
+    model.update(later)
+    assert as_pandas(model.forecast(), kind)["when"].iloc[0] == frame["when"].iloc[
+        -1
+    ] + pd.Timedelta("1h")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_frames_of_nixtla_are_taken_as_they_are(kind):
+    """Series, time and target go by their names, wherever they stand."""
+    frame = shops()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "the times of rows are")
+        model = InformerRegressor(**P).fit(to_kind(frame, kind))
+    indexed = InformerRegressor("y", **P).fit(frame.set_index(["unique_id", "ds"]))
+    expected = indexed.forecast(horizon=3).reset_index()
+    found = as_pandas(model.forecast(horizon=3), kind)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_freq=False)
+    assert list(found) == ["unique_id", "ds", "y"]
+
+
+def test_a_wide_frame_has_several_targets():
+    """A column a series, beside `ds`."""
+    frame = hours().rename(columns={"when": "ds"})
+    model = InformerRegressor(["temp", "load"], **P).fit(frame)
+    assert list(model.forecast()) == ["ds", "temp", "load"]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: t.dt.strftime("%Y-%m-%d %H:%M"),
+        lambda t: t.dt.strftime("%d.%m.%Y %H:%M"),
+        lambda t: t.dt.strftime("%m/%d/%Y %H:%M:%S"),
+        lambda t: t.dt.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        lambda t: t.astype(object),
+        lambda t: t.astype("datetime64[us]"),
+        lambda t: t.dt.tz_localize("Europe/Berlin"),
+        lambda t: t.dt.to_period("h"),
+    ],
+    ids=["iso", "dotted", "slashed", "utc", "object", "us", "zone", "periods"],
+)
+def test_times_of_many_kinds(write):
+    """Text is read as dates where all rows are dates."""
+    frame = hours(400).assign(when=lambda f: write(f["when"]))
+    model = regressor().fit(frame)
+    labels = model.timeline_.clock.labels(np.array([0, 399]))
+    walls = pd.PeriodIndex(labels.astype("period[h]").astype(str), freq="h")
+    assert walls[0] == pd.Period("2024-03-01 00:00", "h")
+    assert walls[1] == pd.Period("2024-03-01 00:00", "h") + 399
+    assert "when" in model.forecast()
+
+
+def test_days_of_python_come_back_as_days():
+    """A date of polars has no hour, and neither has that of its forecast."""
+    polars = pytest.importorskip("polars")
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(i) for i in range(60)]
+    frame = polars.DataFrame({"day": days, "load": np.arange(60) % 7 + 1.0})
+    forecast = regressor().fit(frame).forecast()
+    assert forecast["day"].dtype == polars.Date
+    assert forecast["day"][0] == datetime.date(2024, 3, 1)
+    objects = pd.DataFrame({"day": days, "load": np.arange(60) % 7 + 1.0})
+    assert regressor().fit(objects).forecast()["day"][0] == pd.Timestamp("2024-03-01")
+
+
+def test_columns_that_are_named_need_no_word():
+    """`time` and `series` say which, whatever else the frame holds."""
+    frame = shops().rename(columns={"unique_id": "shop", "ds": "day"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = regressor("y", time="day", series="shop").fit(frame)
+    assert list(model.forecast()) == ["shop", "day", "y"]
+    # The same model takes rows that are labelled by their index.
+    indexed = frame.set_index(["shop", "day"])
+    np.testing.assert_array_equal(model.predict(frame), model.predict(indexed))
+    assert model.forecast(indexed).index.names == ["shop", "day"]
+    clone(model).fit(indexed)
+
+
+def test_a_series_column_goes_with_an_index_of_dates():
+    """The time from the index, the series from a column."""
+    frame = shops().rename(columns={"unique_id": "shop"}).set_index("ds")
+    model = regressor("y", series="shop").fit(frame)
+    forecast = model.forecast()
+    assert list(forecast) == ["shop", "y"]
+    assert isinstance(forecast.index, pd.DatetimeIndex)
+
+
+def test_y_and_weights_go_with_the_rows():
+    """They are labelled as X is, before and after."""
+    frame = hours()
+    weight = pd.Series(np.arange(80.0) + 1)
+    indexed = frame.set_index("when")
+    expected = InformerRegressor(**P).fit(
+        indexed[["temp"]], indexed["load"], weight.set_axis(indexed.index)
+    )
+    model = InformerRegressor(**P).fit(frame[["when", "temp"]], frame["load"], weight)
+    ahead = hours(84)[80:]
+    np.testing.assert_array_equal(
+        model.predict(ahead[["when", "temp"]]),
+        expected.predict(ahead.set_index("when")[["temp"]]),
+    )
+    with pytest.raises(ValueError, match="X and y have different indexes"):
+        InformerRegressor(**P).fit(frame, frame["load"][::-1])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_backtests_take_the_same_frames(kind):
+    """Also behind a Pipeline, with refits, and of a baseline."""
+    frame = hours()
+    indexed = frame.set_index("when")
+    expected = backtest(regressor().fit(indexed[:60]), indexed[60:])
+    model = regressor().fit(to_kind(frame[:60], kind))
+    found = as_pandas(backtest(model, to_kind(frame[60:], kind)), kind)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    naive = SeasonalNaive(12, target="load").fit(to_kind(frame[:60], kind))
+    table = backtest(naive, to_kind(frame[60:], kind), horizon=4)
+    assert len(as_pandas(table, kind)) == 20
+    table = backtest(
+        regressor(), to_kind(frame, kind), start=indexed.index[60], refit=3
+    )
+    assert len(as_pandas(table, kind)) == 20
+    assert len(explain(model, to_kind(frame[60:], kind)))
+
+
+def test_a_refit_forecasts_the_target_of_nixtla():
+    """Each fold sees the frame as it came."""
+    frame = shops()
+    table = backtest(InformerRegressor(**P), frame, start=frame["ds"][70], refit=True)
+    assert set(table["target"]) == {"y"}
+
+
+def test_pipelines_of_polars_frames():
+    """Steps of scikit-learn pass the column of times on, whatever they do to others."""
+    pytest.importorskip("polars")
+    frame = hours()
+    scaled = make_column_transformer(
+        (StandardScaler(), ["temp"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    with sklearn.config_context(transform_output="polars"):
+        pipeline = make_pipeline(scaled, regressor()).fit(to_kind(frame, "polars"))
+        assert pipeline[-1].forecast().columns == ["when", "load"]
+        found = pipeline.predict(to_kind(frame, "polars"))
+        timed = make_pipeline(TimeIndex("when"), regressor()).fit(frame)
+        assert timed.set_output(transform="polars")[-1].timeline_.clock.dated
+    indexed = frame.set_index("when")
+    indexed["temp"] = StandardScaler().fit_transform(indexed[["temp"]])
+    expected = regressor().fit(indexed[["temp", "load"]]).predict(indexed)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_searches_files_and_pickles_go_along(kind, tmp_path):
+    """The layout is a part of the fit."""
+    frame = to_kind(hours(), kind)
+    search = GridSearchCV(
+        regressor(), {"seq_len": [6, 12]}, cv=TimeSeriesSplit(2, test_size=8)
+    )
+    model = search.fit(frame).best_estimator_
+    forecast = as_pandas(model.forecast(), kind)
+    model.save(tmp_path / "model")
+    for again in (
+        skinformer.load(tmp_path / "model"),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        assert again.layout_ == model.layout_
+        pd.testing.assert_frame_equal(as_pandas(again.forecast(), kind), forecast)
+
+
+def test_classes_are_forecast_into_columns():
+    """With their labels, and probabilities beside the time."""
+    frame = hours().assign(state=lambda f: np.where(f["load"] > 5, "high", "low"))
+    model = InformerClassifier("state", seq_len=12, pred_len=4)
+    model.set_params(members=["classes"]).fit(frame[["when", "state"]])
+    assert list(model.forecast()) == ["when", "state"]
+    assert list(model.forecast_proba()) == ["when", "high", "low"]
+    assert list(model.make_future_frame(1)) == ["when", "state"]
+
+
+def test_folds_of_a_panel_in_columns():
+    """All series are cut at the same times."""
+    frame = shops(20)
+    *_, (train, test) = PanelTimeSeriesSplit(2, test_size=4).split(frame)
+    assert set(frame["ds"].iloc[test]) == set(frame["ds"].iloc[16:20])
+    assert frame["ds"].iloc[train].max() < frame["ds"].iloc[test].min()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda f: f.assign(due=f["when"]),
+            r"columns ['when', 'due'] hold dates: name the one that is the time of each row, "
+            "time='when'",
+        ),
+        (
+            lambda f: pd.concat([f.assign(shop="a"), f.assign(shop="b")]).reset_index(
+                drop=True
+            ),
+            "column 'when' holds 80 times again, the first '2024-03-01 00:00:00': if they are of "
+            "several series, name their column, series='shop'",
+        ),
+        (
+            lambda f: f[::-1].reset_index(drop=True),
+            "column 'when' is not in time order: call X.sort_values(['when'])",
+        ),
+        (
+            lambda f: f.assign(when=f["when"].where(f.index != 3)),
+            "column 'when' has no time in row 3",
+        ),
+        (
+            lambda f: f[:9].assign(when=f["when"].dt.strftime("%d/%m/%Y")),
+            "column 'when' holds '01/03/2024', and its days may be its months",
+        ),
+    ],
+    ids=["two", "panel", "order", "missing", "ambiguous"],
+)
+def test_what_is_unclear_gets_a_sentence(change, message):
+    """It names the column and what to type."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        regressor().fit(change(hours()))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"time": "date"}, "time='date' is no column of X, which has ['when', "),
+        ({"series": "shop"}, "series='shop' is no column of X, which has ['when', "),
+    ],
+)
+def test_names_of_no_columns_are_refused(params, message):
+    """The columns that there are stand in the message."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        regressor(**params).fit(hours())
+    with pytest.raises(ValueError, match="names a column, and X has no names"):
+        regressor(0, **params).fit(hours()[["temp", "load"]].to_numpy())
+
+
+def test_later_rows_without_their_times_are_refused():
+    """Numbers of rows are no times."""
+    model = regressor().fit(hours())
+    with pytest.raises(ValueError, match="X has no column 'when', which held the tim"):
+        model.predict(hours()[["temp", "load"]])
+
+
+def test_frames_of_numbers_are_not_copied():
+    """A frame whose index is its time stays the same object."""
+    frame = hours().set_index("when")
+    model = regressor().fit(frame)
+    assert model.layout_.read_rows(frame) is frame
