@@ -6,7 +6,6 @@ streams or, older, by the interchange protocol of frames. Inside, all frames are
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 #: The library of frames that need no conversion.
@@ -23,8 +22,8 @@ class Read(NamedTuple):
 def is_foreign(X: Any) -> bool:
     """Whether X is a frame or a column of a library other than pandas.
 
-    >>> is_foreign(pd.DataFrame()), is_foreign([1.0]), is_foreign(np.zeros(1)), is_foreign(None)
-    (False, False, False, False)
+    >>> is_foreign(pd.DataFrame()), is_foreign([1.0]), is_foreign(None)
+    (False, False, False)
     """
     if isinstance(X, pd.DataFrame | pd.Series | pd.Index):
         return False
@@ -67,7 +66,7 @@ def read_frame(X: Any) -> Read:
 def is_frame(X: Any) -> bool:
     """Whether X is a table with names of columns, of whatever library.
 
-    >>> is_frame(pd.DataFrame()), is_frame(pd.Series()), is_frame(np.zeros((1, 1)))
+    >>> is_frame(pd.DataFrame()), is_frame(pd.Series()), is_frame([[1.0]])
     (True, False, False)
     """
     if isinstance(X, pd.DataFrame):

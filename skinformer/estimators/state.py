@@ -51,8 +51,9 @@ class FittedState(Parameters):
 
     @property
     def _target(self) -> Any:
-        """The column(s) to forecast, as far as they are named."""
-        return self.layout_.target if self.target is None else self.target
+        """The column(s) to forecast, as far as they or the columns beside them are named."""
+        layout = vars(self).get("layout_", Layout())
+        return layout.target if self.target is None else self.target
 
     @property
     def _forecaster(self) -> StepForecaster:

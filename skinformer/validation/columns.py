@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_complex_dtype, is_numeric_dtype, is_object_dtype
+from pandas.api.types import (
+    is_bool_dtype,
+    is_complex_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+)
 from sklearn.utils import check_array
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -154,7 +159,8 @@ def numeric_column(
         return np.asarray(values)
     try:
         # Texts of pandas would be read by numpy.
-        if not (is_numeric_dtype(dtype) or is_object_dtype(dtype)):
+        is_number = is_numeric_dtype(dtype) or is_bool_dtype(dtype)
+        if not (is_number or is_object_dtype(dtype)):
             raise TypeError(dtype)
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
