@@ -12,7 +12,7 @@ _FAR = 6.0
 #: Rows far off that make a collapse.
 _FEWEST = 2
 #: Rows behind it that are as usual.
-_FEWEST_BEHIND = 3
+FEWEST_BEHIND = 3
 
 
 def recovered_rows(past: Past, season: int) -> BoolArray:
@@ -49,7 +49,7 @@ def recovered_rows(past: Past, season: int) -> BoolArray:
         is_short = last - first < n_known[i] / 4
         n_behind = past.n_rows - 1 - last
         # One that ended long ago is in the way of nothing, and may be a date of the year.
-        is_recent = _FEWEST_BEHIND <= n_behind < max(4 * season, 24)
+        is_recent = FEWEST_BEHIND <= n_behind < max(4 * season, 24)
         if is_one_side and is_dense and is_short and is_recent:
             # What leads into it and out of it is off to the same side.
             side = distance * np.sign(distance[first]) > _FAR / 3
@@ -57,7 +57,7 @@ def recovered_rows(past: Past, season: int) -> BoolArray:
                 first -= 1
             while last < past.n_rows - 1 and side[last + 1]:
                 last += 1
-            found[i, first : last + 1] = last < past.n_rows - _FEWEST_BEHIND
+            found[i, first : last + 1] = last < past.n_rows - FEWEST_BEHIND
     return found
 
 

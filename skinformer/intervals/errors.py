@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.intervals.collapses import Collapses
 from skinformer.intervals.spread import mean_size
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
@@ -16,7 +17,8 @@ class WindowForecasts(NamedTuple):
 
     outputs: (n, horizon, n_targets, *shape), standardised.
     errors: (n, horizon, n_targets), the truth less the forecast; NaN is unknown. Where a series is
-    always zero there are none: they would say that all others are small.
+    always zero there are none: they would say that all others are small. Nor are there any in a
+    collapse: they would say that all others are large.
     """
 
     outputs: Float64Array
@@ -46,17 +48,26 @@ def forecast_windows(
     if timeline.weight is not None:
         is_missing = timeline.weight[rows] == 0
         y[is_missing] = np.nan
-    return WindowForecasts(outputs, y - forecaster.point(outputs))
+    errors = y - forecaster.point(outputs)
+    collapses = Collapses.of(forecaster, timeline.clock, series)
+    in_collapse = collapses.before(series, steps[:, 0])
+    errors[np.repeat(in_collapse[:, None], horizon, axis=1)] = np.nan
+    return WindowForecasts(outputs, errors)
 
 
 def open_targets(forecaster: StepForecaster) -> Float32Array:
-    """Return targets of the history, (n_rows, n_targets), with NaN where they are always zero."""
+    """Return targets of the history, (n_rows, n_targets), of which ranges are made.
+
+    NaN where they are always zero, and in a collapse that has been recovered from.
+    """
     timeline = forecaster.history
+    series, steps = timeline.series, timeline.steps
     targets = timeline.values[:, : forecaster.sizes.n_targets]
     zeros = forecaster.zero_phases(timeline.clock)
-    if zeros is None:
-        return targets
-    return zeros.without(targets, timeline.series, timeline.steps)
+    if zeros is not None:
+        targets = zeros.without(targets, series, steps)
+    collapses = Collapses.of(forecaster, timeline.clock, series)
+    return collapses.without(targets, series, steps)
 
 
 def size_ratio(errors: Float64Array, others: Float64Array) -> Float64Array:

@@ -15,6 +15,7 @@ from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
+from skinformer.intervals.collapses import Collapses
 from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
@@ -248,7 +249,9 @@ class _SizedWindows:
 
     known: which rows were observed.
     known_until: for each row, the one after the last that was observed up to it in its segment.
-    is_zero: (n_rows, n_targets), which targets are always zero at their phase; None for none.
+    collapses: of the history.
+    is_left_out: (n_rows, n_targets), which targets are always zero at their phase, or lie in a
+    collapse.
 
     All are found in the first call, and are the same in all.
     """
@@ -258,7 +261,8 @@ class _SizedWindows:
     requested: RequestedSteps
     known: Any = None
     known_until: Any = None
-    is_zero: Any = None
+    collapses: Any = None
+    is_left_out: Any = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         if self.known is None:
@@ -285,17 +289,18 @@ class _SizedWindows:
         after = np.arange(1, len(first_row) + 1)
         until = np.where(self.known, after, first_row)
         self.known_until = np.maximum.accumulate(until)
-        zeros = self.forecaster.zero_phases(self.requested.clock)
+        fit = self.forecaster
+        series = self._series(rows, np.arange(len(rows.steps)))
+        self.collapses = Collapses.of(fit, self.requested.clock, series)
+        self.is_left_out = self.collapses.at(series, rows.steps)
+        zeros = fit.zero_phases(self.requested.clock)
         if zeros is not None:
-            series = self._series(rows, np.arange(len(rows.steps)))
-            self.is_zero = zeros.at(series, rows.steps)
+            self.is_left_out |= zeros.at(series, rows.steps)
 
     def _open_targets(self, rows: Rows) -> Float32Array:
-        """Return targets of rows, (n_rows, n_targets), with NaN where they are always zero."""
+        """Return targets of rows, (n_rows, n_targets), with NaN where they are left out."""
         targets = rows.values[:, : self.forecaster.sizes.n_targets]
-        if self.is_zero is None:
-            return targets
-        return np.where(self.is_zero, np.float32(np.nan), targets)
+        return np.where(self.is_left_out, np.float32(np.nan), targets)
 
     def _series(self, rows: Rows, origins: IntArray) -> IntArray:
         """Return the series of windows; the number behind all is of those that the fit lacked."""
@@ -409,10 +414,13 @@ class _SizedWindows:
         ahead = window_rows(origins, fit.sizes.pred_len)
         errors = self._open_targets(rows)[ahead] - point
         errors[~self.known[ahead]] = np.nan
+        series = self._series(rows, origins)
+        in_collapse = self.collapses.before(series, rows.steps[origins])
+        errors = np.where(in_collapse[:, None], np.nan, errors)
         if self.requested.clock == fit.history.clock:
             # Before all times for series that the fit lacked.
             until = np.append(fit.intervals.fitted_until, -np.inf)
-            was_fitted = rows.steps[origins] < until[self._series(rows, origins)]
+            was_fitted = rows.steps[origins] < until[series]
             errors[was_fitted] *= fit.intervals.optimism
         return errors
 
