@@ -188,6 +188,7 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "Reasons.events",
         "FeatureMaker.low",
         "FeatureMaker.high",
+        "TabularFit.zero",
         "Trees.value",
         "Logistic.scale",
         "Residuals.errors",

@@ -136,6 +136,16 @@ class FeatureMaker:
         return len(_LAST) + 2 + (_N_SEASONS + 6) * len(self.seasons)
 
     @property
+    def recent_mean(self) -> int | None:
+        """Number of the feature that is the mean of the last longest season; None without one."""
+        if not self.seasons:
+            return None
+        n_each = _N_SEASONS + 5  # beside the anchors
+        first_of_longest = self.n_anchors + len(_LAST) - 1
+        first_of_longest += n_each * (len(self.seasons) - 1)
+        return first_of_longest + n_each - 2
+
+    @property
     def n_of_effect(self) -> int:
         """Number of last features, which the calendar's effect makes."""
         if self.calendar is None:

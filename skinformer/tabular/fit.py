@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skinformer.tabular.anchored import Anchored, Sight, find_zeros
 from skinformer.tabular.features import (
     LEVEL,
     Columns,
@@ -36,34 +37,18 @@ MOST_PAIRS = 60_000
 PAIRS_PER_ROW = 2
 
 
-class Anchored(NamedTuple):
-    """A fitted regressor, and the level that its forecasts are distances from.
-
-    anchor: number of the feature; None for the training mean, which is 0.
-    n_relative: number of first features that are seen as distances from the level, too.
-    """
-
-    anchor: int | None
-    n_relative: int
-    regressor: Any
-
-    def predict(self, features: Float64Array) -> Float64Array:
-        """Forecast pairs, (n,), standardised."""
-        level = _level(features, self.anchor)
-        seen = _relative_to(level, features, self.n_relative)
-        return level + self.regressor.predict(seen)
-
-
 @dataclass(frozen=True)
 class TabularFit:
     """Regressors on the features of each step ahead; their mean is the forecast.
 
     name: what they are called among forecasters.
+    zero: (n_targets,), see `find_zeros`.
     """
 
     maker: FeatureMaker
     members: tuple[Anchored, ...]
     name: str
+    zero: Float64Array
 
     @property
     def look_back(self) -> int:
@@ -97,7 +82,8 @@ class TabularFit:
                 n_targets,
             )
             features = self.maker.make(values, pairs, clock)
-            forecasts = [member.predict(features) for member in self.members]
+            zero = self.zero[pairs.target]
+            forecasts = [member.predict(features, zero) for member in self.members]
             y_pred[chunk] = np.mean(forecasts, axis=0).reshape(-1, pred_len, n_targets)
         return y_pred
 
@@ -114,6 +100,7 @@ def fit_tabular(
     quick: bool = False,
     calendar: CalendarEffect | None = None,
     of_mean: bool = False,
+    zero: Float64Array | None = None,
 ) -> TabularFit:
     """Fit one regressor for all steps ahead, all targets and all series.
 
@@ -126,6 +113,8 @@ def fit_tabular(
     quick: whether boosted trees are fewer, see `default_regressors`; a `regressor` is as it is.
     calendar: what is usual, see `FeatureMaker`; found on these truths at most.
     of_mean: whether trees of absolute errors, which forecast medians, are raised to means.
+    zero: (n_targets,), the zero of the targets' units, standardised; None where none is shared by
+    all series, or logarithms are taken.
 
     Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the target and
     eight of each column known ahead, 8 bytes each, twice. If no truth is left to learn, it is a
@@ -140,21 +129,22 @@ def fit_tabular(
         stop,
         random_state,
     )
-    training = _make_training(timeline, maker, pairs)
+    zeros = _find_zeros(timeline, columns.n_targets, missing, stop, zero)
+    training = _make_training(timeline, maker, pairs, zeros)
     errors = _anchor_errors(maker, training)
     closest = int(np.argmin(errors))
 
     # 2. Make fewer features of the columns known ahead that do not help.
     if plain is None:
-        distance = training.distance_from(closest)
+        distance = training.distance_from(Sight(closest))
         plain = unhelpful_columns(maker, training.features, distance, training.steps)
         maker = replace(maker, plain=plain)
         if plain:
-            training = _make_training(timeline, maker, pairs)
+            training = _make_training(timeline, maker, pairs, zeros)
 
     # 3. Fit the regressors, each to the distances from its level.
     if regressor is not None:
-        plans = [_Plan(closest, regressor)]
+        plans = [_Plan(Sight(closest), regressor)]
     else:
         plans = _plan_trees(
             maker,
@@ -165,7 +155,10 @@ def fit_tabular(
             of_mean=of_mean,
         )
     return TabularFit(
-        maker, _fit_members(training, plans, random_state), _name(regressor)
+        maker,
+        _fit_members(training, plans, random_state),
+        _name(regressor),
+        zeros,
     )
 
 
@@ -175,30 +168,36 @@ class _Training(NamedTuple):
     features: of each pair, (n, n_features).
     y, weights: the truth of each pair and its weight, (n,); None weighs all alike.
     steps: the step of each origin on the clock, (n,).
+    zero: that of the target of each pair, (n,), see `find_zeros`.
     """
 
     features: Float64Array
     y: Float64Array
     weights: Float64Array | None
     steps: IntArray
+    zero: Float64Array
 
-    def distance_from(self, anchor: int | None) -> Float64Array:
+    def distance_from(self, sight: Sight) -> Float64Array:
         """Return the distance of each truth from its level."""
-        return self.y - _level(self.features, anchor)
+        return self.y - sight.levels(self.features, self.zero)
+
+    def weighted_by(self, unit: Float64Array) -> Float64Array | None:
+        """Return the weight of each pair beside units; None where all are alike."""
+        if (unit == 1).all():
+            return self.weights
+        return unit if self.weights is None else unit * self.weights
 
 
 class _Plan(NamedTuple):
     """How one regressor is fitted.
 
-    anchor: the level that it learns distances from, see `Anchored`.
-    n_relative: number of first features that it sees as distances from the level.
+    sight: how it sees pairs.
     n_unseen: how many of the last features are left out.
     of_mean: whether its forecasts are raised to means.
     """
 
-    anchor: int | None
+    sight: Sight
     model: Any
-    n_relative: int = 0
     n_unseen: int = 0
     of_mean: bool = False
 
@@ -218,16 +217,21 @@ def _fit_member(
     plan: _Plan,
     random_state: int,
 ) -> Anchored:
-    """Fit one regressor to the distances from its level."""
-    level = _level(training.features, plan.anchor)
-    distance = training.y - level
-    seen = _relative_to(level, training.features, plan.n_relative)
+    """Fit one regressor to the distances from its level, in its unit."""
+    sight = plan.sight
+    level = sight.levels(training.features, training.zero)
+    unit = sight.units(training.features, training.zero)
+    seen = sight.seen(training.features, level, unit)
+    distance = (training.y - level) / unit
+    # An error counts for its size in the units of the target.
+    is_squared = getattr(plan.model, "loss", None) == "squared_error"
+    weights = training.weighted_by(unit**2 if is_squared else unit)
     regressor = ready(plan.model, random_state).fit(
-        seen, distance, training.weights, n_unseen=plan.n_unseen
+        seen, distance, weights, n_unseen=plan.n_unseen
     )
     if plan.of_mean:
-        regressor.raise_to_mean(seen, distance, training.weights)
-    return Anchored(plan.anchor, plan.n_relative, regressor)
+        regressor.raise_to_mean(seen, distance, training.weighted_by(unit))
+    return Anchored(sight, regressor)
 
 
 def _make_maker(
@@ -341,32 +345,28 @@ def draw_pairs(
     )
 
 
-def _level(features: Float64Array, anchor: int | None) -> Float64Array:
-    """Return the level that forecasts are distances from, 0 where nothing is known."""
-    if anchor is None:
-        return np.zeros(len(features))
-    level = features[:, anchor]
-    level = np.where(np.isnan(level), features[:, 0], level)
-    return np.nan_to_num(level, copy=False)
-
-
-def _relative_to(
-    level: Float64Array,
-    features: Float64Array,
-    n_relative: int,
+def _find_zeros(
+    timeline: Timeline,
+    n_targets: int,
+    missing: BoolArray | None,
+    stop: IntArray | None,
+    zero: Float64Array | None,
 ) -> Float64Array:
-    """Return the features of pairs, the first ones as distances from the level."""
-    if not n_relative:
-        return features
-    relative = features.copy()
-    relative[:, :n_relative] -= level[:, None]
-    return relative
+    """Return the zeros of targets that multiply, by rows before the stop."""
+    if zero is None:
+        return np.full(n_targets, np.nan)
+    y = timeline.values[:, :n_targets].astype(float)
+    if missing is not None:
+        y = np.where(missing, np.nan, y)
+    n_rows = len(y) if stop is None else int(stop.max())
+    return find_zeros(y[:n_rows], zero)
 
 
 def _make_training(
     timeline: Timeline,
     maker: FeatureMaker,
     pairs: Pairs,
+    zeros: Float64Array,
 ) -> _Training:
     """Make the features of pairs, and read their truths."""
     rows = pairs.origin + pairs.ahead
@@ -375,14 +375,18 @@ def _make_training(
     if timeline.weight is not None:
         weights = timeline.weight[rows, pairs.target].astype(float)
     return _Training(
-        maker.make(timeline.values, pairs, timeline.clock), y, weights, pairs.step
+        maker.make(timeline.values, pairs, timeline.clock),
+        y,
+        weights,
+        pairs.step,
+        zeros[pairs.target],
     )
 
 
 def _anchor_errors(maker: FeatureMaker, training: _Training) -> Float64Array:
     """Return the mean absolute error of each level to start from."""
     anchors = range(maker.n_anchors)
-    distances = [training.distance_from(anchor) for anchor in anchors]
+    distances = [training.distance_from(Sight(anchor)) for anchor in anchors]
     return np.abs(distances).mean(axis=1)
 
 
@@ -412,14 +416,24 @@ def _plan_trees(
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (docs/laboratory/drivers.md). This one sees no level: trees that do expect each to return to
     # what it was in training, and err most where it drifts.
-    of_medians = _Plan(steady, medians, of_mean=of_mean)
+    of_medians = _Plan(_steady_sight(maker, training, steady), medians, of_mean=of_mean)
     of_means = _Plan(
-        closest,
+        Sight(closest, maker.n_own),
         means,
-        n_relative=maker.n_own,
         n_unseen=maker.n_of_effect,
     )
     return [of_medians, of_means]
+
+
+def _steady_sight(
+    maker: FeatureMaker,
+    training: _Training,
+    anchor: int | None,
+) -> Sight:
+    """Return how the first of the boosted trees see pairs: where targets multiply, as multiples."""
+    if maker.recent_mean is None or np.isnan(training.zero).all():
+        return Sight(anchor)
+    return Sight(anchor, maker.n_own, maker.recent_mean)
 
 
 def _name(regressor: Any) -> str:
@@ -435,7 +449,7 @@ def _stays(training: _Training) -> bool:
     Trees forecast no value that they have not seen. The level of the latest pairs, the last tenth,
     has to lie within what was usual before, or what is learnt is the distance from it.
     """
-    level = _level(training.features, LEVEL)
+    level = Sight(LEVEL).levels(training.features, training.zero)
     late = training.steps >= np.quantile(training.steps, 0.9)
     if late.all():
         return False

@@ -238,7 +238,7 @@ def test_trends_go_on(slope, monkeypatch):
     timeline = hours(1000, noise=0.01)
     timeline.values[:, 0] += np.arange(1000) * slope
     fit = fit_tabular(timeline, COLUMNS, stop=np.array([800]))
-    assert fit.members[0].anchor == (LEVEL if slope else None)
+    assert fit.members[0].sight.anchor == (LEVEL if slope else None)
     origins = np.arange(980, 994)
     truth = timeline.values[origins[:, None] + np.arange(6), :1]
     # The level is a mean over 96 rows and more: some of the slope is lost, not all of it.
@@ -262,6 +262,43 @@ def test_one_of_the_default_regressors_goes_wherever_the_level_goes(
     np.testing.assert_allclose(
         forecast(fit, timeline, origins), before + change, atol=0.1
     )
+
+
+def crowds(n_rows, *, base=0.0, seed=0):
+    """Make a crowd by day on nothing by night, or on a base, standardised, and its zero."""
+    generator = np.random.default_rng(seed)
+    timeline = hours(n_rows)
+    by_day = np.maximum(np.sin(np.arange(n_rows) * np.pi / 12), 0)
+    crowd = base + 100 * by_day * (1 + 0.05 * generator.normal(size=n_rows))
+    timeline.values[:, 0] = (crowd - crowd.mean()) / crowd.std()
+    return timeline, np.array([-crowd.mean() / crowd.std()])
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_an_empty_night_stays_empty_where_the_level_moves(factor, monkeypatch):
+    """Half of a crowd is half of it at each hour: noon has less to lose than the mean says."""
+    trees = HistGradientBoostingRegressor(learning_rate=0.2, max_iter=40)
+    monkeypatch.setattr(
+        "skinformer.tabular.fit.default_regressors", lambda *_, **__: (trees, trees)
+    )
+    timeline, zero = crowds(2000)
+    fit = fit_tabular(timeline, COLUMNS, zero=zero)
+    fit = replace(fit, members=fit.members[:1])
+    origins = np.arange(1900, 1990)
+    crowd = timeline.values[:, 0] - zero
+    timeline.values[:, 0] = factor * crowd + zero
+    truth = timeline.values[origins[:, None] + np.arange(6), :1]
+    got = forecast(fit, timeline, origins)
+    assert np.abs(got - truth).mean() < 0.03 * factor
+
+
+@pytest.mark.parametrize("base", [200.0, -50.0])
+def test_what_is_far_from_zero_or_below_it_has_no_multiples(base):
+    """A base load does not halve with what comes on top of it, nor does a temperature."""
+    timeline, zero = crowds(1000, base=base)
+    fit = fit_tabular(timeline, COLUMNS, zero=zero)
+    assert np.isnan(fit.zero).all()
+    assert all(member.sight.unit is None for member in fit.members)
 
 
 def default_trees_of(monkeypatch, timeline, columns, **options):
