@@ -113,6 +113,8 @@ def check_saved(model):
         ]
         loaded = skinformer.load(path, forecasters=given)
         future = model.make_future_frame()
-        future[list(model.roles_.known)] = 0.0
+        future[list(model.roles_.sources_of(model.roles_.known))] = 0.0
+        for encoding in model.roles_.categories:
+            future[encoding.name] = encoding.levels[0]
         future = future if model.roles_.known else None
         np.testing.assert_array_equal(loaded.forecast(future), model.forecast(future))

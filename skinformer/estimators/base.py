@@ -311,7 +311,7 @@ class BaseInformer(
             n_steps = int(horizon)
         history = self.timeline_
         steps = origins_between(history.end_step, history.end_step + n_steps - 1)
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             np.nan,
             index=join_series(
                 self.series_,
@@ -320,6 +320,9 @@ class BaseInformer(
             ),
             columns=self.roles_.column_labels,
         )
+        # Columns of names take single names, too.
+        names = [categories.name for categories in self.roles_.categories]
+        return frame.astype(dict.fromkeys(names, object)) if names else frame
 
     @property
     def module_(self) -> Informer | Corrected:
@@ -345,5 +348,9 @@ class BaseInformer(
     def weak_covariates_(self) -> list[Any]:
         """Columns known ahead of which trees see no more than the value at the step."""
         members = self.ensemble_.members.values()
-        plain = sorted({i for member in members for i in member.plain_columns})
-        return [self.roles_.known[i] for i in plain]
+        plain = {i for member in members for i in member.plain_columns}
+        roles = self.roles_
+        # A column of names is weak if all columns of numbers that it became are.
+        helpful = [name for i, name in enumerate(roles.known) if i not in plain]
+        weak = roles.sources_of(roles.known[i] for i in sorted(plain))
+        return [name for name in weak if name not in roles.sources_of(helpful)]

@@ -195,8 +195,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     z_loss: float = 1e-4
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that y is optional and may have several columns."""
+        """Declare that y is optional and may have several columns, and that values may miss."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
         return tags

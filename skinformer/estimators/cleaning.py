@@ -194,7 +194,7 @@ def _names_of(
     roles = model.roles_
     # Encoded labels of one target take several columns, before all others.
     from_end = place.column - len(table.columns)
-    column = (*roles.targets, *roles.past, *roles.known)[from_end]
+    column = roles.source_of((*roles.targets, *roles.past, *roles.known)[from_end])
     label = str(table.clock.labels(table.steps[[place.row]])[0])
     if model.series_ is not None:
         label += f" of series {model.series_[table.series[place.row]]!r}"

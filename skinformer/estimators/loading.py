@@ -117,11 +117,14 @@ def _try(model: InformerRegressor | InformerClassifier) -> None:
 
 def _rows_ahead(model: InformerRegressor | InformerClassifier) -> pd.DataFrame | None:
     """Make rows for the steps after the first and the last series; None where none are needed."""
-    known: Any = list(model.roles_.known)
+    known: Any = list(model.roles_.sources_of(model.roles_.known))
     if model.series_ is None and not known:
         return None
     rows = model._future_frame(None)  # series lie one behind the other
     rows[known] = 0.0
+    for categories in model.roles_.categories:
+        if categories.name in known:
+            rows[categories.name] = categories.levels[0] if categories.levels else ""
     if model.timeline_.n_series == 1:
         return rows
     pred_len = model.sizes_.pred_len

@@ -243,8 +243,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     target_transform: Any = None
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that y is optional and may have several columns."""
+        """Declare that y is optional and may have several columns, and that values may miss."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
         return tags

@@ -113,7 +113,7 @@ def explain(
     random_state = check_count("random_state", random_state, "it seeds orders", least=0)
     forecasts = _forecasts_of(estimator, X)
     roles = forecasts.model.roles_
-    columns = [*roles.targets, *roles.past, *roles.known]
+    columns = [*roles.targets, *map(roles.source_of, (*roles.past, *roles.known))]
     named = _complete_groups(columns, groups)
     points = cache(
         partial(
@@ -203,7 +203,7 @@ def _forecast_from(
 ) -> Float64Array:
     """Forecast, (n, n_targets), before calibration, where other columns have their usual values.
 
-    columns, groups: of the history, and those of each group.
+    columns, groups: of X, of which those of the history are made, and those of each group.
     usual, usual_given: the history's values, and those of X's rows, if all were usual.
     inside: groups that have their own values.
     """

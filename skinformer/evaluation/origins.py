@@ -46,7 +46,7 @@ class OriginsModel:
             intervals = check_ranges(self.model.intervals_)
             forecaster = IntervalForecaster.of(forecaster, intervals)
         outputs, held = forecast_origins(forecaster, rows, horizon)
-        warn_of_held_values(forecaster.roles, past=held.past, known=held.known)
+        warn_of_held_values(forecaster.roles, *held)
         if isinstance(forecaster, IntervalForecaster):
             return forecaster.forecasts(outputs, levels, series)
         in_units = forecaster.in_units(outputs, series)

@@ -16,6 +16,7 @@ from skinformer.reading.targets import find_known, read_targets
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import RowClock, regular_times, timestamps
 from skinformer.timeline.timeline import runs
+from skinformer.validation.categories import holds_names
 from skinformer.validation.columns import (
     check_ahead,
     check_target_exists,
@@ -168,10 +169,13 @@ def _steps_of(transformers: list[Any]) -> Iterator[Any]:
 
 
 def _as_floats(X: DataFrame, columns: list[int]) -> DataFrame:
-    """Convert some columns, as whole numbers have no NaN."""
+    """Convert some columns, as whole numbers have no NaN; names of categories stay."""
     frame = X.copy()
     for j in columns:
-        values = numeric_column(X.iloc[:, j], X.columns[j])
+        column = X.iloc[:, j]
+        if holds_names(column):
+            continue
+        values = numeric_column(column, X.columns[j])
         frame.isetitem(j, values.astype(np.float64))
     return frame
 
@@ -185,7 +189,7 @@ def _hidden_columns(
     """Return the positions of columns that neither the user, the fit nor the calendar knows."""
     known = check_ahead(known_future, names, targets)
     if hasattr(last, "roles_"):
-        known += last.roles_.known
+        known += last.roles_.sources_of(last.roles_.known)
     shown = find_known(names, known, targets)
     return [j for j, name in enumerate(names) if name not in shown]
 

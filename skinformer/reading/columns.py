@@ -4,17 +4,19 @@ The one door to scikit-learn's checks of columns, which keep ``n_features_in_`` 
 ``feature_names_in_`` on the estimator; nothing else here touches an estimator.
 """
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from skinformer.frames import to_pandas
+from skinformer.reading.categories import NameColumn, find_names
 from skinformer.reading.places import labels_of
-from skinformer.timeline.arrays import AnyArray
+from skinformer.timeline.arrays import AnyArray, BoolArray
 from skinformer.timeline.roles import Roles
+from skinformer.validation import categories as category_checks
 from skinformer.validation import columns as checks
 
 
@@ -22,14 +24,21 @@ from skinformer.validation import columns as checks
 class Columns:
     """X column by column.
 
-    values: columns by name; by number for an array.
+    values: columns by name; by number for an array. Those that hold names of categories are the
+    codes of these at `fit`, and later the columns of numbers that they became.
     index: labels of the rows; None where X brings none.
     named: whether the names are X's own.
+    names: columns that hold names of categories, at `fit`.
+    unseen: columns with names that `fit` did not see, and these.
+    nameless: where columns of names hold none, after `fit`.
     """
 
     values: dict[Hashable, AnyArray]
     index: pd.Index | None
     named: bool
+    names: dict[Hashable, NameColumn] = field(default_factory=dict)
+    unseen: dict[Hashable, pd.Series] = field(default_factory=dict)
+    nameless: dict[Hashable, BoolArray] = field(default_factory=dict)
 
 
 class LabelledRows(NamedTuple):
@@ -59,19 +68,27 @@ def read_columns(
     *,
     reset: bool,
     roles: Roles | None = None,
+    takes_names: bool = False,
 ) -> Columns:
     """Read X as columns of numbers, in X's order. NaN and infinity are checked by role, later.
 
     reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
     roles: the fitted columns, where their names matter; an array's are found by their place.
+    takes_names: whether columns of a frame may hold names of categories, at `fit`.
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
-        return _read_frame(estimator, X, reset=reset, roles=roles)
+        return _read_frame(
+            estimator, X, reset=reset, roles=roles, takes_names=takes_names
+        )
     frame = to_pandas(X)
     if isinstance(frame, pd.DataFrame):  # of a library whose frames have no index
-        numbered = _read_frame(estimator, frame, reset=reset, roles=roles)
+        numbered = _read_frame(
+            estimator, frame, reset=reset, roles=roles, takes_names=takes_names
+        )
         return replace(numbered, index=None)
+    if roles is not None and roles.categories:
+        category_checks.raise_names_in_array([one.name for one in roles.categories])
     values = checks.numeric_array(estimator, X, reset=reset)
     names: Any = getattr(estimator, "feature_names_in_", None)
     named = names is not None
@@ -89,8 +106,23 @@ def _read_frame(
     *,
     reset: bool,
     roles: Roles | None,
+    takes_names: bool,
 ) -> Columns:
     """Read a frame as columns of numbers."""
+    checked = _checked_frame(estimator, X, reset=reset, roles=roles)
+    if roles is not None:
+        return _read_fitted(checked, X.index, roles)
+    return _read_new(checked, X.index, takes_names=takes_names)
+
+
+def _checked_frame(
+    estimator: object,
+    X: pd.DataFrame,
+    *,
+    reset: bool,
+    roles: Roles | None,
+) -> dict[Hashable, pd.Series]:
+    """Check a frame's columns, and return them by name."""
     names: Sequence[Hashable] = list(X.columns)
     if (
         roles is not None
@@ -101,11 +133,51 @@ def _read_frame(
     checks.check_columns(estimator, X, reset=reset)
     if roles is not None and not roles.by_name:
         names = roles.columns  # an array was fitted: columns by their place
-    columns = {}
-    for j, name in enumerate(names):
-        column = X.iloc[:, j]
-        columns[name] = checks.numeric_column(column, name)
-    return Columns(columns, X.index, named=True)
+    return {name: X.iloc[:, j] for j, name in enumerate(names)}
+
+
+def _read_new(
+    columns: Mapping[Hashable, pd.Series],
+    index: pd.Index,
+    *,
+    takes_names: bool,
+) -> Columns:
+    """Read columns that no fit has seen."""
+    values: dict[Hashable, AnyArray] = {}
+    names = {}
+    for name, column in columns.items():
+        found = find_names(name, column) if takes_names else None
+        if found is None:
+            values[name] = checks.numeric_column(column, name)
+        else:
+            values[name] = found.codes
+            names[name] = found
+    return Columns(values, index, named=True, names=names)
+
+
+def _read_fitted(
+    columns: Mapping[Hashable, pd.Series],
+    index: pd.Index,
+    roles: Roles,
+) -> Columns:
+    """Read columns that `fit` saw; those of names become the columns of numbers that it made."""
+    categories = {one.name: one for one in roles.categories}
+    values: dict[Hashable, AnyArray] = {}
+    unseen = {}
+    nameless = {}
+    for name, column in columns.items():
+        if name not in categories:
+            values[name] = checks.numeric_column(column, name)
+            continue
+        encoding = categories[name]
+        codes = encoding.codes(column)
+        numbers = encoding.encode(codes)
+        values.update(zip(encoding.columns, numbers, strict=True))
+        nameless[name] = codes > encoding.unseen
+        is_unseen = codes == encoding.unseen
+        if is_unseen.any():
+            unseen[name] = column[is_unseen]
+    return Columns(values, index, named=True, unseen=unseen, nameless=nameless)
 
 
 def read_rows(

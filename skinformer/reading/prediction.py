@@ -11,14 +11,22 @@ from sklearn.utils import check_consistent_length
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces, labels_of
 from skinformer.reading.targets import prefer_y, read_targets, targets_of, without
-from skinformer.timeline.arrays import AnyArray, Float64Array
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
+from skinformer.timeline.categories import LevelEncoding
 from skinformer.timeline.clock import RowClock
+from skinformer.timeline.holes import find_holes
 from skinformer.timeline.roles import Names, Roles
 from skinformer.timeline.timeline import Table
 from skinformer.validation import columns as checks
+from skinformer.validation.categories import warn_of_unseen_levels
 from skinformer.validation.index import check_same_index, check_same_rows
-from skinformer.validation.rows import raise_unseen_series, warn_of_assumed_steps
+from skinformer.validation.rows import (
+    raise_unknown_ahead,
+    raise_unseen_series,
+    warn_of_assumed_steps,
+)
 from skinformer.validation.truth import truth_weight
+from skinformer.validation.warning import of_series
 
 
 @dataclass(frozen=True)
@@ -46,8 +54,11 @@ def read_prediction(
     """
     roles = fitted.roles
     needed = set(roles.known) - set(roles.static)
-    optional = set(roles.columns) - needed
-    return _read_table(estimator, X, fitted, optional)
+    optional = set(roles.columns) - set(roles.sources_of(needed))
+    table = _read_table(estimator, X, fitted, optional)
+    if not fitted.may_miss:
+        _check_known_to_end(table, roles)
+    return table
 
 
 def read_update(
@@ -105,7 +116,9 @@ def _read_table(
     """Validate rows, whose optional columns may miss or be left out."""
     roles = fitted.roles
     columns = _read_fitted_columns(estimator, X, roles, optional)
-    ordered = _order_columns(columns, fitted, optional)
+    for name, others in columns.unseen.items():
+        warn_of_unseen_levels(name, others.iloc[0], len(others))
+    ordered = _order_columns(columns, roles)
     places = fitted.places
     is_counted = isinstance(places.clock, RowClock)
     time, labels = labels_of(None if is_counted else columns.index)
@@ -159,19 +172,79 @@ def _with_left_out(
 
 def _order_columns(
     columns: Columns,
-    fitted: FittedRows,
-    optional: Set[Hashable],
+    roles: Roles,
 ) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
-    roles = fitted.roles
     ordered: list[Any] = [None] * len(roles.targets)
     if roles.mode != "features":
         for name in roles.targets:
             checks.check_finite(columns.values[name], name)
         ordered = targets_of(columns.values, roles)
     for name in (*roles.past, *roles.known):
-        column = columns.values[name]
-        may_miss = fitted.may_miss or name in optional
-        checks.check_finite(column, name, may_miss=may_miss)
-        ordered.append(column)
+        checks.check_finite(columns.values[name], name)
+    for encoding in roles.categories:
+        _hide_left_out(columns, encoding, roles)
+    ordered += [columns.values[name] for name in (*roles.past, *roles.known)]
     return ordered
+
+
+def _hide_left_out(columns: Columns, encoding: LevelEncoding, roles: Roles) -> None:
+    """Take names that are missing as unknown where X may leave them out.
+
+    Elsewhere that they are missing may say something, as on days that are no holiday.
+    """
+    nameless = columns.nameless[encoding.name]
+    is_past = encoding.columns[0] in roles.past
+    if is_past:
+        targets = [columns.values[name] for name in roles.targets]
+        nameless = nameless & np.isnan(np.column_stack(targets)).all(axis=1)
+    if is_past or encoding.columns[0] in roles.static:
+        for name in encoding.columns:
+            columns.values[name] = np.where(nameless, np.nan, columns.values[name])
+
+
+def _check_known_to_end(table: Table, roles: Roles) -> None:
+    """Raise if a column known ahead ends before the rows to forecast do.
+
+    What is missing at last is a hole only if training held one as long, and no hole of all rows.
+    """
+    first_known = len(roles.targets) + len(roles.past)
+    varying = without(roles.known, roles.static)
+    holes = [find_holes(table.columns[first_known + j]) for j in range(len(varying))]
+    if all(missing is None for missing in holes):
+        return
+    # 1. Rows to forecast: those of each series behind its last target.
+    n_series = table.series.max() + 1
+    last_target = np.full(n_series, -np.inf)
+    for target in table.columns[: table.n_targets]:
+        if target is not None:
+            _raise_to_last(last_target, table, ~np.isnan(target))
+    is_ahead = table.steps > last_target[table.series]
+    n_ahead = np.bincount(table.series, is_ahead, minlength=n_series)
+    # 2. Those of them behind the last value of a column.
+    longest_holes = roles.longest_holes or (0,) * len(roles.known)
+    for name, missing, longest in zip(varying, holes, longest_holes, strict=False):
+        if missing is None:
+            continue
+        last_value = np.full(n_series, -np.inf)
+        _raise_to_last(last_value, table, ~missing)
+        is_lacking = is_ahead & (table.steps > last_value[table.series])
+        n_lacking = np.bincount(table.series, is_lacking, minlength=n_series)
+        ends = (n_lacking > longest) | (n_lacking == n_ahead)
+        is_lacking &= ends[table.series]
+        if is_lacking.any():
+            _raise_ended(roles.source_of(name), table, is_lacking)
+
+
+def _raise_to_last(last: Float64Array, table: Table, where: BoolArray) -> None:
+    """Raise the last step of each series to that of the last row where something is so."""
+    np.maximum.at(last, table.series[where], table.steps[where])
+
+
+def _raise_ended(name: Hashable, table: Table, is_lacking: BoolArray) -> None:
+    """Raise because a column known ahead ends, and say where first."""
+    rows = np.flatnonzero(is_lacking)
+    first = rows[[table.steps[rows].argmin()]]
+    label = table.clock.labels(table.steps[first])[0]
+    where = of_series(table.names, table.series[first[0]])
+    raise_unknown_ahead(name, len(rows), f"{label}{where}")

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
+from skinformer.frames import to_pandas
+from skinformer.reading.categories import encode_names
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
 from skinformer.reading.places import GroupedRows, group_rows, labels_of
@@ -22,6 +24,7 @@ from skinformer.reading.targets import (
 )
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
 from skinformer.timeline.digest import content_digest
+from skinformer.timeline.holes import fill_holes, find_holes, longest_hole
 from skinformer.timeline.roles import Names, Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
@@ -31,8 +34,10 @@ from skinformer.validation.columns import (
     check_finite,
     check_known_future,
     check_some_columns,
+    numeric_column,
     warn_of_no_index,
 )
+from skinformer.validation.holes import warn_of_holes
 from skinformer.validation.index import check_same_index, check_same_rows
 from skinformer.validation.parameters import check_enough_rows
 
@@ -91,7 +96,7 @@ def read_training(
     # 1. Columns in their roles.
     columns, y_targets, roles = _read_roles(estimator, X, y, settings)
     roles, targets, observed = _combine_targets(columns.values, y_targets, roles)
-    covariates = _check_covariates(columns.values, roles, settings)
+    covariates = _check_covariates(columns.values, roles)
     check_same_index(X, sample_weight, "sample_weight")
     weight = checks.truth_weight(sample_weight, observed)
     # 2. Rows in their places.
@@ -103,7 +108,10 @@ def read_training(
         weight,
         settings,
     )
-    # 3. Roles that depend on the order of the rows.
+    # 3. Columns of names as numbers, and what is missing.
+    table, roles = encode_names(table, roles, columns.names, settings.pred_len)
+    table, roles = _without_holes(table, roles, settings)
+    # 4. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
     if y_targets is None and settings.target is None:
         checks.warn_of_last_column(roles.targets[0], roles.past)
@@ -122,11 +130,14 @@ def _read_roles(
     """Read the columns of X and of y, and find their roles."""
     if isinstance(X, pd.DataFrame):
         check_some_columns(X.shape[1], "X")
-    columns = read_columns(estimator, X, reset=True)
+    columns = read_columns(estimator, X, reset=True, takes_names=True)
     y_targets = None if y is None else read_targets(y)
     classifies = is_classifier(estimator)
     roles = _assign_roles(columns, y_targets, settings, classifies=classifies)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    for name in roles.targets:
+        if name in columns.names:
+            numeric_column(to_pandas(X)[name], name)  # raises: no number is forecast
     if roles.mode == "both":
         check_co_members(roles.targets)
     if roles.labels:
@@ -157,7 +168,8 @@ def _assign_roles(
     y_names = None if y_targets is None else y_targets.own_names
     targets = find_targets(settings.target, names, named=columns.named, y_names=y_names)
     if y_targets is not None and not targets:
-        targets = find_copies(columns.values, y_targets, classifies=classifies)
+        numbers = {name: columns.values[name] for name in without(names, columns.names)}
+        targets = find_copies(numbers, y_targets, classifies=classifies)
         labels = y_targets.own_names if targets else ()
     check_known_future(settings.known_future, names, targets)
     known = find_known(names, settings.known_future, targets)
@@ -211,10 +223,9 @@ def _check_targets(
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
     checks.check_some_truth(y_targets.values)
     check_same_rows(X, y)
-    features = dict(columns.values)
-    if roles.mode == "both":
-        for name in roles.targets:
-            del features[name]
+    others = roles.targets if roles.mode == "both" else ()
+    numbers = without(columns.values, {*others, *columns.names})
+    features = {name: columns.values[name] for name in numbers}
     checks.warn_of_leaks(features, y_targets.values)
 
 
@@ -261,12 +272,11 @@ def _find_links(
 def _check_covariates(
     columns: dict[Hashable, AnyArray],
     roles: Roles,
-    settings: ReadingSettings,
 ) -> list[AnyArray]:
     """Return covariates, past-only ones first; raise if they hold what they may not."""
     names = (*roles.past, *roles.known)
     for name in names:
-        check_finite(columns[name], name, may_miss=settings.may_miss)
+        check_finite(columns[name], name)
     return [columns[name] for name in names]
 
 
@@ -309,6 +319,39 @@ def _make_table(
     )
 
 
+def _without_holes(
+    table: Table,
+    roles: Roles,
+    settings: ReadingSettings,
+) -> tuple[Table, Roles]:
+    """Fill what is missing in covariates, and note how long columns known ahead lacked values.
+
+    Where the network has learnt vectors for what is missing it stays so.
+    """
+    n_covariates = len(roles.past) + len(roles.known)
+    covariates = table.columns[len(table.columns) - n_covariates :]
+    holes = [find_holes(column) for column in covariates]
+    if not any(hole is not None for hole in holes):
+        return table, roles
+    first_row = table.first_row
+    longest = [longest_hole(hole, first_row) for hole in holes[len(roles.past) :]]
+    roles = replace(roles, longest_holes=tuple(longest))
+    if settings.may_miss:
+        return table, roles
+    names = (*roles.past, *roles.known)
+    shares = {
+        roles.source_of(name): hole.mean()
+        for name, hole in zip(names, holes, strict=True)
+        if hole is not None
+    }
+    warn_of_holes(shares)
+    filled = [
+        column if hole is None else fill_holes(column, first_row)
+        for column, hole in zip(covariates, holes, strict=True)
+    ]
+    return replace(table, columns=table.columns[: table.n_targets] + filled), roles
+
+
 def _with_static(
     table: Table,
     roles: Roles,
@@ -320,7 +363,9 @@ def _with_static(
     constant = [names[j] for j in table.constant_columns()]
     differing = [names[j] for j in table.static_columns()]
     # What is named as known ahead can change, however long it has not.
-    can_change = settings.known_future
+    can_change = [
+        name for name in names if roles.source_of(name) in settings.known_future
+    ]
     static = without(differing, can_change)
     past = without(roles.past, static)
     known = (*without(roles.known, static), *static)
@@ -330,6 +375,7 @@ def _with_static(
         known=known,
         static=static,
         unchanged=tuple(name for name in constant if name in can_change),
+        longest_holes=_reordered(roles.longest_holes, roles.known, known),
     )
     # Columns in the order of their roles.
     columns = table.columns[: table.n_targets]
@@ -337,3 +383,11 @@ def _with_static(
     for name in (*past, *known):
         columns.append(of_covariates[covariates.index(name)])
     return replace(table, columns=columns), roles
+
+
+def _reordered(lengths: tuple[int, ...], names: Names, known: Names) -> tuple[int, ...]:
+    """Return the lengths of holes of columns known ahead, which are others now."""
+    if not any(lengths):
+        return ()
+    of_names = dict(zip(names, lengths, strict=True))
+    return tuple(of_names.get(name, 0) for name in known)

@@ -86,10 +86,23 @@ class RequestedSteps(NamedTuple):
 
 
 class HeldValues(NamedTuple):
-    """How many steps lacked a value that was held at its last one."""
+    """How many steps lacked a value that was held at its last one.
+
+    past, known: of columns known up to the present, and of those known ahead.
+    columns: numbers of the columns that lacked it, among the former and then the latter.
+    """
 
     past: int
     known: int
+    columns: frozenset[int] = frozenset()
+
+    def plus(self, other: HeldValues) -> HeldValues:
+        """Count the steps of both."""
+        return HeldValues(
+            self.past + other.past,
+            self.known + other.known,
+            self.columns | other.columns,
+        )
 
 
 class ForecastSteps(NamedTuple):
@@ -298,14 +311,13 @@ class RecursiveForecaster:
         lacks = np.isnan(covariates)
         n_past = self.sizes.n_past
         n_changing = lacks.shape[1] - self.sizes.n_static
-        lacks_past = lacks[:, :n_past].any(axis=1)
-        lacks_known = lacks[:, n_past:n_changing].any(axis=1)
-        is_context = rows.steps < buffer.until[rows.segment]
-        is_read = rows.steps <= until[rows.segment]
+        lacks[rows.steps >= buffer.until[rows.segment], :n_past] = False
+        lacks[rows.steps > until[rows.segment], n_past:] = False
         fill_forward(covariates, buffer.segments.first_row)
         return HeldValues(
-            (lacks_past & is_context).sum(),
-            (lacks_known & is_read).sum(),
+            lacks[:, :n_past].any(axis=1).sum(),
+            lacks[:, n_past:n_changing].any(axis=1).sum(),
+            frozenset(np.flatnonzero(lacks[:, :n_changing].any(axis=0)).tolist()),
         )
 
     def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:

@@ -26,7 +26,13 @@ from skinformer.timeline.closed import Closed
 from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Table, Timeline, build_timeline, first_known
+from skinformer.timeline.timeline import (
+    Table,
+    Timeline,
+    build_timeline,
+    fill_forward,
+    first_known,
+)
 from skinformer.timeline.windows import origins_between
 from skinformer.timeline.zero_phases import ZeroPhases, standardised_zeros
 from skinformer.validation import rows as checks
@@ -109,7 +115,7 @@ class StepForecaster:
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""
         outputs, held = self.standardised_and_held(requested)
-        checks.warn_of_held_values(self.roles, past=held.past, known=held.known)
+        checks.warn_of_held_values(self.roles, *held)
         return outputs
 
     def standardised_and_held(
@@ -173,8 +179,9 @@ class StepForecaster:
 
         Rows are sorted by series and step.
         """
-        fills = not self.sizes.may_miss
-        new = build_timeline(table, self.scaler, fill_covariates=fills)
+        new = build_timeline(table, self.scaler, fill_covariates=False)
+        if not self.sizes.may_miss:
+            self._continue_covariates(new)
         missing = table.missing
         if missing is not None:
             targets = new.values[:, : table.n_targets]
@@ -182,6 +189,21 @@ class StepForecaster:
             observed = Observed(new.values, table.series, table.steps)
             targets[:] = self._filled(observed)
         return self.history.appended(new)
+
+    def _continue_covariates(self, new: Timeline) -> None:
+        """Fill missing covariates of rows that follow the history, by the last value before."""
+        n_targets = self.sizes.n_targets
+        covariates = new.values[:, n_targets:]
+        if not np.isnan(covariates).any():
+            return
+        has_rows = np.diff(new.first_row) > 0
+        first = new.first_row[:-1][has_rows]
+        last = self.history.first_row[1:][has_rows] - 1
+        before = self.history.values[last, n_targets:]
+        covariates[first] = np.where(
+            np.isnan(covariates[first]), before, covariates[first]
+        )
+        fill_forward(covariates, new.first_row)
 
     def fill_missing(self, missing: BoolArray) -> None:
         """Put forecasts in for all missing targets of the history, as `appended` does.
@@ -214,10 +236,10 @@ class StepForecaster:
         is_changed = dict(zip(roles.known, of_known, strict=True))
         other = [name for name in roles.static if is_changed[name]]
         if other:
-            checks.warn_of_other_static(other)
+            checks.warn_of_other_static(roles.sources_of(other))
         new = [name for name in roles.unchanged if is_changed[name]]
         if new:
-            checks.warn_of_new_values(new)
+            checks.warn_of_new_values(roles.sources_of(new))
         first_static = values.shape[1] - len(roles.static)
         values[is_fitted, first_static:] = stored[:, first_static:]
 

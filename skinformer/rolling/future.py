@@ -88,37 +88,34 @@ def check_known_ahead(
     sizes: ModelSizes,
     names: pd.Index | None,
 ) -> None:
-    """Raise if a column known ahead lacks a value at a step of a segment that is forecast.
+    """Raise if rows of X lack a step of a segment that is forecast, and columns are known ahead.
 
     horizon: the steps to forecast of each segment, 0 for none.
     names: of the series of a panel.
     """
     if sizes.may_miss:
         return
-    n_past = sizes.n_targets + sizes.n_past
-    for j, name in enumerate(roles.known, n_past):
-        if name in roles.static:
-            continue
-        missing = _missing_ahead(observed, place, horizon, j)
-        if missing.any():
-            segment, step = np.argwhere(missing)[0]
-            first = place.anchor[[segment]] + step
-            where = of_series(names, place.series[segment])
-            label = f"{clock.labels(first)[0]}{where}"
-            raise_unknown_ahead(name, missing.sum(), label)
+    varying = [name for name in roles.known if name not in roles.static]
+    if not varying:
+        return
+    missing = _missing_ahead(observed, place, horizon)
+    if missing.any():
+        segment, step = np.argwhere(missing)[0]
+        first = place.anchor[[segment]] + step
+        where = of_series(names, place.series[segment])
+        label = f"{clock.labels(first)[0]}{where}"
+        raise_unknown_ahead(roles.source_of(varying[0]), missing.sum(), label)
 
 
 def _missing_ahead(
     observed: Observed,
     place: Placement,
     horizon: IntArray,
-    j: int,
 ) -> BoolArray:
-    """Whether column j lacks a value at the steps to forecast, (n_segments, n_steps)."""
+    """Whether X has no row for the steps to forecast, (n_segments, n_steps)."""
     missing = np.arange(horizon.max()) < horizon[:, None]
-    is_known = ~np.isnan(observed.values[:, j])
-    segment = observed.segment[is_known]
-    ahead = observed.steps[is_known] - place.anchor[segment]
+    segment = observed.segment
+    ahead = observed.steps - place.anchor[segment]
     is_asked = (ahead >= 0) & (ahead < horizon[segment])
     missing[segment[is_asked], ahead[is_asked]] = False
     return missing

@@ -28,15 +28,14 @@ def forecast_origins(
     n_rows = forecaster.look_back + horizon.max()
     size = max(1, most_rows // n_rows)
     outputs = []
-    counts = []
+    n_held = HeldValues(0, 0)
     for start in range(0, len(origins), size):
         some = slice(start, start + size)
         requested = _request(forecaster, origins[some], horizon[some])
         forecasts, held = forecaster.standardised_and_held(requested)
         outputs.append(forecasts)
-        counts.append(held)
-    n_held = np.sum(counts, axis=0)
-    return np.concatenate(outputs), HeldValues(*n_held)
+        n_held = n_held.plus(held)
+    return np.concatenate(outputs), n_held
 
 
 def _request(

@@ -1,10 +1,12 @@
 """What each column is to a forecast: target, known up to the present, or known ahead."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pandas import Index
+
+from skinformer.timeline.categories import LevelEncoding
 
 #: Names of columns; numbers for those of an array.
 Names = tuple[Hashable, ...]
@@ -26,6 +28,9 @@ class Roles:
     levels: names of the levels of the targets' labels, and of those of X's columns.
     labels: what the targets are called where X holds copies of them in another scale, whose names
     are other ones; empty elsewhere.
+    categories: of columns of names, how they become columns of numbers; these, not those, are
+    among `past`, `known`, `static` and `unchanged`.
+    longest_holes: of each of `known`, the most rows in a row that lacked it in training.
     """
 
     mode: Literal["frame", "both", "features"]
@@ -40,6 +45,19 @@ class Roles:
     by_name: bool = True
     levels: tuple[Names, Names] = ((None,), (None,))
     labels: Names = ()
+    categories: tuple[LevelEncoding, ...] = ()
+    longest_holes: tuple[int, ...] = ()
+
+    def source_of(self, name: Hashable) -> Hashable:
+        """Return the column of X that a column of numbers is made of."""
+        for categories in self.categories:
+            if name in categories.columns:
+                return categories.name
+        return name
+
+    def sources_of(self, names: Iterable[Hashable]) -> Names:
+        """Return the columns of X that columns of numbers are made of, each once."""
+        return tuple(dict.fromkeys(self.source_of(name) for name in names))
 
     @property
     def target_labels(self) -> Index:

@@ -238,26 +238,14 @@ def check_ahead(
 def check_finite(
     values: AnyArray,
     name: Hashable,
-    *,
-    may_miss: bool = True,
 ) -> None:
-    """Raise if a column of X holds infinity, or NaN where none may be."""
+    """Raise if a column of X holds infinity."""
     if values.dtype.kind != "f":
         return
     if np.isinf(values).any():
         raise ValueError(
             f"Input X (column {name!r}) contains infinity or a value too large for "
             f"dtype('{values.dtype}')."
-        )
-    if may_miss:
-        return
-    missing = np.flatnonzero(np.isnan(values))
-    if len(missing):
-        raise ValueError(
-            f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at position "
-            f"{missing[0]}). Only the target may be missing: drop the column, or fill it alone, "
-            f"for example X[{name!r}] = X[{name!r}].ffill() (on a panel "
-            f"X[{name!r}].groupby(level=0).ffill()), which uses the past."
         )
 
 

@@ -87,6 +87,12 @@ def check_exportable(
             f"see. Export one model for each level, such as loss={head.levels[0]}: a fit more for "
             "each, and shares of rows below them that nothing has calibrated."
         )
+    if model.roles_.categories:
+        names = [categories.name for categories in model.roles_.categories]
+        raise ValueError(
+            f"columns of names, {names}, cannot be exported: a graph takes numbers alone. Fit on "
+            "columns of 0 and 1, pd.get_dummies(X), or serve the model by skinformer.load."
+        )
     if others:
         raise ValueError(
             f"what {' and '.join(others)} forecast cannot be exported, and would be missing: a "

@@ -1,6 +1,6 @@
 """Rows at prediction: where they lie against the history, and what they lack."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,19 +90,25 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
 
 def warn_of_held_values(
     roles: Roles,
-    *,
     past: int,
     known: int,
+    columns: Container[int],
 ) -> None:
-    """Warn that columns without values ahead, at so many steps, were held at their last ones."""
+    """Warn that columns without values ahead, at so many steps, were held at their last ones.
+
+    columns: numbers of these columns, among past-only ones and then those known ahead.
+    """
+    covariates = (*roles.past, *roles.known)
+    lacking = [name for j, name in enumerate(covariates) if j in columns]
     held = [
         ("past-only columns", roles.past, past),
         ("columns known ahead", roles.known, known),
     ]
     for what, names, n_steps in held:
         if n_steps:
+            found = list(roles.sources_of(name for name in lacking if name in names))
             warn_user(
-                f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
+                f"{what} {found} have no values at {n_steps} steps that the forecast builds "
                 "on: their last value is held there."
             )
 

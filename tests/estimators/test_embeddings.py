@@ -159,13 +159,11 @@ def test_an_unseen_series_gets_the_mean_vector(panel):
     assert np.isfinite(model.predict(new)).all()
 
 
-def test_missing_covariates_are_an_error_unless_embedded(panel):
+def test_missing_covariates_are_filled_unless_embedded(panel):
     """Nothing is filled silently."""
     holey = panel.copy()
     holey.iloc[3:9, holey.columns.get_loc("temp")] = np.nan
-    with pytest.raises(
-        ValueError, match=r"Input X \(column 'temp'\) contains NaN \(6 rows"
-    ):
+    with pytest.warns(UserWarning, match=r"'temp' \(.*%\).* filled by the last value"):
         InformerRegressor(**with_parts(**SMALL)).fit(holey)
     model = InformerRegressor(**with_parts(embeddings=["missing"], **SMALL)).fit(holey)
     assert np.isfinite(model.predict(holey)).all()

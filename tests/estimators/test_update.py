@@ -195,7 +195,7 @@ def test_a_failed_update_changes_nothing(fresh, frame):
     df = frame(70)
     estimator = fresh("frame")
     broken = df[60:].copy()
-    broken.iloc[3, 0] = np.nan
+    broken.iloc[3, 0] = np.inf
     with pytest.raises(ValueError, match="'flow'"):
         estimator.update(broken)
     assert estimator.timeline_.end_step == 60
