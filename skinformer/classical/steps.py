@@ -63,7 +63,7 @@ def _moved_by_factor(
     """Multiply windows where the season behind a step looks so; NaN where it does not.
 
     What a factor makes of the usual season before is clearly nearer to the rows behind the step
-    then than what is added makes of it. All rows are positive there.
+    then than what is added makes of it. All rows are positive there, and the season returns.
     """
     moved = np.full(past.values.shape, np.nan)
     for i in np.flatnonzero(step.first_behind):
@@ -77,6 +77,8 @@ def _moved_by_factor(
         behind, before = behind[is_known], before[is_known]
         if not len(behind) or np.nanmin(values) <= 0:
             continue
+        if not _returns(seasons[:, : len(is_known)][:, is_known]):
+            continue
         factor = behind.sum() / before.sum()
         added = behind.mean() - before.mean()
         error_of_factor = ((behind - factor * before) ** 2).sum()
@@ -84,6 +86,25 @@ def _moved_by_factor(
         if error_of_factor < 0.8 * error_of_added:
             moved[i] = factor * values
     return moved
+
+
+def _returns(seasons: Float64Array) -> bool:
+    """Return whether seasons, (n, n_phases), are alike but for their levels; one always is.
+
+    The mean of those that are not shows what happened in one of them, such as another step. By
+    chance alone both sides are equal in the mean, but for the factor.
+
+    >>> _returns(np.array([[1.0, 2, 5], [11, 12, 15]]))
+    True
+    >>> _returns(np.array([[1.0, 2, 5], [5, 2, 1]]))
+    False
+    """
+    n_seasons = len(seasons)
+    levelled = seasons - mean_of_known(seasons)[:, None]
+    pattern = mean_of_known(levelled.T)
+    rest = np.nansum((levelled - pattern) ** 2)
+    explained = n_seasons * np.nansum(pattern**2)
+    return bool((n_seasons - 1) * explained >= 4 * rest)
 
 
 class Step(NamedTuple):

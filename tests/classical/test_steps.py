@@ -157,3 +157,17 @@ def test_rows_below_zero_are_moved_by_addition():
     stepped = plain * np.where(np.arange(120) < 103, 1.0, 3.0)
     before = moved(stepped)[:103] - plain[:103]
     np.testing.assert_allclose(before, before[0])
+
+
+@pytest.mark.parametrize("drift", [0.1, 0.2])
+def test_another_step_before_is_no_pattern_that_is_multiplied(drift):
+    """Months without a season: the mean of four years rises where one year's level did."""
+    levels = np.repeat([1.0, 2.4, 7.0], [105, 20, 6])
+    plain = 150 + np.random.default_rng(1).normal(0, 8, 131)
+    # Behind the step it happens to rise, too.
+    rises = np.where(np.arange(131) >= 125, drift * (np.arange(131) - 127.5), 0)
+    stepped = levels * plain * (1 + rises)
+    past = Past(stepped[None], np.arange(132)[None])
+    before = without_step(past, 12).values[0][:125] - stepped[:125]
+    assert before[0] > 0
+    np.testing.assert_allclose(before, before[0])
