@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, Training
 
 
 def shops(freq, n_rows, *, n_series=6, n_ahead=8, share_zero=0.0, seed=0):
@@ -85,3 +85,51 @@ def test_what_no_row_showed_multiplies_no_more_than_what_rows_did():
     forecast = model.forecast(given_away)["sales"]
     greatest = table["sales"].groupby("shop").max()
     assert (forecast.groupby("shop").max() < 2 * greatest).all()
+
+
+EASTER = pd.to_datetime(["2021-04-04", "2022-04-17", "2023-04-09", "2024-03-31"])
+
+
+def rows_with_easters(freq, n_rows, effect, *, seed=0):
+    """Make rows around Easters, each of which moves one by an effect, and what is right."""
+    rng = np.random.default_rng(seed)
+    step = pd.Timedelta(days=7 if freq == "W-SAT" else 1)
+    last = EASTER[-1] + 6 * step
+    time = pd.date_range(end=last, periods=n_rows, freq=freq)
+    easter = np.zeros(n_rows)
+    for day in EASTER:
+        easter[(time >= day) & (time < day + step)] = 1
+    season = 52.18 if freq == "W-SAT" else 7
+    right = 200 + 20 * np.sin(2 * np.pi * np.arange(n_rows) / season) + effect * easter
+    table = pd.DataFrame(
+        {"y": right + rng.normal(0, 10, n_rows), "easter": easter}, time
+    )
+    return table, right
+
+
+@pytest.mark.parametrize("effect", [300, -150])
+@pytest.mark.parametrize(
+    ("freq", "n_rows", "seq_len"),
+    [
+        ("W-SAT", 220, 52),
+        ("W-SAT", 165, 52),
+        pytest.param("D", 1130, 28, marks=pytest.mark.slow),
+    ],
+)
+def test_easter_is_forecast_by_the_easters_before_it(freq, n_rows, seq_len, effect):
+    """It moves by weeks from year to year, and a column known ahead says where it is."""
+    table, right = rows_with_easters(freq, n_rows, effect)
+    [*_, place] = np.flatnonzero(table["easter"])
+    origin = place - 3
+    model = InformerRegressor(
+        "y",
+        known_future=["easter"],
+        seq_len=seq_len,
+        pred_len=8,
+        random_state=0,
+        training=Training(max_iter=1),
+    ).fit(table[:origin])
+    ahead = table["easter"].to_frame()[origin : origin + 8]
+    error = model.forecast(ahead)["y"].to_numpy() - right[origin : origin + 8]
+    assert abs(error[3]) < 0.1 * abs(effect) + 10
+    assert np.abs(np.delete(error, 3)).mean() < 8
