@@ -19,7 +19,7 @@ from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.predicting import predict_windows
-from skinformer.ensemble.trial import NetworkTrial
+from skinformer.judging.trial import NetworkTrial
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 

@@ -105,7 +105,7 @@ def stretch_sums(
     return total
 
 
-def split_into_stretches(
+def time_stretches(
     steps: IntArray,
     pred_len: int,
     *,
@@ -115,7 +115,7 @@ def split_into_stretches(
 
     Each holds a whole forecast at least; None where there would be one alone.
 
-    >>> split_into_stretches(np.arange(8), 4)
+    >>> time_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     span = int(np.ptp(steps)) + 1

@@ -99,7 +99,7 @@ class _Change(ast.NodeTransformer):
 CAUSALITY = [
     Mutant(
         "training windows reach into the validation split",
-        "ensemble/fitting.py",
+        "judging/cutoffs.py",
         "cut_windows",
         "Origins(earliest, stop - sizes.pred_len)",
         "Origins(earliest, np.minimum(stop, end - sizes.pred_len))",

@@ -16,8 +16,9 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from skinformer import InformerRegressor
-from skinformer.ensemble.fitting import FitRows, cut_windows, window_batches
+from skinformer.ensemble.fitting import FitRows, window_batches
 from skinformer.estimators.settings import read_settings
+from skinformer.judging.cutoffs import cut_windows
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.training import step as steps

@@ -15,9 +15,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation, serving
-from skinformer.ensemble.classical import choose_members
 from skinformer.ensemble.head import PointHead
 from skinformer.estimators.settings import read_settings
+from skinformer.judging.plan import plan_members
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.timeline import Table
 
@@ -113,7 +113,9 @@ def members_of(n_rows, n_series=1, *, seq_len=20, pred_len=5, clock=None):
     settings = read_settings(model, PointHead("mse"), requested="cpu")
     series, steps = np.divmod(np.arange(n_rows * n_series), n_rows)
     clock = RowClock() if clock is None else clock
-    found = choose_members(settings, Table([1.0 * steps], 1, series, steps, clock))
+    found = plan_members(
+        settings, Table([1.0 * steps], 1, series, steps, clock)
+    ).settings
     return set(found.members)
 
 

@@ -373,10 +373,10 @@ def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch)
     df["drive"] = drive
     last, fit = [], Tabular.from_rows.__func__
 
-    def spy(cls, rows, settings, *, before_split, **given):
-        if not before_split:
+    def spy(cls, rows, settings, **given):
+        if rows.is_whole:
             last.append(threading.get_ident())
-        return fit(cls, rows, settings, before_split=before_split, **given)
+        return fit(cls, rows, settings, **given)
 
     monkeypatch.setattr(Tabular, "from_rows", classmethod(spy))
     options = {"known_future": ["drive"], "seq_len": 24, "pred_len": 6, "max_iter": 1}

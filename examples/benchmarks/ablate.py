@@ -126,7 +126,7 @@ RULES = (
     Rule(
         "ridges shared by a panel", "classical.fit", "_shared_ridges", _without_ridges
     ),
-    Rule("few windows count less", "ensemble.weighing", "prior_of_windows", _no_effect),
+    Rule("few windows count less", "judging.weights", "prior_of_windows", _no_effect),
     Rule(
         "maps that turn with the day",
         "ridge.fit",
@@ -148,19 +148,19 @@ RULES = (
     ),
     Rule(
         "weights by step",
-        "ensemble.weighing",
+        "judging.weights",
         "nearby_steps",
         _all_steps_alike,
         "trees",
     ),
     Rule(
         "joint errors of members",
-        "ensemble.weighing",
+        "judging.weights",
         "_JOINT_PRIOR",
         1e9,
         "long panels",
     ),
-    Rule("own errors of a series", "ensemble.weighing", "_OWN", 0.0, "long panels"),
+    Rule("own errors of a series", "judging.weights", "_OWN", 0.0, "long panels"),
 )
 
 Measure = Callable[[], float]

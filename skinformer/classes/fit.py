@@ -167,7 +167,6 @@ def fit_classes(
     groups: list[slice],
     *,
     missing: BoolArray | None,
-    stop: IntArray | None,
     classifier: Any,
     random_state: int,
 ) -> ClassFit:
@@ -177,12 +176,11 @@ def fit_classes(
 
     groups: the columns of the classes of each target.
     missing: where truths were missing, (n_rows, n_targets); None for nowhere.
-    stop: the row of each series from which on no truth is read; None for its end.
     classifier: any of scikit-learn that has probabilities, which is cloned; None for none.
     """
     fits = []
     for group in groups:
-        truths = read_truths(timeline, group, missing, stop)
+        truths = read_truths(timeline, group, missing)
         fit = _fit_target(truths, columns, classifier, random_state)
         fits.append(fit)
     names = ["season", "transitions", "logistic"]

@@ -68,12 +68,10 @@ def read_truths(
     timeline: Timeline,
     group: slice,
     missing: BoolArray | None,
-    stop: IntArray | None,
 ) -> Truths:
     """Read the truths of a target.
 
     missing: where they were missing, (n_rows, n_targets); None for nowhere.
-    stop: the row of each series from which on none is learnt; None for its end.
     """
     classes = timeline.values[:, group].argmax(axis=1)
     if missing is not None:
@@ -82,8 +80,6 @@ def read_truths(
     if timeline.weight is not None:
         weight[:] = timeline.weight[:, group.start]
     usable = (classes >= 0) & (weight > 0)
-    if stop is not None:
-        usable &= np.arange(len(classes)) < stop[timeline.series]
     rows = np.flatnonzero(usable)
     begin = first_known(missing, timeline.first_row)
     return Truths(

@@ -19,9 +19,7 @@ from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
-from skinformer.ensemble.own import OwnRidges
-from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.member import CLASSICAL
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
@@ -35,79 +33,11 @@ from skinformer.timeline.seasons import (
 from skinformer.timeline.timeline import Table
 from skinformer.timeline.windows import window_rows
 
-#: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
-#: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
-#: by 5 % more, at 4.8 by 9 % less (docs/laboratory/panels.md).
-_SHORT = 2.5
-#: Forecasts behind the first context of one series for which a network is trained: two or more to
-#: learn from, and two to be judged by.
-_FORECASTS = 4
 #: Rows that they look back at most: two weeks of quarters of an hour, four years of days.
-_MOST_ROWS = 1500
+MOST_ROWS = 1500
 
 
-def choose_members(settings: FitSettings, table: Table) -> FitSettings:
-    """Decide by the rows which of classical forecasters, trees, ridges and network take part.
-
-    Classical forecasters alone for the shortest series, all of them for longer ones, and for long
-    ones those that learn from windows; ridges of each series for panels.
-    """
-    members = settings.members
-    if CLASSICAL in members and RIDGES not in members:
-        return settings  # the user wants no others, however long series are
-    window_len = settings.seq_len + settings.pred_len
-    lengths = np.diff(table.first_row)
-    n_rows = int(np.median(lengths))
-    is_panel = len(lengths) > 1
-    # Built-in trees need 1,500 rows; a regressor of the user's always takes part.
-    if isinstance(members.get(TREES), str) and table.first_row[-1] < 1500:
-        settings = settings.without(TREES)
-    if not is_panel:
-        settings = settings.without(OwnRidges.name)
-    # Ridges have learnt all that there is from 20 windows' lengths on.
-    is_long = n_rows >= 20 * window_len
-    if is_long and not _sees_more(table, settings.seq_len, n_rows):
-        return settings.without(CLASSICAL)
-    if CLASSICAL not in members or _fits_windows(settings, n_rows, is_panel=is_panel):
-        return settings
-    settings = settings.without(OwnRidges.name, NETWORK)
-    has_window = n_rows >= window_len and not is_panel
-    return settings if has_window else settings.without(RIDGES)
-
-
-def _fits_windows(
-    settings: FitSettings,
-    n_rows: int,
-    *,
-    is_panel: bool,
-) -> bool:
-    """Return whether a series of so many rows holds windows enough to learn from."""
-    if is_panel:
-        most_rows = int(n_rows / _SHORT) - settings.pred_len
-    else:
-        most_rows = n_rows - _FORECASTS * settings.pred_len
-    return settings.seq_len <= most_rows
-
-
-def _sees_more(
-    table: Table,
-    seq_len: int,
-    n_rows: int,
-) -> bool:
-    """Return whether classical forecasters see what windows do not: a long season, gaps, a step.
-
-    Ridges read what is filled, and classical forecasters alone know that it is.
-    """
-    for season in calendar_seasons(table.clock, least_days=365):
-        if seq_len < season <= min(n_rows // 2, _MOST_ROWS):
-            return True
-    if len(table.first_row) == 2 and _ends_behind_step(table, seq_len):
-        return True
-    missing = table.missing
-    return missing is not None and bool(missing.any(axis=1).mean() > 0.1)
-
-
-def _ends_behind_step(table: Table, seq_len: int) -> bool:
+def ends_behind_step(table: Table, seq_len: int) -> bool:
     """Return whether a level of one series has changed at once in the last window."""
     season = _shortest(calendar_seasons(table.clock, least_days=1))
     last = table.take(slice(-_rows_of_step(seq_len, season), None))
@@ -146,7 +76,6 @@ class Classical(PerSeriesMember):
     fit: ClassicalFit
 
     name = CLASSICAL
-    scored_by_rolling_origins = True
 
     @staticmethod
     @timed("classical")
@@ -169,7 +98,7 @@ class Classical(PerSeriesMember):
             return fit_classical(rows, whole.candidates.sizes, of_mean=series.of_mean)
         period = find_period(series.values, first_row, likely_seasons(clock))
         longest = np.diff(first_row).max()
-        seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
+        seasons = seasons_of(clock, min(longest, MOST_ROWS), period)
         # Ridges look back two seasons, where these are no longer than four windows.
         ridge_rows = sizes.seq_len
         if sizes.seq_len < 2 * period <= 4 * sizes.seq_len:
@@ -177,7 +106,7 @@ class Classical(PerSeriesMember):
         return fit_classical(
             rows,
             Sizes(
-                max(_MOST_ROWS, ridge_rows),
+                max(MOST_ROWS, ridge_rows),
                 sizes.pred_len,
                 seasons,
                 ridge_rows,

@@ -6,83 +6,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.member import CLASSICAL
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Rows
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.split import series_with_truth, split_rows
-from skinformer.timeline.timeline import Table, Timeline, first_known
-from skinformer.timeline.windows import Origins
-from skinformer.validation import parameters as checks
-
-
-def find_split(
-    table: Table,
-    settings: FitSettings,
-    names: pd.Index | None,
-) -> IntArray | None:
-    """Find the row where each series' validation split begins; None for no validation.
-
-    names: of the series; those that are too short to learn from are warned of.
-    """
-    if settings.needs_no_split:
-        return None
-    sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
-    split = None
-    if settings.early_stopping is not False:
-        split = split_rows(
-            table,
-            **sizes,
-            fraction=settings.validation_fraction,
-            n_forecasts=2 if CLASSICAL in settings.members else 1,
-        )
-    is_trained, is_validated = series_with_truth(table, split, **sizes)
-    if split is None or not (is_trained.any() and is_validated.any()):
-        checks.check_both_sides(settings.refits_on_all)
-        split = None
-        is_trained, _ = series_with_truth(table, None, **sizes)
-    checks.warn_of_idle_series(names, is_trained, **sizes)
-    if table.missing is not None:
-        is_known = (~table.missing).any(axis=1)
-        checks.warn_of_unknown_series(
-            names, np.logical_or.reduceat(is_known, table.first_row[:-1])
-        )
-        is_given = ~table.missing.all(axis=1)
-        if table.unused is not None:
-            is_given |= table.unused.any(axis=1)
-        last_known = table.steps[is_given].max()
-        n_open = table.steps.max() - last_known
-        if n_open >= settings.pred_len:
-            checks.warn_of_rows_to_come(n_open)
-    return split
-
-
-def cut_windows(
-    timeline: Timeline,
-    sizes: ModelSizes,
-    split: IntArray | None,
-) -> tuple[Origins, Origins]:
-    """Return the origins of training windows and of validation windows, none without a split.
-
-    The former have targets that end before the split, the latter targets that begin in it.
-    """
-    earliest = timeline.first_row[:-1] + sizes.seq_len
-    end = timeline.first_row[1:]
-    stop = end if split is None else split
-    training = Origins(earliest, stop - sizes.pred_len)
-    validation = Origins(
-        np.maximum(earliest, stop),
-        end - sizes.pred_len,
-    )
-    return training, validation
+from skinformer.timeline.timeline import Timeline, first_known
+from skinformer.timeline.windows import Origins, origins_between
 
 
 class FitBatches(NamedTuple):
@@ -165,6 +100,7 @@ class FitRows:
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
     seed: of whatever is drawn.
     calendars: what the calendar does, found before the split and on all rows.
+    whole: all rows, where these are those before the split alone; else None.
     """
 
     timeline: Timeline
@@ -175,10 +111,42 @@ class FitRows:
     missing: BoolArray | None
     seed: int
     calendars: tuple[CalendarEffect | None, CalendarEffect | None] = (None, None)
+    whole: FitRows | None = None
 
-    def before_split(self) -> Timeline:
-        """Return the rows before the validation split; all where there is none."""
-        return self.timeline if self.split is None else self.timeline.head(self.split)
+    def before_cutoff(self) -> FitRows:
+        """Return a copy of the rows before the validation split as all that there are."""
+        if self.split is None:
+            return replace(self, whole=self)
+        timeline = self.timeline
+        missing = self.missing
+        if missing is not None:
+            first = timeline.first_row[:-1]
+            missing = missing[origins_between(first, self.split - 1)]
+        nowhere = np.zeros_like(self.split)
+        return replace(
+            self,
+            timeline=timeline.head(self.split),
+            missing=missing,
+            split=None,
+            validation_origins=Origins(nowhere, nowhere - 1),
+            whole=self,
+        )
+
+    @property
+    def calendar(self) -> CalendarEffect | None:
+        """What the calendar does, found on these rows."""
+        return self.calendars[self.is_whole]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows."""
+        return self.whole is None
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest series, those behind the split among them."""
+        timeline = (self.whole or self).timeline
+        return int(np.diff(timeline.first_row).max())
 
     def times_of(self, rows: IntArray) -> IntArray:
         """Return times of rows: 0 is where their series' split begins; without one, clock steps."""

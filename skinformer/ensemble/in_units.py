@@ -101,12 +101,10 @@ class PerSeriesMember(Member):
         cls,
         rows: FitRows,
         settings: FitSettings,
-        *,
-        before_split: bool,
     ) -> Self:
         """Fit it to each target of each series."""
         return cls.from_timeline(
-            rows.before_split() if before_split else rows.timeline,
+            rows.timeline,
             rows.sizes,
             rows.scaler,
             of_mean=settings.head.of_mean,

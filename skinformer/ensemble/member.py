@@ -34,8 +34,6 @@ class Member:
 
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
-    #: Whether it was judged by rolling origins of its own rows, so that it can be trusted alone.
-    scored_by_rolling_origins = False
     #: Whether it is fitted anew, see `refit_on`, for what it was before: no earlier fit is kept.
     needs_refit = False
     #: By how much fewer windows ranges are found where it forecasts.
@@ -83,15 +81,13 @@ class Member:
         cls,
         rows: FitRows,
         settings: FitSettings,
-        *,
-        before_split: bool,
     ) -> Self:
-        """Fit it to rows before the validation split, or to all."""
+        """Fit it to rows: to those before a cut-off, or to all."""
         raise NotImplementedError
 
-    def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
-        """Return the same, fitted to all rows."""
-        return self.from_rows(rows, settings, before_split=False)
+    def refitted(self, rows: FitRows, settings: FitSettings) -> Self:
+        """Return the same, fitted to all rows; what it chose before the cut-off may stay."""
+        return self.from_rows(rows, settings)
 
     def forecast(
         self, windows: Windows, base: Float32Array | None = None

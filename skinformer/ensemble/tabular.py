@@ -51,7 +51,6 @@ class Tabular(Member):
         rows: FitRows,
         settings: FitSettings,
         *,
-        before_split: bool,
         plain: tuple[int, ...] | None = None,
     ) -> Self:
         """Fit the regressor; fewer trees do where they are fitted again with the split.
@@ -59,27 +58,23 @@ class Tabular(Member):
         plain: what is known of `plain_columns`; None for nothing.
         """
         regressor = settings.members[TREES]
-        calendar, final_calendar = rows.calendars
         fit = fit_tabular(
             rows.timeline,
             columns_of(rows.sizes),
             missing=rows.missing,
-            stop=rows.split if before_split else None,
             regressor=None if isinstance(regressor, str) else regressor,
             random_state=rows.seed,
             plain=plain,
-            quick=before_split and settings.refits_on_all,
-            calendar=calendar if before_split else final_calendar,
+            quick=settings.refits_on_all and not rows.is_whole,
+            calendar=rows.calendar,
             of_mean=settings.head.of_mean,
             zero=_zero_of(rows),
         )
         return cls(fit)
 
-    def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
-        """Return the same, fitted to all rows."""
-        return self.from_rows(
-            rows, settings, before_split=False, plain=self.plain_columns
-        )
+    def refitted(self, rows: FitRows, settings: FitSettings) -> Self:
+        """Return the same, fitted to all rows; the columns that tell little stay so."""
+        return self.from_rows(rows, settings, plain=self.plain_columns)
 
     def forecast(
         self,

@@ -69,23 +69,20 @@ class UserForecaster(Member):
         source: HistoryForecaster,
         rows: FitRows,
         settings: FitSettings,
-        *,
-        before_split: bool,
     ) -> Self:
-        """Fit a forecaster to rows before the validation split, or to all."""
-        timeline = rows.before_split() if before_split else rows.timeline
+        """Fit a forecaster to rows: to those before a cut-off, or to all."""
         unfitted = cls(
             source,
             rows.sizes,
             rows.scaler,
-            int(np.diff(rows.timeline.first_row).max()),
+            rows.longest,
             settings.head.learnt_levels if source.takes("levels") else None,
         )
-        return unfitted.refit_on(timeline, rows.sizes, rows.scaler)
+        return unfitted.refit_on(rows.timeline, rows.sizes, rows.scaler)
 
-    def refit_on_all(self, rows: FitRows, settings: FitSettings) -> Self:
+    def refitted(self, rows: FitRows, settings: FitSettings) -> Self:
         """Return the same, fitted to all rows."""
-        return self.from_source(self.source, rows, settings, before_split=False)
+        return self.from_source(self.source, rows, settings)
 
     def refit_on(
         self,

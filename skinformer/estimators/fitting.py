@@ -15,17 +15,9 @@ from skinformer.cleaning.seasons import name_seasons
 from skinformer.cleaning.short_series import lend_scales
 from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
-from skinformer.ensemble.classical import choose_members
-from skinformer.ensemble.fitting import (
-    FitBatches,
-    FitRows,
-    cut_windows,
-    find_split,
-    window_batches,
-)
+from skinformer.ensemble.fitting import FitBatches, FitRows, window_batches
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
-from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.network import network_of
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
@@ -41,6 +33,9 @@ from skinformer.estimators.reading import reading_settings
 from skinformer.estimators.settings import non_default_network_params, read_settings
 from skinformer.estimators.target_transform import fit_scale, with_smearing_factor
 from skinformer.intervals.calibration import Calibration
+from skinformer.judging.cutoffs import cut_windows, find_split
+from skinformer.judging.fit import EnsembleFit
+from skinformer.judging.plan import Plan, plan_members
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.layout import read_layout
 from skinformer.reading.training import read_training
@@ -73,6 +68,7 @@ class Fit:
     """
 
     settings: FitSettings
+    plan: Plan
     tasks: FitTasks
 
     def __init__(
@@ -172,9 +168,11 @@ class Fit:
 
     def choose_by_rows(self, table: Table) -> None:
         """Choose the members that suit the length of the series, and epochs left open."""
-        self.settings = choose_members(self.settings, table)
+        self.plan = plan_members(self.settings, table)
         if Training.of(self.model.training).max_iter is None:
-            self.settings = limit_epochs(self.settings, table.first_row)
+            limited = limit_epochs(self.plan.settings, table.first_row)
+            self.plan = replace(self.plan, settings=limited)
+        self.settings = self.plan.settings
 
     def standardise(self, table: Table, split: IntArray | None) -> None:
         """Standardise the rows, by those before the validation split."""
@@ -268,7 +266,7 @@ class Fit:
             linear,
             rows,
             window_batches(rows, training, settings, out_of_fold),
-            settings,
+            self.plan,
         )
 
     def _draw_seed(self) -> int:

@@ -25,8 +25,8 @@ from skinformer.ridge.sums import (
 from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
-    split_into_stretches,
     stretch_sums,
+    time_stretches,
     upper_bound_share,
 )
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -267,7 +267,7 @@ def _choose(
     for period, ridge in zip(judges, ridges, strict=True):
         is_split = period is judges[-1]
         some = period.thinned(n_most)
-        stretches = split_into_stretches(
+        stretches = time_stretches(
             some.windows.steps,
             problem.pred_len,
             n_most=MOST_STRETCHES if is_split else 4,

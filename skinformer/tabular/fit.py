@@ -93,7 +93,6 @@ def fit_tabular(
     columns: Columns,
     *,
     missing: BoolArray | None = None,
-    stop: IntArray | None = None,
     regressor: Any = None,
     random_state: int = 0,
     plain: tuple[int, ...] | None = None,
@@ -105,7 +104,6 @@ def fit_tabular(
     """Fit one regressor for all steps ahead, all targets and all series.
 
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
-    stop: the row of each series from which on no truth is read; None for its end.
     regressor: any regressor of scikit-learn, which is cloned; None for boosted trees.
     random_state: of the pairs that are drawn, and of the regressor where it has one.
     plain: columns known ahead that tell little, by their numbers among those that vary, where they
@@ -126,7 +124,6 @@ def fit_tabular(
         timeline,
         maker,
         missing,
-        stop,
         random_state,
     )
     zeros = _find_zeros(timeline, columns.n_targets, missing, stop, zero)
@@ -256,14 +253,11 @@ def _draw_training_pairs(
     timeline: Timeline,
     maker: FeatureMaker,
     missing: BoolArray | None,
-    stop: IntArray | None,
     random_state: int,
 ) -> Pairs:
     """Draw pairs among all truths that may be learnt; raise where none is left."""
     begin = first_known(missing, timeline.first_row)
     end = timeline.first_row[1:]
-    if stop is not None:
-        end = np.minimum(stop, end)
     usable = _usable(
         timeline,
         maker,
@@ -272,9 +266,7 @@ def _draw_training_pairs(
         missing,
     )
     if not len(usable):
-        raise ValueError(
-            "no truth is left to learn from: give more rows, or a later stop."
-        )
+        raise ValueError("no truth is left to learn from: give more rows.")
     return draw_pairs(
         timeline,
         maker.columns,

@@ -76,11 +76,9 @@ def test_references_are_measured_on_every_window(frame):
 def test_parts_are_those_of_the_same_fit(monkeypatch):
     """A table that compares them must not compare two trainings."""
     frame = make_frame(500)  # more windows than features of the hour
+    monkeypatch.setattr("skinformer.judging.weights.mean_log_share", lambda *_, **__: 8)
     monkeypatch.setattr(
-        "skinformer.ensemble.weighing.mean_log_share", lambda *_, **__: 8
-    )
-    monkeypatch.setattr(
-        "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5
+        "skinformer.judging.weights.network_share", lambda *_, **__: 0.5
     )
     # A half of .1.
     monkeypatch.setattr(phases, "upper_bound_share", lambda _: 3 * len(SHARES) + 10)
@@ -106,7 +104,7 @@ def test_parts_are_those_of_the_same_fit(monkeypatch):
     assert parts["InformerRegressor"] == measured(trees).item()
     assert parts["network alone"] == measured({**small, "members": ["network"]}).item()
     monkeypatch.setattr(
-        "skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.0
+        "skinformer.judging.weights.network_share", lambda *_, **__: 0.0
     )
     assert parts["ridges and trees"] == measured(trees).item()
     assert (

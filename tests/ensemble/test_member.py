@@ -30,9 +30,8 @@ class Constant(Member):
     name = "constant"
 
     @classmethod
-    def from_rows(cls, rows, settings, *, before_split):
-        end = rows.split if before_split else rows.timeline.first_row[1:]
-        values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
+    def from_rows(cls, rows, settings):
+        values = rows.timeline.values[:, : rows.sizes.n_targets]
         mean = values.mean(axis=0, dtype=np.float64)  # of one series
         return cls(mean[None], settings.pred_len)
 
@@ -98,7 +97,7 @@ def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
     last = "    TREES: Tabular,\n"
     assert before.count(last) == 1
     after = before.replace(last, f'{last}    "constant": Constant,\n')
-    members.write_text(after.replace("from typing", f"{IMPORT}\nfrom typing", 1))
+    members.write_text(after.replace("\n\nfrom ", f"\n\n{IMPORT}\nfrom ", 1))
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "model")],
         env={**os.environ, "PYTHONPATH": str(package.parent), "MPLBACKEND": "Agg"},

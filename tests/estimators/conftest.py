@@ -8,9 +8,9 @@ import pytest
 from flat_parameters import with_parts
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble.classical import choose_members
 from skinformer.estimators import fitting, serialisation
 from skinformer.estimators.serialisation import FILES
+from skinformer.judging.plan import plan_members
 from skinformer.tabular.regressors import default_regressors
 
 SEQ_LEN, PRED_LEN = 12, 4
@@ -258,10 +258,8 @@ def long_tables():
 
     def chosen(settings, table):
         alone = "ridges" not in settings.members
-        return choose_members(
-            settings if alone else settings.without("classical"), table
-        )
+        return plan_members(settings if alone else settings.without("classical"), table)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "choose_members", chosen)
+        patch.setattr(fitting, "plan_members", chosen)
         yield

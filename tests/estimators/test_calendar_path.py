@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor
-from skinformer.ensemble.trial import NetworkTrial
+from skinformer.judging.trial import NetworkTrial
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.training import checkpoint as checkpoints
 
@@ -97,9 +97,7 @@ def fitted(fits, request):
 @pytest.fixture
 def all_speak(monkeypatch):
     """Give everybody a share, whatever they prove on these rows."""
-    monkeypatch.setattr(
-        "skinformer.ensemble.weighing.mean_log_share", lambda *_, **__: 8
-    )
+    monkeypatch.setattr("skinformer.judging.weights.mean_log_share", lambda *_, **__: 8)
 
 
 # --- the choice -------------------------------------------------------------------------------
@@ -442,7 +440,7 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
         tree = DecisionTreeRegressor(max_depth=4, random_state=0)
         changes["members"] = ["classical", "ridges", tree, "network"]
         monkeypatch.setattr(
-            "skinformer.ensemble.weighing.mean_log_share", lambda *_, **__: 8
+            "skinformer.judging.weights.mean_log_share", lambda *_, **__: 8
         )
     if case == "logarithms":
         changes["target_transform"] = "log"

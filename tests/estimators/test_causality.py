@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 
-from skinformer.ensemble import classes, members
 from skinformer.evaluation import backtest
+from skinformer.judging import weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 
@@ -65,9 +65,10 @@ def follow(history, horizon, *, past, known):
     return np.stack(found)
 
 
-def equally(forecasts, y, weight, series, *, n_series, prior, joint):
+def equally(proof, *, n_series, **_):
     """Believe all forecasters the same."""
-    return np.full((n_series + 1, y.shape[2], len(forecasts)), 1 / len(forecasts))
+    n_members = len(proof.forecasts)
+    return np.full((n_series + 1, proof.y.shape[2], n_members), 1 / n_members)
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)
@@ -78,8 +79,8 @@ def case(request, frame, modes, truths):
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
     # All forecasters speak, one on features among them.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(members.weighing, "weigh_series", equally)
-        patch.setattr(classes, "minimax_share", lambda _: 2)  # a half
+        patch.setattr(weights, "weigh_series", equally)
+        patch.setattr("skinformer.judging.classes.minimax_share", lambda _: 2)  # a half
         classes_ = ["classes", trees, "network"]
         numbers = ["classical", "ridges", Ridge(), follow, "network"]
         chosen = numbers if truths == "numbers" else classes_

@@ -365,7 +365,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     logs = 2.0 - np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2)
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2
     np.testing.assert_allclose(forecast(rows, np.array([1]))[0, 0], expected, rtol=1e-6)
-    monkeypatch.setattr(classes, "minimax_share", lambda _: 4)
+    monkeypatch.setattr("skinformer.judging.classes.minimax_share", lambda _: 4)
     trusting = InformerClassifier("level", **with_parts(**P)).fit(df)
     assert trusting.trust_ == 1.0 != model.trust_
     assert not np.allclose(

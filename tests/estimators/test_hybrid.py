@@ -12,13 +12,15 @@ from flat_parameters import with_parts
 from sklearn.base import clone
 
 from skinformer import InformerRegressor, Network, Training
-from skinformer.ensemble import ridges, trial, weighing
+from skinformer.ensemble import ridges
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.ridges import linear_fit
-from skinformer.ensemble.weighing import network_share
 from skinformer.estimators import fitting as fitting_of_model
+from skinformer.judging import trial
+from skinformer.judging import weights as weighing
+from skinformer.judging.weights import network_share
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import fit as fitting

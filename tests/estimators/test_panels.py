@@ -8,7 +8,7 @@ import pytest
 from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
-from skinformer.ensemble.fitting import cut_windows
+from skinformer.judging.cutoffs import cut_windows
 
 
 @pytest.fixture(scope="module", params=["frame", "both", "features"])

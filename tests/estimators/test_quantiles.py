@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import members
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import QuantileHead
@@ -21,6 +20,7 @@ from skinformer.ensemble.member import Member
 from skinformer.ensemble.windows import Rows
 from skinformer.evaluation import ForecastScorer, backtest, pinball_loss
 from skinformer.intervals import forecaster
+from skinformer.judging import weights
 from skinformer.timeline.clock import RowClock
 
 LEVELS = [0.1, 0.5, 0.9]
@@ -318,9 +318,9 @@ def test_others_share_the_median_and_not_the_distances():
 def test_trust_goes_by_the_median(fan, rows, monkeypatch):
     """Any spread beats none by the loss that training lowers: it would prove every correction."""
     seen = []
-    real = members.weighing.network_share
+    real = weights.network_share
     monkeypatch.setattr(
-        members.weighing,
+        weights,
         "network_share",
         lambda *args, **each: seen.append(each) or real(*args, **each),
     )

@@ -52,7 +52,7 @@ def make_frame(n=430, seed=0):
 def fit(df, trust=0.75, **changes):
     """Fit a model of which everybody has a share, whatever a fit this small proves."""
     with patch(
-        "skinformer.ensemble.weighing.mean_log_share", return_value=8
+        "skinformer.judging.weights.mean_log_share", return_value=8
     ):  # two fifths
         model = InformerRegressor(
             **with_parts(**{"target": "load", **SIZES, **changes})

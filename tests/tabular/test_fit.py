@@ -64,7 +64,7 @@ COLUMNS = Columns(1, 0, 1, 0, 6)
 )
 def test_any_regressor_beats_the_mean_and_the_last_day(regressor):
     timeline = hours(800)
-    fit = fit_tabular(timeline, COLUMNS, stop=np.array([700]), regressor=regressor)
+    fit = fit_tabular(timeline.head(np.array([700])), COLUMNS, regressor=regressor)
     origins = np.arange(700, 790)
     got = forecast(fit, timeline, origins)
     assert got.shape == (90, 6, 1)
@@ -139,7 +139,7 @@ def test_truths_from_the_stop_on_are_not_learnt():
     origins = np.arange(300, 395)
     got = [
         forecast(
-            fit_tabular(rows, COLUMNS, stop=stop, regressor=TREES), timeline, origins
+            fit_tabular(rows.head(stop), COLUMNS, regressor=TREES), timeline, origins
         )
         for rows in (timeline, other)
     ]
@@ -207,7 +207,7 @@ def test_one_wild_value_bends_no_straight_line():
         other = Timeline(
             rows, None, timeline.first_row, timeline.first_step, timeline.clock
         )
-        fit = fit_tabular(other, COLUMNS, stop=stop, regressor=Ridge())
+        fit = fit_tabular(other.head(stop), COLUMNS, regressor=Ridge())
         errors.append(np.abs(forecast(fit, other, origins) - truth).mean())
     assert errors[1] < 1.05 * errors[0]
 
@@ -237,7 +237,7 @@ def test_trends_go_on(slope, monkeypatch):
     )
     timeline = hours(1000, noise=0.01)
     timeline.values[:, 0] += np.arange(1000) * slope
-    fit = fit_tabular(timeline, COLUMNS, stop=np.array([800]))
+    fit = fit_tabular(timeline.head(np.array([800])), COLUMNS)
     assert fit.members[0].sight.anchor == (LEVEL if slope else None)
     origins = np.arange(980, 994)
     truth = timeline.values[origins[:, None] + np.arange(6), :1]
@@ -391,7 +391,7 @@ def test_series_that_begin_with_missing_truths_begin_later():
 def test_no_truth_at_all_is_refused():
     timeline = hours(60)
     with pytest.raises(ValueError, match="no truth is left to learn from"):
-        fit_tabular(timeline, COLUMNS, stop=np.array([0]))
+        fit_tabular(timeline.head(np.array([0])), COLUMNS)
 
 
 def test_the_number_of_pairs_is_bounded(monkeypatch):

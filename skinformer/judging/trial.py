@@ -8,13 +8,9 @@ from dataclasses import dataclass, replace
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.weighing import network_losses
+from skinformer.judging.weights import network_losses
 from skinformer.model.corrected import Corrected
-from skinformer.selection import (
-    MOST_STRETCHES,
-    gain_of_best_share,
-    split_into_stretches,
-)
+from skinformer.selection import MOST_STRETCHES, gain_of_best_share, time_stretches
 from skinformer.timeline.arrays import IntArray
 from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
@@ -81,7 +77,7 @@ class NetworkTrial:
 
     def _has_enough_stretches(self, validation: WindowBatches, n_least: int) -> bool:
         """Return whether the split holds enough forecasts for little gain to mean none."""
-        stretches = split_into_stretches(
+        stretches = time_stretches(
             self._steps(validation), self.rows.sizes.pred_len, n_most=MOST_STRETCHES
         )
         return stretches is None or bool(stretches.max() + 1 >= n_least)

@@ -4,15 +4,15 @@ A panel and short tables are weighed series by series, a long table by stretches
 split: one series tells little, and what a long one tells differs by step ahead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from skinformer.ensemble.batches import WindowBatches
-from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
+from skinformer.judging.proof import Proof
 from skinformer.model.corrected import Corrected
 from skinformer.selection import (
     MOST_STRETCHES,
@@ -24,13 +24,12 @@ from skinformer.selection import (
     nearby_steps,
     shrinkage,
     softmax,
-    split_into_stretches,
     stretch_sums,
+    time_stretches,
     upper_bound_share,
 )
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
-from skinformer.timeline.windows import Origins, window_rows
 
 #: How far a series' own errors count: windows overlap, and are hardly more than two forecasts.
 _OWN = 0.2
@@ -40,40 +39,16 @@ _TEMPERATURE = 0.1
 _JOINT_PRIOR = 20
 
 
-def series_origins(validation_origins: Origins) -> IntArray:
-    """Choose windows to weigh by for each series: at most 64, spread over its split."""
-    some = np.flatnonzero(validation_origins.high >= validation_origins.low)
-    # Two of a series where there would be more than 20,000 of all.
-    n_origins = min(max(20_000 // max(len(some), 1), 2), 64)
-    place = np.arange(n_origins)
-    low = validation_origins.low[some, None]
-    high = validation_origins.high[some, None]
-    return np.unique(low + (high - low) * place // (n_origins - 1))
-
-
-def truths_of(rows: FitRows, origins: IntArray) -> tuple[Float32Array, Float32Array]:
-    """Return truths and weights of windows, (n_windows, pred_len, n_targets)."""
-    ahead = window_rows(origins, rows.sizes.pred_len)
-    y = rows.timeline.values[ahead, : rows.sizes.n_targets]
-    weight = rows.timeline.weight
-    return y, np.ones_like(y) if weight is None else weight[ahead]
-
-
 def weigh_series(
-    forecasts: Sequence[Float32Array],
-    y: Float32Array,
-    weight: Float32Array,
-    series: IntArray,
+    proof: Proof,
     *,
     n_series: int,
-    prior: Float64Array | float = 0.0,
+    prior: Mapping[str, float],
     joint: bool = True,
 ) -> Float64Array:
     """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
 
-    forecasts: of each of them, (n_windows, pred_len, n_targets), as are y and weight.
-    series: that of each window.
-    prior: (n_members,), log weights to begin with; 0 for equal ones.
+    prior: log weights to begin with, by name; 0 for others.
     joint: whether the error of the joint forecast counts, too.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
@@ -87,6 +62,8 @@ def weigh_series(
     there are, the more count weights by which the joint forecast errs little: a member that errs
     elsewhere than the others has more than by its own errors.
     """
+    forecasts = list(proof.forecasts.values())
+    y, weight, series = proof.y, proof.weight, proof.windows.series
     errors = [
         mean_errors(
             y_pred,
@@ -108,7 +85,8 @@ def weigh_series(
         share = shrinkage(max(n_known - 1, 0), _JOINT_PRIOR)
         weights *= 1 - share
         weights[near] += share * _joint_weights(residuals, weight, series, known)
-    log_weights = finite_logs(weights) + prior
+    log_weights = finite_logs(weights)
+    log_weights += [prior.get(name, 0.0) for name in proof.forecasts]
     return _weigh_each_series(log_weights, logs - mean_logs, known)
 
 
@@ -185,23 +163,21 @@ def without_negligible(weights: Float64Array) -> Float64Array:
 
 
 def weigh_steps(
-    forecasts: tuple[Float32Array, Float32Array],
-    rows: FitRows,
-    origins: IntArray,
+    proof: Proof,
+    one: Float32Array,
+    other: Float32Array,
     stretches: IntArray,
-    head: Head,
-    *,
     margin: float,
 ) -> Float64Array:
     """Find the weight of the second of two forecasts at each step ahead, (pred_len,).
 
     It is the one that does best on average over the stretches of the windows, see `mean_log_share`.
     """
-    one, other = map(torch.from_numpy, forecasts)
-    y, weight = map(torch.from_numpy, truths_of(rows, origins))
+    first, second = torch.from_numpy(one), torch.from_numpy(other)
+    y, weight = torch.from_numpy(proof.y), torch.from_numpy(proof.weight)
     with threads_for(0):
-        losses = _losses_of_shares(one, other, y, weight, head)
-    pred_len = rows.sizes.pred_len
+        losses = _losses_of_shares(first, second, y, weight, proof.head)
+    pred_len = proof.y.shape[1]
     total = stretch_sums(losses.numpy(), stretches) @ nearby_steps(pred_len)
     best = [
         mean_log_share(total[:, :, step], margin=margin) for step in range(pred_len)
@@ -252,9 +228,7 @@ def network_losses(
 
     There are no stretches where the rows are too few for two that hold a forecast each.
     """
-    stretches = split_into_stretches(
-        steps, validation.source.pred_len, n_most=MOST_STRETCHES
-    )
+    stretches = time_stretches(steps, validation.source.pred_len, n_most=MOST_STRETCHES)
     if stretches is None:
         return np.empty((0, len(SHARES)))
     losses = []

@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,13 @@ from flat_parameters import with_parts
 from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor, Training
-from skinformer.ensemble import members
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.member import Member
-from skinformer.ensemble.weighing import (
+from skinformer.judging import fit as judging_fit
+from skinformer.judging.cutoffs import series_origins
+from skinformer.judging.proof import Proof
+from skinformer.judging.weights import (
     prior_of_windows,
-    series_origins,
     weigh_series,
     without_negligible,
 )
@@ -43,9 +45,14 @@ def forecasts_of(*errors, n_series=1):
 def shares_of(*errors, n_series=1, weight=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
     weight = np.ones_like(truth) if weight is None else weight
-    return weigh_series(
-        forecasts, truth, weight, np.arange(n_series), n_series=n_series
-    )[:, 0]
+    proof = proof_of(forecasts, truth, weight, np.arange(n_series))
+    return weigh_series(proof, n_series=n_series, prior={})[:, 0]
+
+
+def proof_of(forecasts, truth, weight, series):
+    """Make a proof of forecasts, named by their numbers."""
+    named = {str(i): forecast for i, forecast in enumerate(forecasts)}
+    return Proof(SimpleNamespace(series=series), None, truth, weight, named)
 
 
 # --- judging ----------------------------------------------------------------------------------
@@ -253,7 +260,7 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     """A tenth of fifty rows is one, which proves luck as well as skill."""
     seen = []
     monkeypatch.setattr(
-        members.weighing,
+        judging_fit,
         "series_origins",
         lambda origins: seen.append(origins) or series_origins(origins),
     )
@@ -286,8 +293,8 @@ def test_ridges_of_few_windows_count_less_from_the_start():
     same = np.zeros((1, 2, 1), dtype=np.float32)
     truth = np.ones_like(same)
     none = np.zeros(1, dtype=np.int64)
-    prior = np.array([0.0, prior_of_windows(60, 60)])
-    weights = weigh_series([same, same], truth, truth, none, n_series=1, prior=prior)
+    proof = proof_of([same, same], truth, truth, none)
+    weights = weigh_series(proof, n_series=1, prior={"1": prior_of_windows(60, 60)})
     np.testing.assert_allclose(weights[0, 0], [10 / 11, 1 / 11])
 
 
@@ -378,7 +385,7 @@ def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(
     """What is known ahead is their own if it tells anything: there neither end is the safe one."""
     requested = []
     monkeypatch.setattr(
-        "skinformer.ensemble.weighing.mean_log_share",
+        "skinformer.judging.weights.mean_log_share",
         lambda _, **how: requested.append(how) or 0,
     )
     rng = np.random.default_rng(0)

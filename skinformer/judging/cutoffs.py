@@ -1,0 +1,100 @@
+"""At which rows members are compared: the validation split, its windows, stretches of time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.member import CLASSICAL
+from skinformer.ensemble.settings import FitSettings
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.split import series_with_truth, split_rows
+from skinformer.timeline.timeline import Table, Timeline
+from skinformer.timeline.windows import Origins
+from skinformer.validation import parameters as checks
+
+
+def find_split(
+    table: Table,
+    settings: FitSettings,
+    names: pd.Index | None,
+) -> IntArray | None:
+    """Find the row where each series' validation split begins; None for no validation.
+
+    names: of the series; those that are too short to learn from are warned of.
+    """
+    if settings.needs_no_split:
+        return None
+    sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
+    split = None
+    if settings.early_stopping is not False:
+        split = split_rows(
+            table,
+            **sizes,
+            fraction=settings.validation_fraction,
+            n_forecasts=2 if CLASSICAL in settings.members else 1,
+        )
+    is_trained, is_validated = series_with_truth(table, split, **sizes)
+    if split is None or not (is_trained.any() and is_validated.any()):
+        checks.check_both_sides(settings.refits_on_all)
+        split = None
+        is_trained, _ = series_with_truth(table, None, **sizes)
+    checks.warn_of_idle_series(names, is_trained, **sizes)
+    if table.missing is not None:
+        is_known = (~table.missing).any(axis=1)
+        checks.warn_of_unknown_series(
+            names, np.logical_or.reduceat(is_known, table.first_row[:-1])
+        )
+        is_given = ~table.missing.all(axis=1)
+        if table.unused is not None:
+            is_given |= table.unused.any(axis=1)
+        last_known = table.steps[is_given].max()
+        n_open = table.steps.max() - last_known
+        if n_open >= settings.pred_len:
+            checks.warn_of_rows_to_come(n_open)
+    return split
+
+
+def cut_windows(
+    timeline: Timeline,
+    sizes: ModelSizes,
+    split: IntArray | None,
+) -> tuple[Origins, Origins]:
+    """Return the origins of training windows and of validation windows, none without a split.
+
+    The former have targets that end before the split, the latter targets that begin in it.
+    """
+    earliest = timeline.first_row[:-1] + sizes.seq_len
+    end = timeline.first_row[1:]
+    stop = end if split is None else split
+    training = Origins(earliest, stop - sizes.pred_len)
+    validation = Origins(
+        np.maximum(earliest, stop),
+        end - sizes.pred_len,
+    )
+    return training, validation
+
+
+def cut_last_rows(timeline: Timeline, pred_len: int) -> tuple[IntArray, Origins]:
+    """Return where the last rows of each series begin, and the windows of these.
+
+    They are a quarter of a series' rows, one to four forecasts long; none of a series that does not
+    hold three forecasts.
+    """
+    n_rows = np.diff(timeline.first_row)
+    n_last = np.clip(n_rows // 4, pred_len, 4 * pred_len)
+    end = timeline.first_row[1:]
+    split = np.where(n_rows >= 3 * pred_len, end - n_last, end)
+    return split, Origins(split, end - pred_len)
+
+
+def series_origins(validation_origins: Origins) -> IntArray:
+    """Choose windows to weigh by for each series: at most 64, spread over its split."""
+    some = np.flatnonzero(validation_origins.high >= validation_origins.low)
+    # Two of a series where there would be more than 20,000 of all.
+    n_origins = min(max(20_000 // max(len(some), 1), 2), 64)
+    place = np.arange(n_origins)
+    low = validation_origins.low[some, None]
+    high = validation_origins.high[some, None]
+    return np.unique(low + (high - low) * place // (n_origins - 1))

@@ -1,0 +1,400 @@
+"""Fit the members of an ensemble before a cut-off, weigh them behind it, fit them to all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from skinformer.classes.fit import ClassFit
+from skinformer.ensemble.classes import Classes, fit_class_base
+from skinformer.ensemble.classical import Classical
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES, Member
+from skinformer.ensemble.members import MEMBERS
+from skinformer.ensemble.network import NetworkMember, network_of
+from skinformer.ensemble.ridges import Ridges
+from skinformer.ensemble.user_forecaster import MOST_WEIGHED, UserForecaster
+from skinformer.ensemble.windows import RowBuffer, Windows
+from skinformer.judging import weights as weighing
+from skinformer.judging.challenge import MemberFit, weigh_challengers
+from skinformer.judging.classes import weigh_classes
+from skinformer.judging.cutoffs import cut_last_rows, series_origins
+from skinformer.judging.plan import Plan, Scheme, choose_scheme
+from skinformer.judging.proof import Proof
+from skinformer.judging.trial import NetworkTrial
+from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
+from skinformer.ridge.linear_fit import LinearFits
+from skinformer.ridge.linear_path import LinearPath
+from skinformer.threads import run_in_background
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.windows import Origins, spread_places
+from skinformer.validation.forecasters import warn_of_unjudged
+
+#: What classical forecasters of short series count more, as a log, where they are judged by fits to
+#: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
+#: quarterly, tourism quarterly and CIF 1.7, .4, 1.0 and 1.3 %; with it .7, .2, .2 and .3 %.
+_CLASSICAL_PRIOR = 1.0
+
+
+class EnsembleFit:
+    """An ensemble while it is fitted; `start` is what forecasts during training.
+
+    Members are fitted before the validation split, predict it, get weights by their errors, and
+    those with a weight are fitted again to all rows.
+
+    module: the network, with the ridges that it corrects if there are any; in evaluation mode.
+    linear: ridges for training, fitted before the validation split, and final ones.
+    rows: with `batches`, all that there is to learn from.
+    plan: who takes part.
+    """
+
+    def __init__(
+        self,
+        module: Informer | Corrected,
+        linear: LinearFits | None,
+        rows: FitRows,
+        batches: FitBatches,
+        plan: Plan,
+    ) -> None:
+        self.module = module
+        self.linear = linear
+        self.rows = rows
+        self.batches = batches
+        self.plan = plan
+        self.settings = plan.settings
+        self.head = self.settings.head
+        self.ridges: Ridges | None = None
+        base = None
+        if isinstance(module, Corrected):
+            self.ridges = Ridges(module.path)
+            base = RIDGES
+        self.network = NetworkMember(network_of(module), base, tuple(self.head.groups))
+        self.scheme = choose_scheme(
+            self.settings,
+            n_series=rows.timeline.n_series,
+            has_split=batches.validation is not None,
+        )
+        #: What all members forecast at the cut-offs that weigh them; None where nothing does.
+        self.proof: Proof | None = None
+        #: Members of a long table beside ridges and network, and the weights of these and ridges.
+        self.challengers: list[Member] = []
+        self.weights: dict[str, Float64Array] = {RIDGES: np.ones((1, 1))}
+        #: What fits members to all rows, begun when their weights were known.
+        self._background_refits: dict[str, Callable[[], Member]] = {}
+        self.class_fit: ClassFit | None = None
+        self.start = self._ensemble_of([], {NETWORK: 1.0})
+
+    def fit_challengers(self) -> float:
+        """Fit all that is weighed before the network is trained; return what is left to this.
+
+        What a network can take off squared errors goes by the square of its share.
+        """
+        members = self.settings.members
+        if not self.settings.classifies:
+            if self.scheme is Scheme.BY_STEP:
+                self._weigh_challengers()
+            self._begin_refits()
+            return float((self.weights[RIDGES] ** 2).mean())
+        if self.rows.split is None or Classes.name not in members:
+            return 1.0
+        self.class_fit = fit_class_base(self.rows.before_cutoff(), self.settings)
+        # Half of the logits beside trees that forecast classes.
+        return 0.25 if TREES in members else 1.0
+
+    @cached_property
+    def trial(self) -> NetworkTrial | None:
+        """What ends a training that is not worth while; None where all of it is done."""
+        # Several quantiles may be worth it where the point among them gains nothing.
+        if self.head.outputs or self.scheme is not Scheme.BY_STEP:
+            return None
+        validation = self.batches.validation
+        assert isinstance(self.module, Corrected)
+        assert validation is not None
+        return NetworkTrial(self.module, validation, self.rows, self.settings)
+
+    def _weigh_challengers(self) -> None:
+        """Weigh members beside the ridges of a long table, by stretches of the split."""
+        assert self.ridges is not None
+        sizes = self.rows.sizes
+        n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
+        if self.settings.forecasters:
+            n_most = min(n_most, MOST_WEIGHED)
+        self.proof = self._proof_at(self._validation_windows(n_most))
+        challenge, self.plan = weigh_challengers(
+            self.ridges,
+            self._kinds,
+            self.proof,
+            self.rows.before_cutoff(),
+            self.plan,
+        )
+        if challenge is None:
+            self._warn_of_unjudged(RIDGES)
+            return
+        self.challengers = challenge.challengers
+        self.weights = challenge.weights
+
+    def _begin_refits(self) -> None:
+        """Fit built-in members to all rows while the network is trained, if it is."""
+        settings = self.settings
+        if not settings.refits_on_all or NETWORK not in settings.members:
+            return
+        for member in self.challengers:
+            # What a user gave has another name.
+            if member.name in settings.members and self.weights[member.name].any():
+                self._background_refits[member.name] = run_in_background(
+                    partial(member.refitted, self.rows, settings)
+                )
+
+    def finish(self, scaler: Scaler) -> Ensemble:
+        """Weigh all members as the scheme says, and fit them to all rows.
+
+        scaler: the final one.
+        """
+        for wait in self._background_refits.values():
+            wait()  # threads of theirs beside threads of what follows would wait for each other
+        self.rows = replace(self.rows, scaler=scaler)
+        match self.scheme:
+            case Scheme.CLASSES:
+                return self._weigh_classes()
+            case Scheme.BY_STEP:
+                return self._refit_ensemble(self._weigh_by_steps())
+            case Scheme.BY_SERIES:
+                return self._refit_ensemble(self._weigh_by_series())
+            case Scheme.BY_LAST_ROWS:
+                return self._weigh_by_last_rows()
+            case Scheme.ONE_ALONE:
+                return self._trust_one()
+
+    @property
+    def _kinds(self) -> dict[str, type[Member]]:
+        """Return the built-in members beside ridges and network that take part, by name."""
+        members = self.settings.members
+        return {name: kind for name, kind in MEMBERS.items() if name in members}
+
+    @property
+    def _user_fits(self) -> list[MemberFit]:
+        """Return what fits each forecaster of the user's."""
+        return [
+            partial(UserForecaster.from_source, each)
+            for each in self.settings.forecasters
+        ]
+
+    def _weigh_classes(self) -> Ensemble:
+        n_most = max(40_000 // self.rows.sizes.pred_len, 32)
+        base, share, temperature = weigh_classes(
+            self.network,
+            self.class_fit,
+            self._validation_windows(n_most),
+            self.rows,
+            self.settings,
+        )
+        others: list[Member] = [] if base is None else [base]
+        ensemble = self._ensemble_of(others, {Classes.name: 1 - share, NETWORK: share})
+        return replace(ensemble, temperature=temperature)
+
+    def _validation_windows(self, n_most: int) -> Windows:
+        """Choose windows of the validation split, spread over it."""
+        return Windows(self._buffer, self.rows.validation_origins.thinned(n_most))
+
+    def _proof_at(self, windows: Windows) -> Proof:
+        return Proof.at(windows, self.rows, self.head)
+
+    def _trust_one(self) -> Ensemble:
+        """Give one member all weight: a trained network, classical forecasters, else ridges."""
+        settings = self.settings
+        if NETWORK in settings.members:
+            self._warn_of_unjudged(NETWORK)
+            return self._refit_ensemble(self.start)
+        # Of all others these alone are judged by the rows that they are fitted to.
+        fits = [Classical.from_rows] if CLASSICAL in settings.members else []
+        return self._trust_first([fit(self.rows, settings) for fit in fits])
+
+    def _trust_first(self, members: list[Member]) -> Ensemble:
+        """Trust the first of some members alone, or ridges where there are none."""
+        name = members[0].name if members else RIDGES
+        self._warn_of_unjudged(name)
+        return self._ensemble_of(members[:1], {name: 1.0})
+
+    def _warn_of_unjudged(self, trusted: str) -> None:
+        """Warn of forecasters of the user's that no rows can judge, but for a trusted one."""
+        names = [each.name for each in self.settings.forecasters]
+        warn_of_unjudged([name for name in names if name != trusted])
+
+    def _weigh_by_last_rows(self) -> Ensemble:
+        """Weigh classical and users' forecasters by the last rows of each series.
+
+        One alone has all weight, and so has the first where no series is long enough.
+        """
+        fits = self._user_fits
+        if CLASSICAL in self.settings.members:
+            fits = [Classical.from_rows, *fits]
+        members = [fit(self.rows, self.settings) for fit in fits]
+        weights = self._last_row_weights(fits) if len(fits) > 1 else None
+        if weights is None:
+            last_rows = self.rows.timeline.first_row[1:] - 1
+            for member in members:
+                member.check_seconds(Windows(self._buffer, last_rows))
+            return self._trust_first(members)
+        members = [member for member in members if weights[member.name].any()]
+        return self._ensemble_of(members, weights)
+
+    def _last_row_weights(
+        self, fits: list[MemberFit]
+    ) -> dict[str, Float64Array] | None:
+        """Weigh members, fitted without the last rows, by these; None where they are too few."""
+        split, origins = cut_last_rows(self.rows.timeline, self.rows.sizes.pred_len)
+        if not origins.count:
+            return None
+        members = self._prove(fits, replace(self.rows, split=split), origins)
+        # One or few windows of a series say nothing of joint errors.
+        return self._series_weights(
+            members,
+            prior={CLASSICAL: _CLASSICAL_PRIOR},
+            joint=False,
+        )
+
+    def _prove(
+        self,
+        fits: list[MemberFit],
+        rows: FitRows,
+        origins: Origins,
+    ) -> list[Member]:
+        """Fit members to the rows before the cut-offs, and let them forecast these.
+
+        Cut-offs are few where a forecaster of the user's takes part; at least one a series.
+        """
+        before = rows.before_cutoff()
+        members = [fit(before, self.settings) for fit in fits]
+        windows = Windows(self._buffer, series_origins(origins))
+        if self.settings.forecasters:
+            n_most = max(MOST_WEIGHED, rows.timeline.n_series)
+            windows = windows.take(spread_places(len(windows), n_most))
+        self.proof = self._proof_at(windows)
+        for member in members:
+            member.check_seconds(windows)
+            self.proof.add(member)
+        return members
+
+    def _series_weights(
+        self,
+        members: list[Member],
+        *,
+        prior: Mapping[str, float],
+        joint: bool = True,
+    ) -> dict[str, Float64Array]:
+        """Weigh members by the errors of each series in what they proved, see `weigh_series`."""
+        assert self.proof is not None
+        weights = weighing.weigh_series(
+            self.proof,
+            n_series=self.rows.timeline.n_series,
+            prior=prior,
+            joint=joint,
+        )
+        weights[-1] *= [member.forecasts_new for member in members]
+        weights = weighing.without_negligible(
+            weights / weights.sum(axis=-1, keepdims=True)
+        )
+        return {member.name: weights[:, None, :, i] for i, member in enumerate(members)}
+
+    def _weigh_by_series(self) -> Ensemble:
+        """Weigh all members by the errors of each series."""
+        rows = self.rows
+        assert self.ridges is not None
+        of_kinds = [kind.from_rows for kind in self._kinds.values()]
+        others = self._prove(of_kinds + self._user_fits, rows, rows.validation_origins)
+        members = [*others, self.ridges]
+        if NETWORK in self.settings.members:
+            members.append(self.network)
+        assert self.proof is not None
+        for member in members[len(others) :]:
+            self.proof.add(member)
+        of_windows = weighing.prior_of_windows(
+            max(self.batches.training.origins.count, 1), rows.sizes.seq_len
+        )
+        prior = {RIDGES: of_windows, NETWORK: of_windows}
+        return self._ensemble_of(others, self._series_weights(members, prior=prior))
+
+    def _weigh_by_steps(self) -> Ensemble:
+        """Weigh the network beside ridges; challengers have been weighed beside both."""
+        share = 0.0
+        validation = self.batches.validation
+        if NETWORK in self.settings.members:
+            assert isinstance(self.module, Corrected)
+            assert validation is not None
+            share = weighing.network_share(
+                self.module,
+                validation,
+                steps=self.rows.timeline.steps_of(validation.draw()),
+                head=self.head,
+            )
+        ensemble = self._ensemble_of(self.challengers, self.weights)
+        return ensemble.with_network_share(share)
+
+    def _ensemble_of(
+        self, others: list[Member], weights: Mapping[str, Float64Array | float]
+    ) -> Ensemble:
+        """Put members before ridges and network, see `Ensemble.combine`."""
+        ridges = [] if self.ridges is None else [self.ridges]
+        return Ensemble.combine(
+            [*others, *ridges, self.network],
+            weights,
+            n_series=self.rows.timeline.n_series,
+            n_targets=self.rows.sizes.n_targets,
+        )
+
+    def _refit_ensemble(self, ensemble: Ensemble) -> Ensemble:
+        """Leave out members without weight, and fit the others to the validation split, too."""
+        members = {}
+        held_out = {}
+        weights = []
+        for name, member in ensemble.members.items():
+            weight = ensemble.weights_of(name)
+            counts = weight.any() or name in (RIDGES, NETWORK)
+            if not counts and not self._knows_end_alone(member):
+                continue
+            members[name] = self._refit_member(member)
+            weights.append(weight)
+            if members[name] is not member and not member.needs_refit:
+                held_out[name] = member
+        return Ensemble(members, np.stack(weights, axis=-1), held_out)
+
+    def _knows_end_alone(self, member: Member) -> bool:
+        """Return whether series end behind a step or a collapse, which classical ones know alone.
+
+        They may err most in the collapse itself, and then have no weight.
+        """
+        if not isinstance(member, Classical):
+            return False
+        last_rows = self.rows.timeline.first_row[1:] - 1
+        return member.after_steps(Windows(self._buffer, last_rows)) is not None
+
+    def _refit_member(self, member: Member) -> Member:
+        linear = self.linear
+        if member is self.ridges and linear is not None:
+            if linear.before is linear.final:
+                return member
+            path = LinearPath(linear.final).to(self.settings.device)
+            return Ridges(path.eval())
+        if member is self.network or not self.settings.refits_on_all:
+            return member
+        if member.name in self._background_refits:
+            return self._background_refits[member.name]()
+        return member.refitted(self.rows, self.settings)
+
+    @cached_property
+    def _buffer(self) -> RowBuffer:
+        timeline = self.rows.timeline
+        return RowBuffer(
+            self.rows.as_segments(),
+            np.arange(timeline.n_series),
+            timeline.clock,
+            self.rows.sizes,
+            self.settings.device,
+            self.batches.training.source,
+        )

@@ -1,0 +1,91 @@
+"""What members forecast at the cut-offs, and what came: made once, read by all that weighs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.predicting import prediction_threads
+from skinformer.ensemble.windows import Windows
+from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.windows import window_rows
+
+
+@dataclass
+class Proof:
+    """Forecasts of members at the same cut-offs, which none of them was fitted to.
+
+    windows: at the cut-offs.
+    head: what a forecast is compared by.
+    y, weight: what came, and how much it counts, (n, pred_len, n_targets).
+    forecasts: by name, of the same shape.
+    seconds: of one window, by name.
+    """
+
+    windows: Windows
+    head: Head
+    y: Float32Array
+    weight: Float32Array
+    forecasts: dict[str, Float32Array] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def at(
+        cls,
+        windows: Windows,
+        rows: FitRows,
+        head: Head,
+    ) -> Proof:
+        """Read what came at the cut-offs."""
+        y, weight = truths_of(rows, windows.origins)
+        return cls(windows, head, y, weight)
+
+    def add(self, member: Member) -> Float32Array:
+        """Forecast the cut-offs by a member; one that it corrects comes before it."""
+        started = time.perf_counter()
+        base = self.forecasts.get(member.base or "")
+        forecast = predict_points(member, self.windows, self.head, base)
+        self.forecasts[member.name] = forecast
+        passed = time.perf_counter() - started
+        self.seconds[member.name] = passed / max(len(self.windows), 1)
+        return forecast
+
+    def take(self, some: IntArray) -> Proof:
+        """Go on with some of the cut-offs."""
+        return Proof(
+            self.windows.take(some),
+            self.head,
+            self.y[some],
+            self.weight[some],
+            {name: forecast[some] for name, forecast in self.forecasts.items()},
+            self.seconds,
+        )
+
+
+def predict_points(
+    member: Member,
+    windows: Windows,
+    head: Head,
+    base: Float32Array | None = None,
+) -> Float32Array:
+    """Forecast the one value by which members are compared, (n, pred_len, n_targets).
+
+    base: what the member corrects.
+    """
+    sizes = windows.buffer.sizes
+    n_linear = sizes.seq_len * sizes.pred_len * windows.values.shape[1]
+    with prediction_threads(member.largest_product, n_linear):
+        return head.to_points(member.forecast(windows, base))
+
+
+def truths_of(rows: FitRows, origins: IntArray) -> tuple[Float32Array, Float32Array]:
+    """Return truths and weights of windows, (n_windows, pred_len, n_targets)."""
+    ahead = window_rows(origins, rows.sizes.pred_len)
+    y = rows.timeline.values[ahead, : rows.sizes.n_targets]
+    weight = rows.timeline.weight
+    return y, np.ones_like(y) if weight is None else weight[ahead]
