@@ -113,7 +113,7 @@ for name, proba in forecasts.items():
     scores.loc[name, "calibration error"] = calibration_error(proba)
 print("\nForecasts of the last half year, a day ahead:\n")
 print(scores.round(3).to_string())
-print(f"\nEnsemble weights: {model.base_blend_}, network {model.trust_:g}")
+print(f"\nLeaderboard:\n{model.leaderboard()}")
 
 # %%
 # How often each level came, beside how likely it was called: on the diagonal forecasts are true.

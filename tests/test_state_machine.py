@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from blends import trust
 from flat_parameters import with_parts
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -181,7 +182,7 @@ class Machine(RuleBasedStateMachine):
                 if "price" in frame
                 else self.model.forecast(horizon=4),
                 "future": future,
-                "trust": self.model.trust_,
+                "trust": trust(self.model),
                 "losses": self.model.loss_curve_,
                 "attributes": sorted(vars(self.model)),
             }

@@ -103,7 +103,7 @@ def fitted(wave):
 def test_a_default_fit_tells_its_parts(fitted):
     """They add up to no more than the caller waited for."""
     times = fitted[0].fit_times_.set_index("part")
-    parts = ["reading", "linear path", "trees", "network", "weights", "other"]
+    parts = ["reading", "ridges", "trees", "network", "weights", "other"]
     assert times.index.tolist() == parts
     assert times.columns.tolist() == ["seconds", "cpu_seconds"]
     assert (times >= 0).all(axis=None)

@@ -16,7 +16,7 @@ def accepted(df: pd.DataFrame) -> None:
     curve: list[float] = model.loss_curve_
     scores: list[float] | None = model.validation_scores_
     n_columns: int = model.n_features_in_
-    repr((score, curve, scores, n_columns, model.trust_))
+    repr((score, curve, scores, n_columns, model.leaderboard()))
 
 
 def refused(df: pd.DataFrame) -> None:

@@ -278,7 +278,7 @@ def measures_for(data: str) -> dict[str, Measure]:
         found = {name: tables.TABLES[name]() for name in ("street", "streets", "bikes")}
         return measures_of_long(["ridges", "trees"], found)
     if data == "long panels":
-        members = ["classical", "own ridges", "ridges"]
+        members = ["classical", "own_ridges", "ridges"]
         read = {
             name: panels.load_panel(name, FOLDER, development=True)
             for name in LONG_PANELS

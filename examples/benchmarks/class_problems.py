@@ -303,7 +303,7 @@ def main() -> None:
         table = {
             n: [score(truth, each) for score in scores] for n, each in forecasts.items()
         }
-        print(name, model.base_blend_, model.trust_, model.temperature_)
+        print(name, model.leaderboard().weight.to_dict(), model.temperature_)
         columns = ["log loss", "balanced accuracy", "calibration error"]
         print(pd.DataFrame(table, index=columns).T.round(4).to_string())
 

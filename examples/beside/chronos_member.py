@@ -75,7 +75,7 @@ def make_tiny(context_length, pred_len):
 
 # %% A week ahead for eight streets, eight times; mean absolute errors, people a day.
 chronos = ChronosForecaster(MODEL or train_tiny())
-auto = ["ridges", "own ridges", "network", "trees", "classical"]  # what "auto" names
+auto = ["ridges", "own_ridges", "network", "trees", "classical"]  # what "auto" names
 candidates = {"default": "auto", "Chronos alone": [chronos], "both": [*auto, chronos]}
 models = {}
 errors = {}

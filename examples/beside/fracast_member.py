@@ -17,7 +17,7 @@ train = panel[panel.index.get_level_values("timestamp") < start]
 
 # %% A week ahead for eight streets, eight times; mean absolute errors, people a day.
 fracast = FracastForecaster()
-auto = ["ridges", "own ridges", "network", "trees", "classical"]  # what "auto" names
+auto = ["ridges", "own_ridges", "network", "trees", "classical"]  # what "auto" names
 candidates = {"default": "auto", "fracast alone": [fracast], "both": [*auto, fracast]}
 models = {}
 errors = {}

@@ -23,7 +23,7 @@ train = panel[panel.index.get_level_values("timestamp") < start]
 
 # %% A week ahead for eight streets, eight times; mean absolute errors, people a day.
 theta = StatsForecaster(DynamicOptimizedTheta(season_length=7), max_context=112)
-auto = ["ridges", "own ridges", "network", "trees", "classical"]  # what "auto" names
+auto = ["ridges", "own_ridges", "network", "trees", "classical"]  # what "auto" names
 candidates = {"default": "auto", "Theta alone": [theta], "both": [*auto, theta]}
 models = {}
 errors = {}

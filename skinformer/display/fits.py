@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from pandas import DataFrame
+from pandas import DataFrame, isna
 from pandas.api.types import is_numeric_dtype
 
 from skinformer.display.axes import Display, ink, legend_above
@@ -27,7 +27,7 @@ class TrainingDisplay(Display):
     history : DataFrame of shape (n_epochs, n_columns)
         ``epoch``, ``loss`` and ``validation_loss``, as ``history_`` has them.
     trust : float, default=None
-        Share of the network's correction in the forecast, ``trust_``; None leaves it out.
+        Share of the network's correction in the forecast; None leaves it out.
 
     Attributes
     ----------
@@ -80,7 +80,8 @@ class TrainingDisplay(Display):
         """
         _, model = split_last_step(estimator)
         # Without a path to correct, the network forecasts alone.
-        trust = model.trust_ if model.base_blend_ else None
+        ensemble = model.ensemble_
+        trust = ensemble.trust if len(ensemble.members) > 1 else None
         return cls(model.history_, trust=trust).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
@@ -177,9 +178,10 @@ class WeightsDisplay(Display):
         ----------
         estimator : InformerRegressor, or a Pipeline or search that ends in one
             Fitted.
-        by : {"ahead", "series"}, default="ahead"
+        by : {"ahead", "series", "member"}, default="ahead"
             Means over series by step ahead; or means over steps by series, or by target where there
-            is one series.
+            is one series; or the mean of each member, its error at the cut-offs beside its name, as
+            ``leaderboard()`` has them.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
 
@@ -188,14 +190,16 @@ class WeightsDisplay(Display):
         WeightsDisplay
             Drawn.
         """
-        check_choice("by", by, ("ahead", "series"))
+        check_choice("by", by, ("ahead", "series", "member"))
         _, model = split_last_step(estimator)
         if by == "ahead":
             weights = model.ensemble_.by_step(model.sizes_.pred_len)
-        else:
+        elif by == "series":
             weights = model.ensemble_.by_series(
                 model.series_, model.roles_.target_labels
             )
+        else:
+            return cls(_by_member(model.leaderboard())).plot(ax=ax)
         least = 0.005  # what is less could not be seen
         is_visible = (weights >= least).any()
         return cls(weights.loc[:, is_visible]).plot(ax=ax)
@@ -255,3 +259,13 @@ class WeightsDisplay(Display):
         if weights.shape[1] > 1:
             legend_above(ax)
         return self
+
+
+def _by_member(board: DataFrame) -> DataFrame:
+    """Return the weights of members, each a row of its own, named with its error."""
+    members = board[board["weight"] < 1] if len(board) > 1 else board
+    names = [
+        name if isna(error) else f"{name}, error {error:.3f}"
+        for name, error in members["error"].items()
+    ]
+    return DataFrame({"weight": members["weight"].to_numpy()}, index=names)

@@ -84,22 +84,6 @@ class Ensemble:
         """Products of two numbers in the largest product of matrices for one window."""
         return max(member.largest_product for member in self.members.values())
 
-    @property
-    def base_blend(self) -> dict[str, float]:
-        """Mean weights of all that is fitted without the network, as if this were its base."""
-        others = [name for name in self.members if name != NETWORK]
-        if not others:
-            return {}
-        base = self.with_network_share(0.0) if RIDGES in self.members else self
-        base = base.without(NETWORK)
-        blend: dict[str, float] = {}
-        for name in others:
-            share = base.weights_of(name)[:-1].mean()
-            for candidate, weight in self.members[name].blend.items():
-                added = blend.get(candidate, 0.0) + share * weight
-                blend[candidate] = round(float(added), 4)
-        return blend
-
     def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
         """Return mean weights of members by series and target, or by the one there are many of."""
         # Classes have several columns of a target, with the same weights.

@@ -16,11 +16,11 @@ class OwnRidges(PerSeriesMember):
 
     fit: OwnFit
 
-    name = "own ridges"
+    name = "own_ridges"
     own_logs = True
 
     @staticmethod
-    @timed("own ridges")
+    @timed("own_ridges")
     def fit_series(
         series: Series,
         sizes: ModelSizes,

@@ -29,7 +29,7 @@ from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
 
 
-@timed("linear path")
+@timed(RIDGES)
 def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
     """Fit the linear path: the blend that the network is trained beside, and the final one.
 

@@ -330,27 +330,42 @@ class BaseInformer(
         return module_of(self.ensemble_)
 
     @property
-    def trust_(self) -> float:
-        """Mean weight of the network in the forecasts of the fitted series."""
-        return self.ensemble_.trust
-
-    @property
-    def base_blend_(self) -> dict[str, float]:
-        """Mean weights of all that is fitted without the network."""
-        return self.ensemble_.base_blend
-
-    @property
     def series_blend_(self) -> pd.DataFrame:
         """Weights of the forecasters that count somewhere, a row for each series and target."""
         return self.ensemble_.series_blend(self.series_, self.roles_.target_labels)
 
-    @property
-    def weak_covariates_(self) -> list[Any]:
-        """Columns known ahead of which trees see no more than the value at the step."""
-        members = self.ensemble_.members.values()
-        plain = {i for member in members for i in member.plain_columns}
-        roles = self.roles_
-        # A column of names is weak if all columns of numbers that it became are.
-        helpful = [name for i, name in enumerate(roles.known) if i not in plain]
-        weak = roles.sources_of(roles.known[i] for i in sorted(plain))
-        return [name for name in weak if name not in roles.sources_of(helpful)]
+    def leaderboard(self) -> pd.DataFrame:
+        """
+        Show who takes part in forecasts and what each member proved.
+
+        Members are fitted to the rows before a cut-off and forecast the rows behind it, from which
+        their weights come; those with a weight are fitted to all rows then.
+
+        Returns
+        -------
+        DataFrame of shape (n_members + 1, 8)
+            A row for each member that takes part or was left out, by ``member``, and one for the
+            ``joint forecast`` where members were compared:
+
+            - ``takes_part``: whether it has a weight.
+            - ``error``: mean absolute error at the cut-offs, in standard deviations of the targets;
+              NaN where nothing was compared.
+            - ``error_without``: that of the joint forecast if the others had its weight. A member
+              is worth what this is above the joint forecast's error.
+            - ``weight``: mean over series, steps and targets.
+            - ``fit_seconds``: by the clock, before the cut-off and on all rows.
+            - ``forecast_seconds``: of one window, in a batch.
+            - ``parts``: the forecasters that it consists of, and their weights in it.
+            - ``reason``: why it takes no part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skinformer import InformerRegressor
+        >>> y = np.sin(np.arange(60.0))
+        >>> board = InformerRegressor(seq_len=12, pred_len=4).fit(y).leaderboard()
+        >>> board.loc["classical", "takes_part"], board.loc["trees", "reason"]
+        (np.True_, 'fewer than 1,500 rows')
+        """
+        check_fitted(self)
+        return self._standings_.table(self.ensemble_, getattr(self, "fit_times_", None))

@@ -129,13 +129,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
-    base_blend_ : dict of str to float
-        Mean weight of what is forecast without the network; empty with ``members=["network"]``.
     ensemble_ : Ensemble
         The members of the forecast ("classes", a blend of forecasters of classes, and the
         "network"), and their weights.
-    trust_ : float
-        Share of the Informer in the logits that proved itself, 0 to 1; 1 where it is alone.
     temperature_ : float
         What logits are divided by, found on validation rows: above 1 forecasts become less sure.
     fit_times_ : DataFrame

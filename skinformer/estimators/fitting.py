@@ -329,7 +329,9 @@ class Fit:
                 timeline=model.timeline_,
                 head=model.head_,
             )
-            model.ensemble_ = members.finish(model.scaler_)
+            model.ensemble_, model._standings_ = members.finish(model.scaler_)
+            for line in model._standings_.lines(model.ensemble_):
+                running().write(line)
         self.warn_of_means_alone()
 
     def warn_of_means_alone(self) -> None:
@@ -355,7 +357,7 @@ class Fit:
         """Keep the losses of epochs, and warn if the network that the user chose has no weight."""
         model = self.model
         vars(model).update(training_course(record, self.tasks.before))
-        params = [] if model.trust_ else non_default_network_params(model)
+        params = [] if model.ensemble_.trust else non_default_network_params(model)
         if params:
             warn_of_idle_network(params, trained=len(model.history_) > 0)
 

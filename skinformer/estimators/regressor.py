@@ -85,7 +85,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         The members of the ensemble, weighted by their errors on validation rows:
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
-        - "own ridges": ridges of each series of a panel, shrunk towards one that all share, over
+        - "own_ridges": ridges of each series of a panel, shrunk towards one that all share, over
           one and two seasons of each length, in values and logarithms;
         - "network": the Informer, as a correction of the ridges;
         - "trees": from 1500 rows on boosted trees (`HistGradientBoostingRegressor`) on features
@@ -162,27 +162,17 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
-    base_blend_ : dict of str to float
-        Mean weight of each ridge, of each classical forecaster that counts, and of the trees, in
-        what is forecast without the network; empty with ``members=["network"]``.
     series_blend_ : DataFrame
         Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and
         "network", which corrects these, for each series of a panel, else for each target; rows have
         the sum 1, but for what hardly counts.
-    weak_covariates_ : list
-        Columns known ahead that told the trees nothing on later training rows: of these they see
-        the value at the step alone, not its changes, neighbours and means.
     ensemble_ : Ensemble
         The members of the forecast, ``ensemble_.members`` by name, and their ``weights``.
     intervals_ : Intervals or None
         How far forecasts are off, found when it is first asked for; None where rows are too few.
-    trust_ : float
-        Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
-        the linear path alone. 1 without validation rows, for quantiles, and with
-        ``members=["network"]``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
-        One row per part of the fit ("reading", "linear path", "trees", "network", "weights",
-        "other", for short series "classical", for panels "own ridges"): part, seconds by the
+        One row per part of the fit ("reading", "ridges", "trees", "network", "weights",
+        "other", for short series "classical", for panels "own_ridges"): part, seconds by the
         clock, which add up to the fit's, and cpu_seconds of all threads of the process. A warm
         start has those of its last fit.
     history_ : DataFrame
@@ -337,13 +327,15 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         return found
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """Show what `fit` found; ranges only once they are, as to find them takes seconds."""
-        if "_intervals_" in vars(self):
-            return super()._get_fitted_attr_html(doc_link)
+        """Show what `fit` found, and the leaderboard; intervals only once they were asked for."""
         shown = type(self).__new__(type(self))
-        shown.__dict__ = {**vars(self), "_intervals_": None}
+        shown.__dict__ = {"_intervals_": None, **vars(self)}
         found = super(InformerRegressor, shown)._get_fitted_attr_html(doc_link)
-        found.pop("intervals_", None)
+        if "_intervals_" not in vars(self):
+            found.pop("intervals_", None)
+        if "ensemble_" in vars(self):
+            lines = self._standings_.lines(self.ensemble_)
+            found["leaderboard()"] = {"type_name": "method", "value": "; ".join(lines)}
         return found
 
     def _make_head(self) -> Head:

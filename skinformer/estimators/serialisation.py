@@ -210,6 +210,7 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "layout_",
         "_intervals_",
         "_seen_range_",
+        "_standings_",
     }
     if not FITTED.keys() - may_lack <= fitted.keys() <= FITTED.keys():
         raise ModelFileError("its fit has other attributes")

@@ -12,6 +12,7 @@ from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.head import Head
 from skinformer.estimators.parameters import Parameters
 from skinformer.intervals.calibration import Calibration
+from skinformer.judging.leaderboard import Standings
 from skinformer.reading.labels import NumberReader
 from skinformer.reading.layout import Layout
 from skinformer.rolling.forecaster import StepForecaster
@@ -41,6 +42,7 @@ class FittedState(Parameters):
     attention_: str
     precision_: str
     ensemble_: Ensemble
+    _standings_: Standings
     calibration_: Calibration
     fit_times_: pd.DataFrame
     history_: pd.DataFrame

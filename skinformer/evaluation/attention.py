@@ -166,8 +166,8 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         but = " but for how far quantiles lie apart" if model.head_.outputs else ""
         warn_user(
             f"the network has no share in {n_silent} of {len(window)} forecasts{but}: others "
-            "make them, and its attention explains nothing of them. trust_ tells how far a fit "
-            "trusts it; with members=['network'] it forecasts alone."
+            "make them, and its attention explains nothing of them. leaderboard() tells how much "
+            "it counts; with members=['network'] it forecasts alone."
         )
     series = forecasts.labels.get("series")
     _, first = np.unique(window, return_index=True)

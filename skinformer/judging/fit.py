@@ -23,6 +23,7 @@ from skinformer.judging import weights as weighing
 from skinformer.judging.challenge import MemberFit, weigh_challengers
 from skinformer.judging.classes import weigh_classes
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
+from skinformer.judging.leaderboard import Standings
 from skinformer.judging.plan import Plan, Scheme, choose_scheme
 from skinformer.judging.proof import Proof
 from skinformer.judging.trial import NetworkTrial
@@ -151,14 +152,19 @@ class EnsembleFit:
                     partial(member.refitted, self.rows, settings)
                 )
 
-    def finish(self, scaler: Scaler) -> Ensemble:
-        """Weigh all members as the scheme says, and fit them to all rows.
+    def finish(self, scaler: Scaler) -> tuple[Ensemble, Standings]:
+        """Weigh all members as the scheme says, and fit those with a weight to all rows.
 
         scaler: the final one.
         """
         for wait in self._background_refits.values():
             wait()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
+        ensemble = self._weigh_and_refit()
+        return ensemble, Standings.of(self.plan.reasons, self.proof, ensemble)
+
+    def _weigh_and_refit(self) -> Ensemble:
+        """Put the members together that count, fitted to all rows."""
         match self.scheme:
             case Scheme.CLASSES:
                 return self._weigh_classes()
@@ -333,6 +339,9 @@ class EnsembleFit:
                 steps=self.rows.timeline.steps_of(validation.draw()),
                 head=self.head,
             )
+            if self.challengers:
+                assert self.proof is not None
+                self.proof.add(self.network)
         ensemble = self._ensemble_of(self.challengers, self.weights)
         return ensemble.with_network_share(share)
 

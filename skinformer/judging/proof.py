@@ -55,16 +55,11 @@ class Proof:
         self.seconds[member.name] = passed / max(len(self.windows), 1)
         return forecast
 
-    def take(self, some: IntArray) -> Proof:
-        """Go on with some of the cut-offs."""
-        return Proof(
-            self.windows.take(some),
-            self.head,
-            self.y[some],
-            self.weight[some],
-            {name: forecast[some] for name, forecast in self.forecasts.items()},
-            self.seconds,
-        )
+    def error(self, forecast: Float32Array) -> float:
+        """Return the mean absolute error of a forecast of the cut-offs; NaN where nothing came."""
+        total = float(self.weight.sum())
+        distance = np.abs(forecast - self.y) * self.weight
+        return float(distance.sum()) / total if total > 0 else np.nan
 
 
 def predict_points(

@@ -397,7 +397,7 @@ def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
     )
     warn_user(
         f"parameters of the network ({', '.join(names)}) change no forecast of this fit: {why}, "
-        "and others make forecasts without it (trust_=0, see base_blend_). Set or search what "
+        "and others make forecasts without it (see leaderboard()). Set or search what "
         "they go by, such as seq_len, members and known_future; with members=['network'] the "
         "network forecasts alone."
     )

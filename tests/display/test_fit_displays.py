@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend, trust
 from flat_parameters import with_parts
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
@@ -58,8 +59,8 @@ def test_losses_are_those_of_the_history(fitted, texts):
 def test_trust_is_told(fitted):
     """A loss that falls is no use if the forecast takes nothing of it."""
     display = TrainingDisplay.from_estimator(make_pipeline("passthrough", fitted))
-    trust = f"takes {fitted.trust_:.0%} of the network's correction."
-    assert display.ax_.get_xlabel().endswith(trust)
+    told = f"takes {trust(fitted):.0%} of the network's correction."
+    assert display.ax_.get_xlabel().endswith(told)
 
 
 def test_without_held_out_rows_there_is_one_loss(hours):
@@ -107,7 +108,7 @@ def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
     np.testing.assert_allclose(display.weights["DecisionTreeRegressor"], trees)
     mean = display.weights["DecisionTreeRegressor"].mean()
     assert mean == pytest.approx(
-        with_trees.base_blend_["DecisionTreeRegressor"], abs=1e-4
+        base_blend(with_trees)["DecisionTreeRegressor"], abs=1e-4
     )
     first = next(iter(display.weights))
     area = display.ax_.collections[0].get_paths()[0].vertices

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend
 from flat_parameters import with_parts
 from sklearn.tree import DecisionTreeRegressor
 
@@ -57,7 +58,7 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
     assert bool(requested) == judged
     if not judged:
         assert list(model.ensemble_.members) == ["ridges", "network"]
-        assert "trees" not in model.base_blend_
+        assert "trees" not in base_blend(model)
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ def test_luck_on_a_walk_is_not_believed(kind, seed, known):
     model = InformerRegressor(
         "y", seq_len=56, pred_len=7, known_future=known, random_state=0
     )
-    model.set_params(members=["ridges", "own ridges", "trees"]).fit(df[:n])
+    model.set_params(members=["ridges", "own_ridges", "trees"]).fit(df[:n])
     found = backtest(model, df[n:], step=7)
     last = df["y"].shift().reindex(found["origin"]).to_numpy()
     error, naive = (

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend
 from flat_parameters import with_parts
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -303,7 +304,7 @@ def test_it_is_drawn_explained_backtested_and_has_ranges(months):
     )
     model.fit(months)
     assert 0 < share_of(model, "average_seasons") < 1
-    assert "average_seasons" in model.base_blend_
+    assert "average_seasons" in base_blend(model)
     assert "average_seasons" in repr(model)
     assert "average_seasons" in model._repr_html_()
     forecast = model.forecast(coverage=0.8)

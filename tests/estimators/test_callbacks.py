@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend, trust
 from flat_parameters import with_parts
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -236,8 +237,8 @@ def test_the_end_of_the_fit_comes_with_the_final_model(df):
     (model,) = spy.models
     assert model.module_ is not final.module_
     np.testing.assert_array_equal(model.predict(runs), final.predict(runs))
-    assert model.trust_ == final.trust_
-    assert model.base_blend_ == final.base_blend_
+    assert trust(model) == trust(final)
+    assert base_blend(model) == base_blend(final)
 
 
 def test_a_callback_that_draws_random_numbers_changes_nothing(df):
@@ -291,8 +292,20 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
     assert "GridSearchCV" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("members", [["network"], ["ridges", "network"]])
-def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members):
+@pytest.mark.parametrize(
+    ("members", "judged"),
+    [
+        (["network"], ["[InformerRegressor] network: weight 100%"]),
+        (
+            ["ridges", "network"],
+            [
+                "[InformerRegressor] ridges: weight 100%",
+                "[InformerRegressor] network: takes no part, others err less at the cut-offs",
+            ],
+        ),
+    ],
+)
+def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members, judged):
     """Progress without extra packages; silence by default."""
     options = SMALL | {"max_iter": 2, "members": members}
     InformerRegressor("load", **with_parts(**options)).fit(df)
@@ -301,11 +314,12 @@ def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
         "[InformerRegressor] reading",
-        *["[InformerRegressor] linear path"] * ("ridges" in members),
+        *["[InformerRegressor] ridges"] * ("ridges" in members),
         "[InformerRegressor] network",
         "[InformerRegressor] epoch 1/2",
         "[InformerRegressor] epoch 2/2",
         "[InformerRegressor] weights",
+        *judged,
     ]
 
 

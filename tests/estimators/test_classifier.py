@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from blends import base_blend, trust
 from flat_parameters import with_parts
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
@@ -269,7 +270,7 @@ def test_a_regressor_is_no_base_of_classes(df):
             members=["classes", RandomForestClassifier(n_estimators=3), "network"], **P
         ),
     ).fit(df)
-    assert list(model.base_blend_)[-1] == "RandomForestClassifier"
+    assert list(base_blend(model))[-1] == "RandomForestClassifier"
     with pytest.raises(ValueError, match=r"holds Ridge\(\), which is no member"):
         InformerClassifier(
             "level", **with_parts(members=["classes", Ridge()], **P)
@@ -305,11 +306,11 @@ def test_a_weight_counts_rows_so_often(df):
 def test_simple_forecasters_and_the_network_share_the_forecast(df):
     """The blend tells who; nothing of it without a base."""
     model = InformerClassifier("level", **with_parts(**P)).fit(df)
-    assert list(model.base_blend_) == ["season", "transitions", "logistic"]
-    assert sum(model.base_blend_.values()) == pytest.approx(1, abs=1e-3)
-    assert model.base_blend_["transitions"] < 0.2
+    assert list(base_blend(model)) == ["season", "transitions", "logistic"]
+    assert sum(base_blend(model).values()) == pytest.approx(1, abs=1e-3)
+    assert base_blend(model)["transitions"] < 0.2
     alone = InformerClassifier("level", **with_parts(members=["network"], **P)).fit(df)
-    assert (alone.base_blend_, alone.trust_) == ({}, 1.0)
+    assert (base_blend(alone), trust(alone)) == ({}, 1.0)
 
 
 @pytest.mark.slow
@@ -318,8 +319,8 @@ def test_trees_take_part_where_rows_are_many():
     model = InformerClassifier("level", **with_parts(known_future=["price"], **P)).fit(
         make_frame(1600)
     )
-    assert list(model.base_blend_)[-1] == "trees"
-    assert model.base_blend_["trees"] > 0.05
+    assert list(base_blend(model))[-1] == "trees"
+    assert base_blend(model)["trees"] > 0.05
 
 
 def test_noise_is_forecast_by_its_frequencies():
@@ -367,7 +368,7 @@ def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     np.testing.assert_allclose(forecast(rows, np.array([1]))[0, 0], expected, rtol=1e-6)
     monkeypatch.setattr("skinformer.judging.classes.minimax_share", lambda _: 4)
     trusting = InformerClassifier("level", **with_parts(**P)).fit(df)
-    assert trusting.trust_ == 1.0 != model.trust_
+    assert trust(trusting) == 1.0 != trust(model)
     assert not np.allclose(
         trusting.predict_proba(df), model.predict_proba(df), atol=1e-3
     )

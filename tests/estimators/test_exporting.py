@@ -440,10 +440,10 @@ def test_trees_are_refused():
 
 def test_ridges_of_each_series_are_refused():
     """They have a share in the forecasts of panels."""
-    model = fit(make_panel(400), members=["ridges", "own ridges"])
+    model = fit(make_panel(400), members=["ridges", "own_ridges"])
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
-    assert str(caught.value) == REFUSAL.format("own ridges")
+    assert str(caught.value) == REFUSAL.format("own_ridges")
 
 
 def test_a_regressor_of_the_users_is_refused():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from blends import trust
 from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
@@ -203,7 +204,7 @@ def test_the_share_of_several_outputs_is_judged(df):
         def _make_head(self):
             return Trusting()
 
-    assert 0 <= Trusted("load", **with_parts(**P)).fit(df[["load"]]).trust_ <= 1
+    assert 0 <= trust(Trusted("load", **with_parts(**P)).fit(df[["load"]])) <= 1
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from blends import base_blend, trust
 from flat_parameters import with_parts
 from sklearn.base import clone
 
@@ -105,7 +106,7 @@ def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
     df = frame(120)
     one = options().fit(df[:100])
     two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
-    assert one.trust_ == two.trust_ == 0
+    assert trust(one) == trust(two) == 0
     same_maps(one, two)
     np.testing.assert_array_equal(one.predict(df), two.predict(df))
 
@@ -123,7 +124,7 @@ def test_the_note_has_no_linear_path(small, frame):
         )
     ).fit(df)
     assert isinstance(estimator.module_, Informer)
-    assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
+    assert (trust(estimator), base_blend(estimator)) == (1.0, {})
     assert estimator.sizes_.patch_len == 1
 
 
@@ -131,12 +132,12 @@ def test_a_fit_without_the_path_forgets_that_of_the_last_one(options, frame):
     """Attributes describe the last fit; these would describe a path that is not there."""
     estimator = options().fit(frame(80))
     estimator.set_params(members=["network"]).fit(frame(80))
-    assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
+    assert (trust(estimator), base_blend(estimator)) == (1.0, {})
 
 
 def test_the_weights_of_the_blend_are_told(options, frame):
     """Who asks why a forecast is what it is finds names and shares."""
-    blend = options().fit(frame(100)).base_blend_
+    blend = base_blend(options().fit(frame(100)))
     assert "last" in blend
     assert any(name.startswith("mixed") for name in blend)
     assert sum(blend.values()) == pytest.approx(1, abs=0.01)
@@ -255,9 +256,9 @@ def test_a_network_is_not_trusted_for_what_it_does_on_a_short_tail(
     monkeypatch.setattr(fitting, "find_phases", lambda _, fits, *rest: fits)
     rows = frame(n_rows)[["load"]]
     estimator = small(max_iter=8).fit(rows)
-    assert (estimator.trust_ > 0) == trusted
+    assert (trust(estimator) > 0) == trusted
     if not trusted:
-        assert estimator.trust_ == 0
+        assert trust(estimator) == 0
         np.testing.assert_array_equal(
             estimator.predict(rows), distrust(estimator).predict(rows)
         )
@@ -275,21 +276,20 @@ def test_a_network_that_learnt_noise_changes_little(small):
 
 def test_without_validation_the_network_is_trusted(small, frame):
     """There is nothing to judge it by."""
-    assert small(early_stopping=False).fit(frame(80)[["load"]]).trust_ == 1
-    assert small().fit(frame(18)[["load"]]).trust_ == 1
+    assert trust(small(early_stopping=False).fit(frame(80)[["load"]])) == 1
+    assert trust(small().fit(frame(18)[["load"]])) == 1
 
 
 def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
     """In the weights, which forecast, and in the attribute, which is read."""
     estimator = options(max_iter=2).fit(frame(150))
-    assert (
-        estimator.ensemble_.with_network_share(estimator.trust_).trust
-        == estimator.trust_
+    assert estimator.ensemble_.with_network_share(trust(estimator)).trust == trust(
+        estimator
     )
     ridges, network = (
         estimator.ensemble_.weights_of(name) for name in ("ridges", "network")
     )
-    np.testing.assert_allclose(network, estimator.trust_ * (ridges + network))
+    np.testing.assert_allclose(network, trust(estimator) * (ridges + network))
 
 
 # --- which rows it is fitted to ---------------------------------------------------------------
@@ -359,18 +359,18 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         fits.append(linear_fit(*args, **kwargs))
         return fits[-1]
 
-    def trust(module, validation, **options):
+    def share(module, validation, **options):
         seen.append(module.path.own.numpy().copy())
         return 0.25
 
     monkeypatch.setattr(fitting_of_model, "linear_fit", spy)
-    monkeypatch.setattr(weighing, "network_share", trust)
+    monkeypatch.setattr(weighing, "network_share", share)
     estimator = options(warm_start=warm_start)
     # The second network starts with full trust again, to prove itself.
     for seed in range(2):
         estimator.fit(frame(120, seed=seed))
         np.testing.assert_array_equal(seen[seed], np.float32(fits[seed][0].own))
-        assert estimator.trust_ == 0.25
+        assert trust(estimator) == 0.25
 
 
 @pytest.fixture
@@ -572,8 +572,8 @@ def test_copies_forecast_the_same_bit_by_bit(options, frame):
         clone(estimator).fit(df[:100]),
     ):
         np.testing.assert_array_equal(other.predict(df), expected)
-        assert other.trust_ == estimator.trust_
-        assert other.base_blend_ == estimator.base_blend_
+        assert trust(other) == trust(estimator)
+        assert base_blend(other) == base_blend(estimator)
 
 
 def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
@@ -585,7 +585,7 @@ def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
     cold = options().fit(new)
     same_maps(warm, cold)
     assert not np.array_equal(earlier["own"], maps(warm)["own"])
-    assert warm.base_blend_ == cold.base_blend_
+    assert base_blend(warm) == base_blend(cold)
 
 
 @pytest.mark.slow
@@ -611,7 +611,7 @@ def test_a_fit_that_was_stopped_ends_like_one_that_was_not(
     monkeypatch.undo()
     for _ in range(2):  # once from the middle, once from the end
         resumed = options(checkpoint=tmp_path / "fit.pt", **settings).fit(df)
-        assert resumed.trust_ == whole.trust_
+        assert trust(resumed) == trust(whole)
         for name, values in whole.module_.state_dict().items():
             assert torch.equal(values, resumed.module_.state_dict()[name]), name
 
@@ -684,7 +684,7 @@ def test_a_panel_of_short_and_long_series_has_a_path(small, panel):
 def test_a_quantile_is_never_replaced_by_the_mean(small, frame):
     """Ridges forecast means; a level of .9 that fell back to one would be wrong by its meaning."""
     high = small(loss=0.9, early_stopping=True).fit(frame(80))
-    assert high.trust_ == 1
+    assert trust(high) == 1
 
 
 def test_a_warm_start_goes_on_from_a_pickle_as_from_the_model(options, frame):

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from blends import trust
 from flat_parameters import set_flat, with_parts
 from sklearn.preprocessing import PowerTransformer
 
@@ -279,7 +280,7 @@ def describe_start(model, network, told):
         "linear path fitted again": any(
             not torch.equal(a.own, b.own) for a, b in pairs
         ),
-        "trust": model.trust_,
+        "trust": trust(model),
     }
 
 

@@ -142,13 +142,13 @@ def test_own_ridges_are_raised_once_where_targets_are_logarithms():
     """By the scaler, which raises the joint forecast."""
     values, _ = draw("lognormal", 5, n_series=8, n_rows=200)
     options = {"seq_len": 12, "pred_len": HORIZON, "random_state": 0, "max_iter": 1}
-    members = ["ridges", "own ridges"]
+    members = ["ridges", "own_ridges"]
     shifts = {}
     for transform in (None, "log"):
         model = InformerRegressor(
             "y", **with_parts(target_transform=transform, members=members, **options)
         )
-        own = model.fit(panel(values)).ensemble_.members["own ridges"].fit
+        own = model.fit(panel(values)).ensemble_.members["own_ridges"].fit
         shifts[transform] = max(ridge.log_shift.max() for ridge in own.ridges)
     assert shifts[None] > 0.1
     assert shifts["log"] == 0

@@ -12,7 +12,7 @@ SIZES = {
     "seq_len": 24,
     "pred_len": 6,
     "random_state": 0,
-    "members": ["ridges", "own ridges"],
+    "members": ["ridges", "own_ridges"],
 }
 
 
@@ -39,12 +39,12 @@ def fitted() -> InformerRegressor:
 
 
 def test_they_take_part_in_panels_and_not_in_one_series(fitted):
-    assert fitted.series_blend_["own ridges"].gt(0).all()
+    assert fitted.series_blend_["own_ridges"].gt(0).all()
     assert fitted.ensemble_.look_back == 48 == 2 * SIZES["seq_len"]
     one = InformerRegressor("y", **SIZES).fit(panel().loc["a"])
-    assert "own ridges" not in one.series_blend_
+    assert "own_ridges" not in one.series_blend_
     without = InformerRegressor("y", **SIZES | {"members": ["ridges"]}).fit(panel())
-    assert "own ridges" not in without.series_blend_
+    assert "own_ridges" not in without.series_blend_
 
 
 def test_units_of_a_series_change_nothing(fitted):
@@ -88,7 +88,7 @@ def test_files_updates_and_new_series(fitted, tmp_path):
     found = loaded.predict(pd.concat([new, ahead]))[-6:]
     truth = panel(n_rows=126, n_series=1)["y"].to_numpy()[-6:]
     assert np.abs(found - truth).mean() < 3.0
-    with pytest.raises(ValueError, match="own ridges"):
+    with pytest.raises(ValueError, match="own_ridges"):
         loaded.export_program()
 
 
@@ -96,9 +96,9 @@ def test_missing_rows_are_no_obstacle():
     X = panel()
     X.iloc[::17] = np.nan
     model = InformerRegressor("y", **SIZES).fit(X)
-    assert model.series_blend_["own ridges"].gt(0).all()
+    assert model.series_blend_["own_ridges"].gt(0).all()
     found = forecast_parts(model)
-    assert found.loc[found["part"] == "own ridges", "forecast"].notna().all()
+    assert found.loc[found["part"] == "own_ridges", "forecast"].notna().all()
 
 
 @pytest.mark.slow

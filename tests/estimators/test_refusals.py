@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from blends import trust
 from flat_parameters import with_parts
 from joblib import Parallel, delayed, parallel_backend
 from sklearn.exceptions import NotFittedError
@@ -46,7 +47,7 @@ def results(model, X):
             "future": model.make_future_frame(),
             "score": model.score(X),
             "losses": model.loss_curve_,
-            "trust": model.trust_,
+            "trust": trust(model),
             "names": list(model.feature_names_in_),
             "attributes": sorted(vars(model)),
             "training": model.module_.training,

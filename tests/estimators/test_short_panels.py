@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend, trust
 from flat_parameters import with_parts
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
@@ -67,10 +68,10 @@ def test_short_series_are_forecast_by_what_they_have(panel, model):
 def test_a_network_that_is_not_trained_is_nothing_to_act_on(panel):
     """The advice to shorten the look-back cost 20 s and gained 1.5 %."""
     model = InformerRegressor("y", pred_len=4, random_state=0).fit(panel)
-    assert model.trust_ == 0
+    assert trust(model) == 0
     assert len(model.history_) == model.n_iter_ == 0
-    assert sum(model.base_blend_.values()) == pytest.approx(1, abs=0.5)
-    assert len(model.base_blend_) > 2
+    assert sum(base_blend(model).values()) == pytest.approx(1, abs=0.5)
+    assert len(base_blend(model)) > 2
 
 
 def test_parameters_of_a_network_without_a_share_are_named(panel):
@@ -270,7 +271,7 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
     assert fitted.n_iter_ == 1
     assert list(fitted.series_blend_)[-2:] == ["ridges", "network"]
     short = P | {"seq_len": 3, "pred_len": 1}
-    whole = {"own ridges", "ridges", "network"}
+    whole = {"own_ridges", "ridges", "network"}
     # A year.
     assert (
         not set(InformerRegressor("y", **with_parts(**short)).fit(long).series_blend_)
@@ -295,7 +296,7 @@ def test_the_weights_of_each_series_are_told(panel, model):
     weights = model.series_blend_
     pd.testing.assert_index_equal(weights.index, model.series_)
     assert weights.sum(axis=1).between(0.5, 1.001).all()
-    for name, mean in model.base_blend_.items():
+    for name, mean in base_blend(model).items():
         assert weights[name].mean() == pytest.approx(mean, abs=1e-4)
     both = InformerRegressor(["y", "z"], **with_parts(**P)).fit(
         panel.assign(z=-panel["y"] * 7)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from blends import trust
 from flat_parameters import with_parts
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
@@ -190,7 +191,7 @@ def test_shares_are_those_of_the_parts(df, options):
         **with_parts(**SIZES | {"members": "auto"} | options)
     ).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.with_network_share(0.25)
-    assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(model.trust_)
+    assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(trust(model))
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend
 from flat_parameters import with_parts
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -57,7 +58,7 @@ def fit(df, trust=0.75, **changes):
         model = InformerRegressor(
             **with_parts(**{"target": "load", **SIZES, **changes})
         ).fit(df)
-    if model.base_blend_ and "ridges" in model.ensemble_.members:
+    if base_blend(model) and "ridges" in model.ensemble_.members:
         model.ensemble_ = model.ensemble_.with_network_share(trust)
     return model
 

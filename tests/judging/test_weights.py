@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from blends import base_blend, trust
 from flat_parameters import with_parts
 from sklearn.linear_model import Ridge
 
@@ -208,8 +209,8 @@ def test_the_shares_that_are_told_sum_to_one(short):
     blend = short.series_blend_
     assert list(blend)[-2:] == ["ridges", "network"]
     assert blend.sum(axis=1).between(0.7, 1.001).all()
-    assert short.trust_ == pytest.approx(blend["network"].mean(), abs=1e-6)
-    assert sum(short.base_blend_.values()) == pytest.approx(1, abs=0.3)
+    assert trust(short) == pytest.approx(blend["network"].mean(), abs=1e-6)
+    assert sum(base_blend(short).values()) == pytest.approx(1, abs=0.3)
 
 
 @pytest.mark.slow
@@ -283,7 +284,7 @@ def test_ridges_that_cannot_be_judged_say_nothing(panel):
     model = InformerRegressor("y", **with_parts(**P)).fit(panel.loc[1][:30])
     np.testing.assert_array_equal(model.ensemble_.weights_of("classical"), 1.0)
     np.testing.assert_array_equal(model.ensemble_.weights_of("ridges"), 0.0)
-    assert model.trust_ == 0
+    assert trust(model) == 0
 
 
 def test_ridges_of_few_windows_count_less_from_the_start():

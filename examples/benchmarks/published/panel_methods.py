@@ -112,7 +112,7 @@ def _as_member(make: Callable[[int], Any], *, beside: Sequence[str]) -> Forecast
 
 #: Forecasters by the names that the command line takes, besides the estimator.
 METHODS: dict[str, Forecaster] = {"classical": forecast_classical}
-_OWN = ("ridges", "own ridges", "classical", "trees", "network")
+_OWN = ("ridges", "own_ridges", "classical", "trees", "network")
 for _name, _make in FORECASTERS.items():
     METHODS[_name] = _as_member(_make, beside=())
     METHODS[f"with {_name}"] = _as_member(_make, beside=_OWN)

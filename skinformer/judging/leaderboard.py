@@ -1,0 +1,165 @@
+"""What each member proved: its error, and that of the joint forecast without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.judging.proof import Proof
+from skinformer.timeline.arrays import Float32Array, Float64Array
+
+#: The row of all members together.
+JOINT = "joint forecast"
+
+
+@dataclass(frozen=True)
+class Standings:
+    """
+    What a fit keeps of its judging.
+
+    Attributes
+    ----------
+    reasons : dict of str to str
+        Why members take no part, by name.
+    errors : dict of str to float
+        Mean absolute error of each member at the cut-offs, in standard deviations of the targets,
+        and of the joint forecast.
+    errors_without : dict of str to float
+        That of the joint forecast, where the others have the weight of a member.
+    seconds : dict of str to float
+        That a forecast of one window took, in a batch of many.
+    """
+
+    reasons: dict[str, str]
+    errors: dict[str, float]
+    errors_without: dict[str, float]
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(
+        cls,
+        reasons: dict[str, str],
+        proof: Proof | None,
+        ensemble: Ensemble,
+    ) -> Standings:
+        """Read them off what members have proved; errors are unknown where nothing was.
+
+        ensemble: all members of the proof, with their weights.
+        """
+        if proof is None:
+            return cls(reasons, {}, {}, {})
+        errors = {name: proof.error(each) for name, each in proof.forecasts.items()}
+        weights = _weights_at(proof, ensemble)
+        errors[JOINT] = proof.error(_joint(proof, weights))
+        without = {}
+        for name in proof.forecasts:
+            if len(weights) > 1:
+                others = _without(weights, name, ensemble)
+                without[name] = proof.error(_joint(proof, others))
+        return cls(reasons, errors, without, dict(proof.seconds))
+
+    def table(
+        self,
+        ensemble: Ensemble,
+        fit_times: pd.DataFrame | None,
+    ) -> pd.DataFrame:
+        """Return a row for each member, the best first, see `BaseInformer.leaderboard`."""
+        weights = {
+            name: float(ensemble.weights_of(name)[:-1].mean())
+            for name in ensemble.members
+        }
+        names = list(dict.fromkeys([*weights, *self.errors, *self.reasons]))
+        table = pd.DataFrame(index=pd.Index(names, name="member", dtype=object))
+        table["weight"] = pd.Series(weights, dtype=float)
+        table["weight"] = table["weight"].fillna(0.0)
+        table.loc[table.index == JOINT, "weight"] = 1.0
+        table["error"] = pd.Series(self.errors, dtype=float)
+        table["error_without"] = pd.Series(self.errors_without, dtype=float)
+        table["fit_seconds"] = _fit_seconds(fit_times, names)
+        table["forecast_seconds"] = pd.Series(self.seconds, dtype=float)
+        table.insert(0, "takes_part", table["weight"] > 0)
+        table["parts"] = [_parts(ensemble, name) for name in names]
+        table["reason"] = [self._reason(name, table.loc[name]) for name in names]
+        table["is_joint"] = table.index == JOINT
+        order = ["is_joint", "takes_part", "weight", "error"]
+        table = table.sort_values(order, ascending=[False, False, False, True])
+        return table.drop(columns="is_joint")
+
+    def lines(self, ensemble: Ensemble) -> list[str]:
+        """Return a line for each member, for whoever watches a fit."""
+        lines = []
+        for name, row in self.table(ensemble, None).iterrows():
+            line = f"{name}: "
+            if not row["takes_part"]:
+                line += f"takes no part, {row['reason']}"
+            elif name != JOINT:
+                line += f"weight {row['weight']:.0%}"
+            if np.isfinite(row["error"]):
+                line = f"{line.removesuffix(': ')}, error {row['error']:.3f}"
+            lines.append(line)
+        return lines
+
+    def _reason(self, name: str, row: pd.Series) -> str:
+        """Say why a member takes no part."""
+        if row["takes_part"]:
+            return ""
+        if name in self.reasons:
+            return self.reasons[name]
+        if np.isnan(row["error"]):
+            return "no rows are held out that compare it with others"
+        return "others err less at the cut-offs"
+
+
+def _weights_at(proof: Proof, ensemble: Ensemble) -> dict[str, Float64Array]:
+    """Return the weights of members at the cut-offs, (n, 1 or pred_len, n_targets)."""
+    series = np.minimum(proof.windows.series, len(ensemble.weights) - 1)
+    return {name: ensemble.weights_of(name)[series] for name in proof.forecasts}
+
+
+def _without(
+    weights: dict[str, Float64Array],
+    name: str,
+    ensemble: Ensemble,
+) -> dict[str, Float64Array]:
+    """Leave a member out: its weight is that of what it corrects, else that of all others."""
+    others = {other: weights[other] for other in weights if other != name}
+    base = ensemble.members[name].base if name in ensemble.members else None
+    if base in others:
+        return others | {base: others[base] + weights[name]}
+    total = sum(others.values())
+    # Equal ones where the others have none.
+    return {
+        other: np.divide(
+            weight, total, out=np.full_like(weight, 1 / len(others)), where=total > 0
+        )
+        for other, weight in others.items()
+    }
+
+
+def _joint(proof: Proof, weights: dict[str, Float64Array]) -> Float32Array:
+    """Weigh what members forecast at the cut-offs."""
+    total = np.zeros_like(proof.y)
+    for name, weight in weights.items():
+        total += weight.astype(np.float32) * proof.forecasts[name]
+    return total
+
+
+def _parts(ensemble: Ensemble, name: str) -> dict[str, float]:
+    """Return the forecasters that a member consists of, and their weights in it."""
+    if name not in ensemble.members:
+        return {}
+    blend = ensemble.members[name].blend
+    return (
+        {} if list(blend) == [name] else {part: w for part, w in blend.items() if w > 0}
+    )
+
+
+def _fit_seconds(fit_times: pd.DataFrame | None, names: list[str]) -> list[float]:
+    """Read what fitting each member took, trials before the cut-off among it."""
+    if fit_times is None:
+        return [np.nan] * len(names)
+    spent = fit_times.set_index("part")["seconds"]
+    return [float(spent.get(name, np.nan)) for name in names]
