@@ -35,6 +35,7 @@ from skinformer.estimators.target_transform import fit_scale, with_smearing_fact
 from skinformer.intervals.calibration import Calibration
 from skinformer.judging.cutoffs import cut_windows, find_split
 from skinformer.judging.fit import EnsembleFit
+from skinformer.judging.leaderboard import Standings
 from skinformer.judging.plan import Plan, plan_members
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.layout import read_layout
@@ -220,6 +221,7 @@ class Fit:
         with self.tasks.stage("ridges"):
             members = self._start_members(split, missing)
             model.ensemble_ = members.start
+            model._standings_ = Standings.of(self.plan.reasons, None, members.start)
             model.calibration_ = Calibration.prepare(
                 model.timeline_, split, self.settings
             )

@@ -70,7 +70,7 @@ def weigh_challengers(
     """Weigh members beside the ridges, one after the other, by stretches of the validation split.
 
     kinds: built-in members, by name; forecasters of the user's come behind them.
-    proof: without forecasts, at cut-offs of the split.
+    proof: of the ridges alone, at cut-offs of the split.
     rows: before the split.
 
     None is weighed where the split is too short for two stretches: the plan says so. ValueError
@@ -101,7 +101,7 @@ def weigh_challengers(
             margins[TREES] = margin
     if not margins and not settings.forecasters:
         return None, plan
-    challenge = Challenge(proof, stretches, proof.add(ridges).copy())
+    challenge = Challenge(proof, stretches, proof.forecasts[RIDGES].copy())
     for name, margin in margins.items():
         with timed(name):
             member = kinds[name].from_rows(rows, settings)

@@ -127,6 +127,7 @@ class EnsembleFit:
         if self.settings.forecasters:
             n_most = min(n_most, MOST_WEIGHED)
         self.proof = self._proof_at(self._validation_windows(n_most))
+        self.proof.add(self.ridges)
         challenge, self.plan = weigh_challengers(
             self.ridges,
             self._kinds,
@@ -339,9 +340,8 @@ class EnsembleFit:
                 steps=self.rows.timeline.steps_of(validation.draw()),
                 head=self.head,
             )
-            if self.challengers:
-                assert self.proof is not None
-                self.proof.add(self.network)
+            assert self.proof is not None
+            self.proof.add(self.network)
         ensemble = self._ensemble_of(self.challengers, self.weights)
         return ensemble.with_network_share(share)
 

@@ -81,8 +81,15 @@ class Standings:
         table["fit_seconds"] = _fit_seconds(fit_times, names)
         table["forecast_seconds"] = pd.Series(self.seconds, dtype=float)
         table.insert(0, "takes_part", table["weight"] > 0)
-        table["parts"] = [_parts(ensemble, name) for name in names]
-        table["reason"] = [self._reason(name, table.loc[name]) for name in names]
+        table["parts"] = pd.Series(
+            [_parts(ensemble, name) for name in names], table.index
+        )
+        table["reason"] = [
+            self._reason(name, takes_part, error)
+            for name, takes_part, error in zip(
+                names, table["takes_part"], table["error"], strict=True
+            )
+        ]
         table["is_joint"] = table.index == JOINT
         order = ["is_joint", "takes_part", "weight", "error"]
         table = table.sort_values(order, ascending=[False, False, False, True])
@@ -102,13 +109,18 @@ class Standings:
             lines.append(line)
         return lines
 
-    def _reason(self, name: str, row: pd.Series) -> str:
+    def _reason(
+        self,
+        name: str,
+        takes_part: bool,
+        error: float,
+    ) -> str:
         """Say why a member takes no part."""
-        if row["takes_part"]:
+        if takes_part:
             return ""
         if name in self.reasons:
             return self.reasons[name]
-        if np.isnan(row["error"]):
+        if np.isnan(error):
             return "no rows are held out that compare it with others"
         return "others err less at the cut-offs"
 

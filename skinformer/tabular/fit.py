@@ -126,7 +126,7 @@ def fit_tabular(
         missing,
         random_state,
     )
-    zeros = _find_zeros(timeline, columns.n_targets, missing, stop, zero)
+    zeros = _find_zeros(timeline, columns.n_targets, missing, zero)
     training = _make_training(timeline, maker, pairs, zeros)
     errors = _anchor_errors(maker, training)
     closest = int(np.argmin(errors))
@@ -341,17 +341,15 @@ def _find_zeros(
     timeline: Timeline,
     n_targets: int,
     missing: BoolArray | None,
-    stop: IntArray | None,
     zero: Float64Array | None,
 ) -> Float64Array:
-    """Return the zeros of targets that multiply, by rows before the stop."""
+    """Return the zeros of targets that multiply."""
     if zero is None:
         return np.full(n_targets, np.nan)
     y = timeline.values[:, :n_targets].astype(float)
     if missing is not None:
         y = np.where(missing, np.nan, y)
-    n_rows = len(y) if stop is None else int(stop.max())
-    return find_zeros(y[:n_rows], zero)
+    return find_zeros(y, zero)
 
 
 def _make_training(

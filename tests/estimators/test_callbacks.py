@@ -1,5 +1,7 @@
 """Callbacks of scikit-learn see a fit's stages and epochs, wherever the estimator stands."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -299,8 +301,9 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
         (
             ["ridges", "network"],
             [
-                "[InformerRegressor] ridges: weight 100%",
-                "[InformerRegressor] network: takes no part, others err less at the cut-offs",
+                "[InformerRegressor] joint forecast",
+                "[InformerRegressor] ridges: weight 50%",
+                "[InformerRegressor] network: weight 50%",
             ],
         ),
     ],
@@ -312,7 +315,7 @@ def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members, 
     assert capsys.readouterr().out == ""
     InformerRegressor("load", **with_parts(verbose=1, **options)).fit(df)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[0] for line in lines] == [
+    assert [re.split("  |, error", line)[0] for line in lines] == [
         "[InformerRegressor] reading",
         *["[InformerRegressor] ridges"] * ("ridges" in members),
         "[InformerRegressor] network",

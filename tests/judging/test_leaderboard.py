@@ -147,3 +147,11 @@ def test_it_is_saved_drawn_written_and_shown(of_panel, panel, tmp_path, capsys):
     written = capsys.readouterr().out
     assert f"{first}: weight {expected.weight.iloc[1]:.0%}, error" in written
     assert "trees: takes no part, fewer than 1,500 rows" in written
+
+
+@pytest.mark.parametrize("members", [["ridges"], ["ridges", "network"]])
+def test_ridges_of_a_long_table_have_an_error_where_nothing_challenges_them(members):
+    options = with_parts(**P, members=members)
+    board = InformerRegressor("y", **options).fit(hours(400)).leaderboard()
+    assert 0.1 < board.loc["ridges", "error"] < 1.0
+    assert board.loc["joint forecast", "error"] <= board.loc["ridges", "error"] * 1.05
