@@ -17,8 +17,8 @@ class WindowForecasts(NamedTuple):
 
     outputs: (n, horizon, n_targets, *shape), standardised.
     errors: (n, horizon, n_targets), the truth less the forecast; NaN is unknown. Where a series is
-    always zero there are none: they would say that all others are small. Nor are there any in a
-    collapse: they would say that all others are large.
+    always zero there are none, which would say that all others are small; nor inside of a fall that
+    was recovered from, which would say that all others are large.
     """
 
     outputs: Float64Array

@@ -153,7 +153,7 @@ def test_the_network_alone_says_all(hours):
     for by in ("ahead", "series"):
         assert WeightsDisplay.from_estimator(model, by=by).weights.to_numpy().min() == 1
     with pytest.raises(
-        ValueError, match=r"^by='x' must be one of \['ahead', 'series'\]"
+        ValueError, match=r"^by='x' must be one of \['ahead', 'member', 'series'\]"
     ):
         WeightsDisplay.from_estimator(model, by="x")
 

@@ -420,7 +420,6 @@ def test_a_fitted_model_of_names_is_saved_copied_explained_and_tested(shape, tmp
     np.testing.assert_array_equal(again.predict(later), expected)
     reasons = explain(model, later.drop(columns="load"), n_permutations=2)
     assert set(reasons["source"]) == {"baseline", *later}
-    assert not set(model.weak_covariates_) - set(later)
     assert list(model.make_future_frame()) == list(train)
     forecasts = backtest(model, later, horizon=4)
     assert np.isfinite(forecasts["forecast"]).all()

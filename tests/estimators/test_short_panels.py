@@ -80,8 +80,8 @@ def test_parameters_of_a_network_without_a_share_are_named(panel):
         InformerRegressor("y", **with_parts(**P)).fit(panel)
     assert str(caught[0].message) == (
         "parameters of the network (network__d_model, network__n_heads) change no forecast of this "
-        "fit: series are too short to train it, and others make forecasts without it (trust_=0, "
-        "see base_blend_). Set or search what they go by, such as seq_len, members and "
+        "fit: series are too short to train it, and others make forecasts without it (see "
+        "leaderboard()). Set or search what they go by, such as seq_len, members and "
         "known_future; with members=['network'] the network forecasts alone."
     )
     assert caught[0].filename == __file__
