@@ -112,7 +112,7 @@ def check_saved(model):
             each if hasattr(each, "forecaster") else type(each) for each in members
         ]
         loaded = skinformer.load(path, forecasters=given)
-        future = model.make_future_frame()
+        future = model._future_frame(None)
         future[list(model.roles_.sources_of(model.roles_.known))] = 0.0
         for encoding in model.roles_.categories:
             future[encoding.name] = encoding.levels[0]

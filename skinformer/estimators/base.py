@@ -256,7 +256,7 @@ class BaseInformer(
         Raises
         ------
         ValueError
-            If rows are missing between the history and X, or within X.
+            If rows are missing between the history and X, or within X, and none were in the fit.
         """
         check_fitted(self)
         X, y = self.layout_.read(X, y)
@@ -268,6 +268,8 @@ class BaseInformer(
         table, bounds = clean_later_rows(self, reader.one_hot(table))
         order = np.lexsort((table.steps, table.series))
         table = table.without_outliers().take(order)
+        if self._may_skip_ and table.clock == history.clock:
+            table = table.with_all_steps(history.end_step)
         first_row = runs(table.series, history.n_series)
         last_step = history.end_step + np.diff(first_row) - 1
         check_follows(

@@ -57,7 +57,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Columns that hold the times of rows and the names of their series, where the index does not;
         None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
     freq : str, offset, int or None, default=None
-        The step between rows; None reads it off the index.
+        The step between rows; None reads it off the index, with the hours or days of the week that
+        are closed, where rows of dates are missing. Others that are missing have no truth.
     season : int, list, tuple or None, default=None
         Rows of a season, several in a list, in place of days, weeks and years of dated rows.
     calendar : "auto", list or None, default="auto"

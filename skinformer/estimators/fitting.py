@@ -165,6 +165,7 @@ class Fit:
         model.roles_ = rows.roles
         model.series_ = rows.series
         model._training_digest_ = rows.digest
+        model._may_skip_ = rows.may_skip
         return reader.one_hot(rows.table)
 
     def choose_by_rows(self, table: Table) -> None:

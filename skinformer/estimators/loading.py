@@ -91,7 +91,8 @@ def _built(content: Any) -> InformerRegressor | InformerClassifier:
     state = content["fitted"]
     classifies = isinstance(state["head_"], ClassHead)
     model = InformerClassifier(**params) if classifies else InformerRegressor(**params)
-    vars(model).update({"layout_": Layout()} | state)  # older files have none
+    # Files of before there were such frames have neither.
+    vars(model).update({"layout_": Layout(), "_may_skip_": False} | state)
     fitted_on = model.device_
     model.device_ = "cpu"  # where all that is read lies
     _try(model)

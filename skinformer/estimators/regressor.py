@@ -62,7 +62,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         names of their series, where the index does not; `forecast` then answers in columns, too.
         None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
     freq : str, offset, int or None, default=None
-        The step between rows; None reads it off the index.
+        The step between rows; None reads it off the index, with the hours or days of the week that
+        are closed, where rows of dates are missing. Others that are missing have no truth.
     season : int, list, tuple or None, default=None
         Rows of a season, such as 20 for a machine's cycle of 20 rows; several in a list. None takes
         days, weeks and years of dated rows; of numbered ones, and of years, a season that the rows

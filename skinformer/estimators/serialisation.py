@@ -208,6 +208,7 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "feature_names_in_",
         "fit_times_",
         "layout_",
+        "_may_skip_",
         "_intervals_",
         "_seen_range_",
         "_standings_",

@@ -35,6 +35,7 @@ class FittedState(Parameters):
     feature_names_in_: Any
     series_: pd.Index | None
     _training_digest_: bytes
+    _may_skip_: bool
     _closures_: Closures
     _reasons_: Reasons
     _outlier_bounds_: OutlierBounds

@@ -9,8 +9,17 @@ import numpy as np
 import pandas as pd
 
 from skinformer.timeline.arrays import IntArray
-from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, clock_for, infer_step
+from skinformer.timeline.clock import (
+    OFF_GRID,
+    Clock,
+    RowClock,
+    clock_for,
+    infer_step,
+    is_dated,
+    open_clock,
+)
 from skinformer.timeline.digest import content_digest
+from skinformer.timeline.open_hours import find_open_week
 from skinformer.validation import index as checks
 from skinformer.validation.rows import check_panel, check_same_kind
 
@@ -38,11 +47,16 @@ class GroupedRows:
     names: OptionalIndex
     time: OptionalIndex
 
-    def count_steps(self, freq: Any) -> tuple[Clock, IntArray]:
+    def count_steps(
+        self, freq: Any, *, may_skip: bool = False
+    ) -> tuple[Clock, IntArray]:
         """Make the clock, of this step if the user named one, and count each row's steps by it.
 
         Steps count from the earliest label. It is a ValueError if the rows do not lie on one grid
         without gaps.
+
+        may_skip: whether rows may be missing: at closed hours, which are no steps then, and here
+        and there between.
         """
         time = self.time
         if time is None:
@@ -57,6 +71,12 @@ class GroupedRows:
             checks.raise_irregular(time_of_longest, panel=self.names is not None)
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
+        week = None
+        if may_skip and freq is None and self._skips(steps):
+            week = find_open_week(time.unique().sort_values(), step)
+            if week is not None:
+                clock = open_clock(time_of_longest, step, week).starting_at(time.min())
+                steps = clock.steps(time)
         checks.check_on_grid(
             steps,
             time,
@@ -65,6 +85,15 @@ class GroupedRows:
             self.names,
             named=freq is not None,
         )
+        if (
+            may_skip
+            and is_dated(time)
+            and self._lacks_few(steps, named=freq is not None)
+        ):
+            checks.warn_of_missing_steps(
+                self.series, steps, clock, self.names, of_week=week is not None
+            )
+            return clock, steps
         checks.check_no_missing_steps(
             time,
             self.series,
@@ -73,6 +102,26 @@ class GroupedRows:
             self.names,
         )
         return clock, steps
+
+    def _skips(self, steps: IntArray) -> bool:
+        """Whether a series lacks a step between its first and its last."""
+        return bool(np.any(np.diff(steps)[np.diff(self.series) == 0] != 1))
+
+    def _lacks_few(self, steps: IntArray, *, named: bool) -> bool:
+        """Whether rows are missing here and there, in a timeline that is none the less one.
+
+        Gaps after every few rows are those of rows that were drawn, and one that is long beside the
+        series may be a fold of a cross-validation that is not one of time.
+
+        named: whether the user named the step, which may be shorter than that of most rows.
+        """
+        distances = np.diff(steps)[np.diff(self.series) == 0]
+        if named:
+            return bool(distances.sum() < 20 * len(steps))
+        longest = distances.max(initial=1) - 1
+        n_gaps = np.count_nonzero(distances > 1)
+        n_rows = len(steps) / (self.series[-1] + 1)
+        return bool(n_gaps < 0.15 * len(steps) and longest <= 0.1 * n_rows)
 
     def places(
         self,

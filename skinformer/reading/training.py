@@ -23,6 +23,7 @@ from skinformer.reading.targets import (
     without,
 )
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
+from skinformer.timeline.clock import OpenClock
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.holes import fill_holes, find_holes, longest_hole
 from skinformer.timeline.roles import Names, Roles
@@ -72,12 +73,14 @@ class TrainingRows(NamedTuple):
     roles: what the columns are.
     series: names of the series of a panel.
     digest: recognises X; empty where its labels do.
+    may_skip: whether steps had no rows, so that later ones may have none.
     """
 
     table: Table
     roles: Roles
     series: pd.Index | None
     digest: bytes
+    may_skip: bool
 
 
 def read_training(
@@ -118,7 +121,8 @@ def read_training(
     if rows.time is None and hasattr(X, "columns"):
         warn_of_no_index(X)
     digest = content_digest(X) if columns.index is None else b""
-    return TrainingRows(table, roles, rows.names, digest)
+    may_skip = len(table.steps) > len(observed) or isinstance(table.clock, OpenClock)
+    return TrainingRows(table, roles, rows.names, digest, may_skip)
 
 
 def _read_roles(
@@ -305,11 +309,11 @@ def _make_table(
     settings: ReadingSettings,
 ) -> Table:
     """Order columns by series and time, and count their steps."""
-    clock, steps = rows.count_steps(settings.freq)
+    clock, steps = rows.count_steps(settings.freq, may_skip=True)
     columns = [column[rows.order] for column in (*targets, *covariates)]
     if weight is not None:
         weight = weight[rows.order]
-    return Table(
+    table = Table(
         columns,
         len(targets),
         rows.series,
@@ -317,6 +321,7 @@ def _make_table(
         clock,
         weight,
     )
+    return table.with_all_steps()
 
 
 def _without_holes(

@@ -96,8 +96,8 @@ def is_calendar_column(name: Hashable) -> bool:
 def choose_fields(index: Index) -> tuple[str, ...]:
     """Choose the calendar fields that the training rows, in time order, call for.
 
-    None without dates; else those made for the mean step of the index that take more than one value
-    on it; those of the year from three years on.
+    None without dates; else those made for the usual step of the index that take more than one
+    value on it; those of the year from three years on.
     """
     if not is_dated(index) or len(index) < 2:
         return ()
@@ -134,12 +134,16 @@ def year_fields(
 
 
 def _span(index: Index) -> tuple[float, float]:
-    """Return the mean step of an index, and what it spans with the last row's own step, in days."""
+    """Return the usual step of an index, and what it spans with the last row's own step, in days.
+
+    Nights and weekends without rows make the mean step longer than the usual one.
+    """
     dates = wall_times(index)  # a day that daylight saving shortens is still a day
     days = (dates[-1] - dates[0]) / Timedelta(days=1)
-    n_steps = len(dates) - 1
-    step = days / max(n_steps, 1)
-    return step, days + step
+    if len(dates) < 2:
+        return 0.0, days
+    step = np.median(np.diff(dates)) / np.timedelta64(1, "D")
+    return float(step), days + float(step)
 
 
 def calendar_values(

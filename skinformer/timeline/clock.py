@@ -8,7 +8,7 @@ daylight saving and months of different length are settled here, once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, ClassVar, TypeGuard
@@ -215,6 +215,65 @@ class WallClock(Clock):
         return _on_the_clock(walls, self.origin.tz)
 
 
+@dataclass(frozen=True)
+class OpenClock(Clock):
+    """Labels are a fixed time apart on the wall; closed hours of the week are no steps.
+
+    week: which steps of a week, from its Monday's first on, are open; some are.
+    """
+
+    week: tuple[bool, ...]
+
+    def steps(self, index: Index) -> IntArray:
+        """Count the open steps from the origin to each label; `OFF_GRID` for closed ones, too."""
+        dates = DatetimeIndex(index)
+        if dates.tz is not None:
+            dates = dates.tz_convert(self.origin.tz)
+        distance = dates.tz_localize(None) - self._monday
+        places = _whole_steps(distance, Timedelta(self.freq))
+        weeks, of_week = np.divmod(places, len(self.week))
+        is_open = np.asarray(self.week)
+        n_before = np.cumsum(is_open) - is_open
+        steps = weeks * self.steps_of_week + n_before[of_week] - self._n_before_origin
+        is_step = (places != OFF_GRID) & is_open[of_week]
+        return np.where(is_step, steps, OFF_GRID)
+
+    def labels(self, steps: IntArray) -> Index:
+        """Return the dates of open steps in the origin's time zone."""
+        n_open = steps + self._n_before_origin
+        weeks, of_week = np.divmod(n_open, self.steps_of_week)
+        places = weeks * len(self.week) + np.flatnonzero(self.week)[of_week]
+        step = Timedelta(self.freq).as_unit(self.origin.unit)
+        elapsed = places * step.to_numpy()
+        walls = DatetimeIndex(self._monday + pd.to_timedelta(elapsed))
+        return _on_the_clock(walls, self.origin.tz).rename(self.name)
+
+    @property
+    def steps_of_week(self) -> int:
+        """Number of open steps of a week."""
+        return sum(self.week)
+
+    @property
+    def steps_of_day(self) -> int:
+        """Number of open steps of an open day; 0 where days differ."""
+        days = np.reshape(self.week, (7, -1))
+        lengths = {int(n) for n in days.sum(axis=1) if n}
+        return lengths.pop() if len(lengths) == 1 else 0
+
+    @property
+    def _monday(self) -> pd.Timestamp:
+        """The first step of the origin's week, open or not, on the wall."""
+        wall = self.origin.tz_localize(None)
+        monday = wall.normalize() - Timedelta(days=wall.day_of_week)
+        return monday + (wall - monday) % Timedelta(self.freq)
+
+    @property
+    def _n_before_origin(self) -> int:
+        """Number of open steps of the origin's week before it."""
+        since_monday = self.origin.tz_localize(None) - self._monday
+        return sum(self.week[: since_monday // Timedelta(self.freq)])
+
+
 #: All kinds.
 CLOCKS = (
     IntegerClock,
@@ -222,6 +281,7 @@ CLOCKS = (
     PeriodClock,
     ElapsedClock,
     WallClock,
+    OpenClock,
 )
 
 
@@ -241,6 +301,16 @@ def clock_for(index: Index, freq: Any) -> Clock:
         return ElapsedClock(origin, freq, name)
     walls = _walls(index[:1], _usual_time(index))
     return WallClock(origin, freq, name, walls[0])
+
+
+def open_clock(index: Index, step: Any, week: Sequence[bool]) -> Clock:
+    """Make the clock of the open steps of a week, that counts from the first label of an index."""
+    if len(week) > 7:
+        return OpenClock(index[0], step, index.name, tuple(week))
+    names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    is_open = zip(names, week, strict=True)
+    open_days = " ".join(name for name, flag in is_open if flag)
+    return clock_for(index, offsets.CustomBusinessDay(weekmask=open_days))
 
 
 def infer_step(index: Index, freq: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skinformer.timeline.clock import Clock, end_times, wall_times
+from skinformer.timeline.clock import Clock, OpenClock, end_times, wall_times
 
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
@@ -40,15 +40,21 @@ def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
     """
     if clock.seasons or not clock.dated:
         return clock.seasons
-    step = step_days(clock)
     seasons = []
     for n_days in (1 / 24, 1, 7, 365.2425):
-        length = n_days / step
+        length = _steps_of_days(clock, n_days)
         season = round(length)
         is_whole = abs(length - season) < 0.02 * length
         if season >= 2 and is_whole and n_days >= least_days:
             seasons.append(season)
     return tuple(seasons)
+
+
+def _steps_of_days(clock: Clock, n_days: float) -> float:
+    """Count the steps of so many days; 0 where they are not equally many."""
+    if isinstance(clock, OpenClock) and n_days < 7:
+        return clock.steps_of_day if n_days == 1 else 0.0
+    return n_days / step_days(clock)
 
 
 def first_last_day(clock: Clock) -> np.datetime64 | None:
@@ -70,6 +76,8 @@ def first_last_day(clock: Clock) -> np.datetime64 | None:
 
 def step_days(clock: Clock) -> float:
     """Return the mean length of a step of a clock with dates, in days."""
-    n_steps = 48  # whole years of months and quarters
+    if isinstance(clock, OpenClock):
+        return 7 / clock.steps_of_week
+    n_steps = 60  # whole years of months and quarters, whole weeks of five and six days
     [microseconds] = clock.elapsed(np.array([n_steps]))
     return microseconds / n_steps / 86_400e6

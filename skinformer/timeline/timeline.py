@@ -91,6 +91,38 @@ class Table:
             unused=take_rows(self.unused, rows),
         )
 
+    def with_all_steps(self, first_step: IntArray | None = None) -> Table:
+        """Add the steps between the rows of each series, without truths, if there are any.
+
+        Covariates keep their last values there. Rows are sorted by series and step.
+
+        first_step: of each series, where there are rows to add before its own; None for none.
+        """
+        present, first_row = np.unique(self.series, return_index=True)
+        starts = self.steps[first_row]
+        if first_step is not None:
+            starts = np.minimum(starts, first_step[present])
+        last_row = np.append(first_row[1:], len(self.steps)) - 1
+        last_step = self.steps[last_row]
+        steps = origins_between(starts, last_step)
+        if len(steps) == len(self.steps):
+            return self
+        lengths = last_step - starts + 1
+        series = np.repeat(present, lengths)
+        begin = np.append(0, np.cumsum(lengths)[:-1])
+        place = np.searchsorted(present, self.series)
+        rows = begin[place] + self.steps - starts[place]
+        columns = []
+        for j, column in enumerate(self.columns):
+            values = np.full(len(steps), np.nan)
+            values[rows] = column
+            if j >= self.n_targets:
+                values = Series(values).groupby(series).ffill().to_numpy()
+            columns.append(values)
+        weight = np.zeros((len(steps), self.n_targets))
+        weight[rows] = 1.0 if self.weight is None else self.weight
+        return replace(self, columns=columns, series=series, steps=steps, weight=weight)
+
     def without_outliers(self) -> Table:
         """Take targets that are outliers as missing."""
         return replace(self._without(self.outliers), outliers=None)

@@ -16,9 +16,10 @@ from pandas.tseries.frequencies import to_offset
 from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
-from skinformer.timeline.clock import OFF_GRID, Clock, is_dated
+from skinformer.timeline.clock import OFF_GRID, Clock, OpenClock, is_dated
+from skinformer.timeline.open_hours import describe_week
 from skinformer.validation.likely_dates import dates_of_numbers, periods_of_dates
-from skinformer.validation.warning import of_series, shown
+from skinformer.validation.warning import of_series, shown, warn_user
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -170,6 +171,51 @@ def check_no_missing_steps(
     )
 
 
+def warn_of_missing_steps(
+    series: IntArray,
+    steps: IntArray,
+    clock: Clock,
+    names: pd.Index | None,
+    *,
+    of_week: bool,
+) -> None:
+    """Warn which steps were taken, and how many of them have no rows.
+
+    of_week: whether the steps are those of open hours or days, which the rows showed.
+    """
+    sentences = []
+    open_steps = _describe_open_steps(clock) if of_week else ""
+    if open_steps:
+        sentences.append(f"rows are of {open_steps}, and others are no steps")
+    n_between = np.diff(steps) - 1
+    gaps = np.flatnonzero((np.diff(series) == 0) & (n_between > 0))
+    if len(gaps):
+        first = clock.labels(steps[gaps[:1]] + 1)[0]
+        where = of_series(names, series[gaps[0]])
+        sentences.append(
+            f"{n_between[gaps].sum()} steps of {clock.step_name!r} have no rows, the first "
+            f"{first}{where}: their truths are taken as missing"
+        )
+    if sentences:
+        warn_user(f"{'; '.join(sentences)}. Pass freq to say which steps there are.")
+
+
+def _step_of_all(clock: Clock) -> str:
+    """Return the step of which closed hours or days are steps, too."""
+    return clock.step_name if isinstance(clock, OpenClock) else "D"
+
+
+def _describe_open_steps(clock: Clock) -> str:
+    """Write which hours or days are steps; nothing where all are."""
+    if isinstance(clock, OpenClock):
+        start = clock.labels(np.array([0]))[0].tz_localize(None)
+        of_day = (start - start.normalize()) % pd.Timedelta(clock.freq)
+        hours = describe_week(clock.week, of_day, clock.freq)
+        return f"{hours}, {clock.step_name!r} apart"
+    weekmask = getattr(clock.freq, "weekmask", "")
+    return f"{weekmask.replace(' ', ', ')}" if weekmask else ""
+
+
 def _add_steps(step: Any, *, panel: bool) -> str:
     """Write how missing steps are added to rows with dates."""
     asfreq = f"asfreq({_step_to_type(step)})"
@@ -300,6 +346,13 @@ def check_on_own_grid(
 ) -> None:
     """Raise if rows to forecast lie on no grid of the training rows' step."""
     between = time[steps == OFF_GRID]
+    open_steps = _describe_open_steps(clock)
+    if len(between) and open_steps:
+        raise ValueError(
+            f"X holds {len(between)} rows at closed hours or days, the first {between[0]}: those "
+            f"of fit were of {open_steps}, and others are no steps. Leave them out, or fit again "
+            f"with freq={_step_of_all(clock)!r}, by which all are."
+        )
     if len(between):
         raise ValueError(
             f"X.index does not lie on steps of {_step_to_type(clock.freq)}, as the training rows "

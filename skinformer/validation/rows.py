@@ -119,8 +119,8 @@ def warn_of_closed(closed: Closed) -> None:
     if parts:
         warn_user(
             f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
-            "those of them repeat what is near. If nothing happens there, leave them out: number "
-            "the rows, or take an index of pandas.offsets.CustomBusinessHour."
+            "those of them repeat what is near. If nothing happens there, leave out their rows: "
+            "fit finds which hours and days are open."
         )
 
 

@@ -1,0 +1,243 @@
+"""Rows that are not there: closed hours and days are no steps, others steps without a truth."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skinformer
+from skinformer import InformerRegressor
+from skinformer.evaluation import backtest
+from skinformer.timeline.clock import OFF_GRID, OpenClock
+from skinformer.timeline.open_hours import find_open_week
+from skinformer.timeline.seasons import calendar_seasons
+
+P = {"seq_len": 16, "pred_len": 4, "members": ["ridges"]}
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:rows are of:UserWarning", "ignore:.*steps of .* have no rows:UserWarning"
+)
+
+
+def rows(times):
+    """Make a target that goes by the hour of the day and the day of the week."""
+    hours = times.hour + times.day_of_week
+    load = 50 + 5 * np.sin(hours / 3) + np.random.default_rng(0).normal(size=len(times))
+    return pd.DataFrame({"load": load}, index=times)
+
+
+def office(weeks=8, tz=None, freq="h"):
+    """Make the hours of an office, Monday to Friday, and Saturday morning."""
+    times = pd.date_range("2024-02-05", periods=weeks * 7 * 24, freq="h", tz=tz)
+    if freq != "h":
+        times = pd.date_range(times[0], times[-1], freq=freq)
+    weekday = (times.day_of_week < 5) & (times.hour >= 9) & (times.hour < 17)
+    saturday = (times.day_of_week == 5) & (times.hour >= 9) & (times.hour < 12)
+    return times[weekday | saturday]
+
+
+def regressor(**params):
+    return InformerRegressor("load", **P | params)
+
+
+@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("freq", ["h", "30min", "15min"])
+def test_closed_hours_are_no_steps(tz, freq):
+    """Forecasts come for open hours alone, over the change to summer time, too."""
+    times = office(9, tz=tz, freq=freq)
+    before = times[times < pd.Timestamp("2024-03-30 10:00", tz=tz)]
+    with pytest.warns(UserWarning, match=r"^rows are of Mon-Fri 09:00-16:[0-9]+, Sat "):
+        model = regressor().fit(rows(before))
+    ahead = times[len(before) :]
+    assert list(model.forecast(horizon=20).index) == list(ahead[:20])
+    assert model.timeline_.weight is None  # nothing is missing
+    clock = model.timeline_.clock
+    assert isinstance(clock, OpenClock)
+    many = np.arange(-3000, 3000)
+    np.testing.assert_array_equal(clock.steps(clock.labels(many)), many)
+    noon = before[0].normalize() + pd.Timedelta("3h")
+    assert clock.steps(pd.DatetimeIndex([noon])) == [OFF_GRID]
+
+
+def test_few_days_of_a_session_are_enough():
+    """Half hours of the same hours every day."""
+    half_hours = pd.date_range("2024-01-01", periods=6 * 48, freq="30min")
+    session = half_hours[(half_hours.hour >= 9) & (half_hours.hour < 15)]
+    with pytest.warns(UserWarning, match=r"^rows are of Mon-Sun 09:00-14:30, '30min' "):
+        model = regressor().fit(rows(session))
+    assert model.forecast().index[0] == pd.Timestamp("2024-01-07 09:00")
+
+
+def test_folds_that_are_none_of_time_are_refused():
+    """A fold between training rows is no hole in them."""
+    df = rows(pd.date_range("2024-01-01", periods=300, freq="h"))
+    with pytest.raises(ValueError, match=r"lacks 60 timestamps, the first"):
+        regressor().fit(df.drop(df.index[100:160]))
+
+
+def test_hours_of_equal_days_have_seasons_of_days_and_weeks():
+    """Ten steps a day, fifty a week."""
+    times = pd.date_range("2024-02-05", periods=8 * 168, freq="h")
+    times = times[(times.day_of_week < 5) & (times.hour >= 8) & (times.hour < 18)]
+    model = regressor().fit(rows(times))
+    assert calendar_seasons(model.timeline_.clock)[:2] == (10, 50)
+
+
+@pytest.mark.parametrize(
+    ("closed", "name"), [([6], "Mon, Tue, Wed, Thu, Fri, Sat"), ([0, 3], "Tue, Wed")]
+)
+def test_closed_days_are_no_steps(closed, name):
+    """A shop that is closed on Sundays, or on two days of the week."""
+    days = pd.date_range("2024-01-01", periods=120, freq="D")
+    days = days[~days.day_of_week.isin(closed)]
+    with pytest.warns(UserWarning, match=f"^rows are of {name}"):
+        model = regressor().fit(rows(days[:-4]))
+    assert list(model.forecast().index) == list(days[-4:])
+
+
+def test_holidays_without_rows_are_steps_without_a_truth():
+    """Business days go on behind them, and the fit is that of rows which were added by hand."""
+    days = pd.date_range("2024-01-01", periods=120, freq="B")
+    df = rows(days)
+    closed = days[[20, 64, 65, 90]]
+    with pytest.warns(UserWarning, match=r"^4 steps of 'B' have no rows, the first 20"):
+        model = regressor().fit(df.drop(closed))
+    by_hand = regressor().fit(df.drop(closed).asfreq("B"))
+    pd.testing.assert_frame_equal(model.forecast(), by_hand.forecast())
+    np.testing.assert_array_equal(model.predict(df), by_hand.predict(df))
+
+
+def test_covariates_keep_their_last_values_where_rows_are_missing():
+    """What was known then."""
+    hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    df = rows(hours).assign(temp=np.arange(200) % 9, price=np.arange(200) % 5)
+    kept = df.drop(hours[[30, 31, 77]])
+    model = regressor(known_future=["price"]).fit(kept)
+    by_hand = kept.asfreq("h")
+    by_hand[["temp", "price"]] = by_hand[["temp", "price"]].ffill()
+    other = regressor(known_future=["price"]).fit(by_hand)
+    np.testing.assert_array_equal(model.timeline_.values, other.timeline_.values)
+    weights = model.timeline_.weight[:, 0]
+    assert list(np.flatnonzero(weights == 0)) == [30, 31, 77]
+
+
+@pytest.mark.parametrize("freq", ["MS", "W", "D", "15min"])
+def test_steps_that_are_skipped_have_no_truth(freq):
+    """Of any length, and as periods."""
+    times = pd.date_range("2014-01-01", periods=200, freq=freq)
+    kept = rows(times).drop(times[[40, 90, 91]])
+    model = regressor().fit(kept)
+    by_hand = regressor().fit(kept.asfreq(freq))
+    pd.testing.assert_frame_equal(
+        model.forecast(), by_hand.forecast(), check_freq=False
+    )
+
+
+def test_a_panel_is_closed_when_all_are():
+    """A row that one series lacks is missing."""
+    times = office()
+    frames = {"a": rows(times), "b": rows(times[30:]).drop(times[[50, 51]])}
+    panel = pd.concat(frames, names=["shop", "hour"])
+    with pytest.warns(UserWarning, match="; 2 steps of 'h' have no rows, the first .*"):
+        model = regressor().fit(panel)
+    ahead = model.forecast().loc["b"].index
+    assert list(ahead) == list(office(9)[len(times) : len(times) + 4])
+
+
+def test_freq_overrules_what_was_found():
+    """All hours are steps then."""
+    df = rows(office())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = regressor(freq="h").fit(df)
+        by_hand = regressor().fit(df.asfreq("h"))
+    pd.testing.assert_frame_equal(
+        model.forecast(), by_hand.forecast(), check_freq=False
+    )
+
+
+@pytest.mark.parametrize("share", [0.05, 0.12])
+def test_a_sensor_that_skips_has_no_opening_hours(share):
+    """Hours that were never seen by chance are steps all the same."""
+    hours = pd.date_range("2024-01-01", periods=21 * 24, freq="h")
+    kept = hours[np.random.default_rng(1).random(len(hours)) > share]
+    model = regressor().fit(rows(kept))
+    assert model.timeline_.clock.labels(np.arange(2))[1] - kept[0] == pd.Timedelta("1h")
+    assert not isinstance(model.timeline_.clock, OpenClock)
+
+
+def test_a_long_hole_is_no_closure():
+    """Ten days without rows, in seventeen."""
+    hours = pd.date_range("2024-01-01", periods=20 * 24, freq="h")
+    kept = hours[(hours.day < 4) | (hours.day > 13)]
+    assert find_open_week(kept, pd.offsets.Hour()) is None
+
+
+def test_drawn_rows_and_wrong_numbers_are_refused():
+    """Gaps after every few rows are those of a sample."""
+    df = rows(pd.date_range("2024-01-01", periods=300, freq="h"))
+    with pytest.raises(ValueError, match=r"lacks [0-9]+ timestamps, the first"):
+        regressor().fit(df.sample(frac=0.7, random_state=0).sort_index())
+    numbered = df.reset_index(drop=True).drop(index=[20])
+    with pytest.raises(ValueError, match="lacks 1 timestamps, the first 20"):
+        regressor().fit(numbered)
+
+
+def test_rows_at_closed_hours_are_refused_later():
+    """The message says which hours are open, and what to do."""
+    model = regressor().fit(rows(office()))
+    night = pd.DataFrame({"load": 1.0}, pd.DatetimeIndex(["2024-04-02 03:00"]))
+    message = "1 rows at closed hours or days, the first 2024-04-02 03:00:00: those of fit were of"
+    with pytest.raises(ValueError, match=message):
+        model.predict(night)
+
+
+def test_an_update_may_skip_what_the_fit_did():
+    """A holiday between is a step without a truth."""
+    times = office(9)
+    df = rows(times)
+    model = regressor().fit(df[:-60])
+    day_off = times[-40].normalize()
+    later = df[-60:]
+    later = later[later.index.normalize() != day_off]
+    model.update(later)
+    assert model.forecast().index[0] > times[-1]
+    assert int(model.timeline_.end_step[0]) == len(times)
+    whole = regressor().fit(rows(pd.date_range("2024-01-01", periods=90, freq="h")))
+    with pytest.raises(ValueError, match="must follow the history directly"):
+        whole.update(rows(pd.date_range("2024-01-04 20:00", periods=9, freq="h")))
+
+
+def test_files_pickles_and_backtests_go_along(tmp_path):
+    """The open week is a part of the clock."""
+    times = office(9)
+    df = rows(times)
+    model = regressor().fit(df[:-60])
+    model.save(tmp_path / "model")
+    for again in (
+        skinformer.load(tmp_path / "model"),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        pd.testing.assert_frame_equal(again.forecast(), model.forecast())
+    table = backtest(model, df[-60:])
+    assert list(table["time"]) == list(times[-60:])
+    assert (table["ahead"] == 1).sum() == 15
+
+
+def test_opening_hours_are_forecast_better_than_rows_added_by_hand():
+    """Ridges see two weeks of open hours in place of nights without a truth."""
+    times = office(20)
+    df = rows(times)
+    train, test = df[:-43], df[-43:]
+    sizes = {"seq_len": 86, "pred_len": 43}
+    model = regressor(**sizes).fit(train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        by_hand = regressor(seq_len=336, pred_len=168).fit(train.asfreq("h"))
+    errors = [
+        (each.forecast()["load"].reindex(test.index) - test["load"]).abs().mean()
+        for each in (model, by_hand)
+    ]
+    assert errors[0] <= errors[1]
