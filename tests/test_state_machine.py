@@ -81,6 +81,23 @@ def holed():
     return df
 
 
+def names_and_holes():
+    """Text, categories and yes or no, one of them with holes, as a file has them."""
+    df = with_covariates()
+    place = np.arange(len(df))
+    df["price"] = df["price"].mask(np.isin(place, [5, 6, 7, 20, 42, 50, 51]))
+    df["temp"] = df["temp"].mask(place % 11 == 3)
+    names = {
+        "weather": np.array(["sun", "rain", "fog"])[place * place % 3],
+        "event": np.where(place % 6 == 0, "fair", None),
+        "size": pd.Categorical(
+            np.array(["s", "m"])[place % 2], ["s", "m"], ordered=True
+        ),
+        "open": place % 5 > 0,
+    }
+    return df.assign(**names)[[*names, *df]]
+
+
 def outliers():
     factor = np.ones(N_ROWS + N_LATER)
     factor[[20, N_ROWS - 2, N_ROWS + 3]] = [1e3, 1e6, -1e4]
@@ -99,11 +116,15 @@ FRAMES = {
     "wild": outliers(),
     "dated": dated(),
     "covariates": with_covariates(),
+    "names and holes": names_and_holes(),
     "numbered": dated().reset_index(drop=True),
     "panel": panel(),
     "turned panel": panel(("c", "a")),
 }
 
+
+#: Columns that are known ahead.
+KNOWN = {"covariates": ["price"], "names and holes": ["price", "weather", "event"]}
 
 #: Where the rows of a fit begin.
 FIRST = {"short": N_ROWS - 17, "shortest": N_ROWS - 6}
@@ -222,11 +243,10 @@ class Machine(RuleBasedStateMachine):
         weight=st.sampled_from([None, 1e-300, 1e300]),
     )
     def fit(self, name, weight):
-        known = ["price"] if name == "covariates" else None
         X = rows(FRAMES[name], FIRST.get(name, 0), N_ROWS)
         if weight is not None:
             weight = np.where(np.arange(len(X)) % 3 == 1, weight, 1.0)
-        self.model.set_params(known_future=known)
+        self.model.set_params(known_future=KNOWN.get(name))
         try:
             with warnings.catch_warnings():
                 # Too few rows, a wild value.
@@ -237,9 +257,7 @@ class Machine(RuleBasedStateMachine):
                 "warm_start=True cannot go on from weights of another"
             ):
                 raise
-            self.model.set_params(
-                known_future=["price"] if self.name == "covariates" else None
-            )
+            self.model.set_params(known_future=KNOWN.get(self.name))
             self.check()
             return
         self.name, self.end, self.weight, self.cloned = name, N_ROWS, weight, False
@@ -262,10 +280,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(FRAMES)), place=st.sampled_from(PLACES))
     def interrupted_fit(self, name, place):
-        model = self.model.set_params(
-            known_future=["price"] if name == "covariates" else None
-        )
-        X = rows(FRAMES[name], 0, N_ROWS) * 1000
+        model = self.model.set_params(known_future=KNOWN.get(name))
+        X = rows(FRAMES[name], 0, N_ROWS)
+        X = X.assign(load=X["load"] * 1000)
         before = vars(model).copy()
         with (
             mock.patch(
@@ -275,7 +292,7 @@ class Machine(RuleBasedStateMachine):
         ):
             model.fit(X)
         assert vars(model) == before
-        model.set_params(known_future=["price"] if self.name == "covariates" else None)
+        model.set_params(known_future=KNOWN.get(self.name))
         self.check()
 
     @precondition(lambda self: self.fitted and self.end + 9 < N_ROWS + N_LATER)
@@ -410,6 +427,7 @@ class Machine(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
+@pytest.mark.filterwarnings("ignore:columns lack values :UserWarning")
 @pytest.mark.slow
 def test_no_order_of_calls_surprises():
     """Refused, interrupted, copied, updated: what is answered depends on what succeeded alone."""

@@ -12,9 +12,10 @@ from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.preprocessing.time_index import TimeIndex
 from skinformer.reading.layout import Layout, read_layout
 from skinformer.reading.places import sort_rows
-from skinformer.reading.targets import find_known, read_targets
+from skinformer.reading.targets import find_known, read_targets, without
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import RowClock, regular_times, timestamps
+from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.validation.categories import holds_names
 from skinformer.validation.columns import (
@@ -131,9 +132,11 @@ def read_sorted_rows(
     hidden = _hidden_columns(last, list(X.columns), list(truth.columns), known_future)
     rows = sort_rows(time, labels, len(X))
     order = rows.order
-    frame = _as_floats(X, hidden)
+    frame = _as_floats(X, hidden).iloc[order]
+    if hasattr(last, "roles_"):
+        frame = _without_holes(frame, rows.series, last.roles_)
     return SortedRows(
-        frame=frame.iloc[order],
+        frame=frame,
         hidden=hidden,
         truth=truth.iloc[order],
         time=time[order],
@@ -177,6 +180,20 @@ def _as_floats(X: DataFrame, columns: list[int]) -> DataFrame:
             continue
         values = numeric_column(column, X.columns[j])
         frame.isetitem(j, values.astype(np.float64))
+    return frame
+
+
+def _without_holes(frame: DataFrame, series: IntArray, roles: Roles) -> DataFrame:
+    """Fill columns known ahead from their past, as an Informer does.
+
+    Rows of an origin may end in a hole, which there looks like a column that was not filled in.
+    Names that may be missing stay.
+    """
+    nameless = [one.name for one in roles.categories if one.has_missing]
+    for name in without(roles.sources_of(roles.known), {*roles.static, *nameless}):
+        if name in frame and frame[name].isna().any():
+            frame = frame.copy()
+            frame[name] = frame[name].groupby(series).ffill()
     return frame
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.categories import LevelEncoding, as_texts
 from skinformer.timeline.roles import Roles
+from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Table
 from skinformer.validation import categories as checks
 
@@ -200,33 +201,70 @@ def _target_means(
 ) -> Float32Array:
     """Compute the mean of the targets at each level, shrunk to that of all rows.
 
-    Targets are standardised series by series, or as a whole where each series has one level. A
-    level counts as often as blocks of `pred_len` steps, or series, hold it: rows beside each other
-    are alike.
+    Targets are what they are beyond the usual of their season, standardised series by series; as
+    they are, standardised as a whole, where each series has one level.
     """
     codes = names.codes
     n_codes = len(names.levels) + 2
-    # 1. What is averaged: how far the targets of a row lie from their mean.
+    # 1. What is averaged, and what counts as one occasion: rows beside each other are alike.
     first_of_series = table.first_row[table.series]
     is_static = bool((codes == codes[first_of_series]).all())
-    group = np.zeros_like(table.series) if is_static else table.series
-    deviations = [
-        _standardised(column, group) for column in table.columns[: table.n_targets]
+    if is_static:
+        group = np.zeros_like(table.series)
+        occasion = table.series
+    else:
+        group = table.series
+        occasion = table.steps // pred_len
+    deviations = []
+    for y in table.columns[: table.n_targets]:
+        usual = 0.0 if is_static else _usual(y, table)
+        deviations.append(_standardised(y - usual, group))
+    # 2. The mean of each occasion, and those of levels.
+    deviation = pd.DataFrame(deviations).mean()
+    of_occasions = deviation.groupby([codes, occasion]).mean().dropna()
+    by_level = of_occasions.groupby(level=0)
+    mean = by_level.mean()
+    n_seen = by_level.size()
+    # 3. Shrink them by how much they differ beyond their occasions.
+    if not is_static:
+        mean *= _reliability(of_occasions, mean, n_seen)
+    numbers = np.zeros((n_codes, 1), dtype=np.float32)
+    numbers[mean.index, 0] = mean
+    return numbers
+
+
+def _reliability(
+    of_occasions: pd.Series, mean: pd.Series, n_seen: pd.Series
+) -> pd.Series:
+    """Compute which part of each level's mean is its own, and no luck of its occasions.
+
+    The variance between levels is estimated by moments, as in an analysis of variance with random
+    effects: Searle, Casella and McCulloch (1992), Variance components, section 3.6.
+    """
+    n_levels = len(mean)
+    n_all = n_seen.sum()
+    if n_all == n_levels:
+        return 0.0 * mean  # no level came twice: nothing tells it from luck
+    level = of_occasions.index.get_level_values(0)
+    within = ((of_occasions - mean[level].to_numpy()) ** 2).sum() / (n_all - n_levels)
+    total_mean = of_occasions.mean()
+    between = (n_seen * (mean - total_mean) ** 2).sum()
+    n_typical = n_all - (n_seen**2).sum() / n_all
+    # Two standard errors beyond luck: names that say nothing would be learnt by heart.
+    luck = (n_levels - 1 + 2 * np.sqrt(2 * (n_levels - 1))) * within
+    own = max(between - luck, 0.0) / n_typical
+    return n_seen * own / (n_seen * own + within + 1e-12)
+
+
+def _usual(y: Float64Array, table: Table) -> Float64Array:
+    """Return the median of a target at the phase of the longest season that comes four times."""
+    n_rows = np.median(np.diff(table.first_row))
+    seasons = [
+        season for season in calendar_seasons(table.clock) if 4 * season <= n_rows
     ]
-    is_known = ~np.isnan(np.column_stack(deviations)).all(axis=1)
-    rows = np.flatnonzero(is_known)
-    deviation = np.nanmean(np.column_stack(deviations)[rows], axis=1)
-    # 2. The means, and how often each level was seen.
-    n_rows = np.bincount(codes[rows], minlength=n_codes)
-    total = np.bincount(codes[rows], deviation, minlength=n_codes)
-    occasion = table.series if is_static else table.steps // pred_len
-    occasions = np.unique(np.column_stack([codes, occasion])[rows], axis=0)
-    n_seen = np.bincount(occasions[:, 0], minlength=n_codes)
-    # 3. Shrink them, as if each had been seen twice at the mean of all rows.
-    n_prior = 2
-    mean = total / np.maximum(n_rows, 1)
-    numbers = mean * n_seen / (n_seen + n_prior)
-    return numbers.astype(np.float32)[:, None]
+    phase = table.steps % max(seasons, default=1)
+    rows = pd.Series(np.asarray(y, dtype=np.float64))
+    return rows.groupby([table.series, phase]).transform("median").to_numpy()
 
 
 def _standardised(y: Float64Array, group: IntArray) -> Float64Array:
