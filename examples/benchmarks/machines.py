@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -74,12 +75,30 @@ def measure_series(n=2000, months=60):
     return {**found, "start of a worker": float(done.stdout)}
 
 
+def compute_seconds(street, series, n_machines):
+    """Return the seconds of a search, a backtest and ten million series on some machines."""
+    slowest = 1.2 if n_machines > 1 else 1.0  # of many tasks of one length; assumed
+    start = series["start of a worker"]
+    fit = street["fit"]
+    partition = (
+        series["forecast of 1000 series"] + series["read and write of 1000 series"]
+    ) / 2
+    once = series["fit on 500 series"] + series["load"] + start
+    return {
+        "search": ceil(100 / n_machines) * fit * slowest + fit + start,
+        "backtest": ceil(365 / n_machines) * fit * slowest + start,
+        "series": ceil(20_000 / n_machines) * partition * slowest + once,
+    }
+
+
 def main():
     warnings.simplefilter("ignore")
-    street = load_auckland_pedestrians()[["45 Queen Street"]]
+    street = measure_fit(load_auckland_pedestrians()[["45 Queen Street"]])
+    series = measure_series()
     for name, found in {
-        "one street, default": measure_fit(street),
-        "monthly series": measure_series(),
+        "one street, default": street,
+        "monthly series": series,
+        **{f"{n} machines": compute_seconds(street, series, n) for n in (1, 10, 1000)},
     }.items():
         print(
             f"{name}: "

@@ -38,8 +38,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     ----------
     target : str, int, tuple, list or None, default=None
         Column(s) of X that hold the labels to forecast; None is the last one. A list makes
-        `predict` return (n, n_targets), `predict_proba` and `classes_` a list; a tuple is one
-        levels. Positions for arrays.
+        `predict` return (n, n_targets), `predict_proba` and `classes_` a list; a tuple names one
+        column of two levels. Where X is an array, columns are named by position.
     seq_len : int, default=96
         Steps of the past that a forecast sees, at least 1.
     pred_len : int, default=24

@@ -54,7 +54,7 @@ class PersistentMixin(FittedState):
         ------
         ValueError
             If the model holds what numbers and text cannot stand for: a regressor or
-            classifier of your own as `base`, labels that are dates, a transformer as
+            classifier of your own among `members`, labels that are dates, a transformer as
             `target_transform`, a subclass.
         OSError
             If the file cannot be written.

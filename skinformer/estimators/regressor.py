@@ -98,10 +98,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         - a forecaster of the user's: a function of `history` and `horizon`, or an object with such
           a `predict`, of any library ("Bring your own forecaster"); any number;
         - "classical": levels, trends, Theta, profiles of one and two seasons, and small ridges in
-          panels, judged at rolling origins: where the median series of a panel holds fewer rows
-          than 20 windows (``seq_len + pred_len``), or one series fewer than 8, where a tenth of the
-          rows is missing, or a year is longer than `seq_len`. Panels below 2.5 windows and one
-          series without a whole one have these alone.
+          panels, judged at rolling origins: where one series, or the median series of a panel,
+          holds fewer rows than 20 windows (``seq_len + pred_len``), where more than a tenth of the
+          rows is missing, or a year is longer than `seq_len` and was seen twice. Panels below 2.5
+          windows, and one series without a whole one, have these alone.
 
         "auto" is all five names. Others are weighed beside the ridges, so that a list holds
         "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
@@ -196,7 +196,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     Notes
     -----
     The parameters come in groups: the five to touch first (`target` … `loss`); the data and who
-    forecasts them (`freq` … `members`); the network and its training (`network` … `training`); when
+    forecasts them (`time` … `members`); the network and its training (`network` … `training`); when
     a fit ends, and where it goes on (`early_stopping` … `warm_start`); the run (`device` …
     `verbose`).
 
