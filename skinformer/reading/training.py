@@ -114,6 +114,7 @@ def read_training(
     # 3. Columns of names as numbers, and what is missing.
     table, roles = encode_names(table, roles, columns.names, settings.pred_len)
     table, roles = _without_holes(table, roles, settings)
+    table = table.with_all_steps()
     # 4. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
     if y_targets is None and settings.target is None:
@@ -313,7 +314,7 @@ def _make_table(
     columns = [column[rows.order] for column in (*targets, *covariates)]
     if weight is not None:
         weight = weight[rows.order]
-    table = Table(
+    return Table(
         columns,
         len(targets),
         rows.series,
@@ -321,7 +322,6 @@ def _make_table(
         clock,
         weight,
     )
-    return table.with_all_steps()
 
 
 def _without_holes(

@@ -477,6 +477,24 @@ def test_the_order_of_rows_with_names_does_not_matter():
     np.testing.assert_array_equal(model.predict(as_category), model.predict(later))
 
 
+@pytest.mark.parametrize("shape", ["table", "panel"])
+def test_rows_that_are_missing_have_no_level_of_their_own(shape):
+    """Their names are those before them, as other covariates are."""
+    df = table(shape, "known")
+    df["kind"] = as_text(df["kind"])
+    df.insert(0, "wind", np.arange(len(df)) % 7.0)
+    df.loc[df.index[40], "wind"] = np.nan
+    number = np.arange(len(df)) % N_ALL
+    train, later = split(df[~np.isin(number, [30, 31, 60])])
+    with pytest.warns(UserWarning) as caught:
+        model = informer(["kind"]).fit(train)
+    sentences = " ".join(str(warning.message) for warning in caught)
+    assert "have no rows" in sentences
+    assert "'wind' (" in sentences
+    assert model.roles_.known == ("kind=fog", "kind=rain", "kind=sun")
+    assert np.isfinite(model.predict(later)).all()
+
+
 def test_a_series_without_a_static_value_is_like_the_others():
     """One shop whose size nobody noted."""
     df = table("panel", "static")
