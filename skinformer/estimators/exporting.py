@@ -18,7 +18,11 @@ from skinformer.export.units import Units
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.files import check_exportable, check_exporter
+from skinformer.validation.files import (
+    check_exportable,
+    check_exported_clock,
+    check_exporter,
+)
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -215,6 +219,7 @@ def exported_module(model: FittedState) -> ExportedForecast:
 
 
 def _check(model: FittedState) -> None:
+    check_exported_clock(model.timeline_.clock)
     members = model.ensemble_.members
     check_exportable(
         model,

@@ -17,7 +17,6 @@ from skinformer.rolling.placement import Placement, after_history
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock, join_series
 from skinformer.timeline.timeline import Table
-from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import check_horizon
 from skinformer.validation.rows import check_after_context
 
@@ -68,17 +67,24 @@ class RequestMixin(FittedState):
         lengths = future.steps_of_rows(observed, place, self.sizes_.pred_len)
         n_steps = np.zeros_like(lengths)
         n_steps[series] = lengths[series] if horizon is None else int(horizon)
+        is_asked = future.asked_steps(
+            observed,
+            place,
+            n_steps,
+            may_skip=horizon is None and self._may_skip_,
+        )
         future.check_known_ahead(
             observed,
             place,
             n_steps,
+            is_asked,
             clock=clock,
             roles=self.roles_,
             sizes=self.sizes_,
             names=names,
         )
-        segment = np.repeat(np.arange(len(n_steps)), n_steps)
-        steps = origins_between(place.anchor, place.anchor + n_steps - 1)
+        segment, ahead = np.nonzero(is_asked)
+        steps = place.anchor[segment] + ahead
         return RequestedSteps(
             observed,
             segment,

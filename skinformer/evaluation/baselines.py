@@ -107,7 +107,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         check_some_truth(values)
         self.mean_ = np.nanmean(values, axis=0)
         grouped = group_rows(rows.time, rows.series, len(values))
-        clock, steps = grouped.count_steps(None)
+        clock, steps = grouped.count_steps(None, may_skip=True)
         self._places = grouped.places(X, clock, steps)
         self._history = _as_rows(grouped.series, steps, values[grouped.order])
         return self

@@ -78,10 +78,31 @@ def steps_of_rows(
     return np.where(n_ahead > 0, n_ahead, farthest)
 
 
+def asked_steps(
+    observed: Observed,
+    place: Placement,
+    horizon: IntArray,
+    *,
+    may_skip: bool,
+) -> BoolArray:
+    """Return which steps of each segment are forecast, (n_segments, n_steps).
+
+    horizon: the steps from each origin on, 0 for none.
+    may_skip: whether a step between rows of X that has none is closed, and so is not forecast.
+    """
+    is_asked = np.arange(horizon.max()) < horizon[:, None]
+    if may_skip:
+        has_row = is_asked & ~_missing_ahead(observed, place, horizon)
+        is_shown = has_row.any(axis=1, keepdims=True)
+        is_asked = np.where(is_shown, has_row, is_asked)
+    return is_asked
+
+
 def check_known_ahead(
     observed: Observed,
     place: Placement,
     horizon: IntArray,
+    is_asked: BoolArray,
     *,
     clock: Clock,
     roles: Roles,
@@ -90,7 +111,8 @@ def check_known_ahead(
 ) -> None:
     """Raise if rows of X lack a step of a segment that is forecast, and columns are known ahead.
 
-    horizon: the steps to forecast of each segment, 0 for none.
+    horizon: the steps from the origin of each segment on, 0 for none.
+    is_asked: which of these are forecast, (n_segments, n_steps).
     names: of the series of a panel.
     """
     if sizes.may_miss:
@@ -98,7 +120,7 @@ def check_known_ahead(
     varying = [name for name in roles.known if name not in roles.static]
     if not varying:
         return
-    missing = _missing_ahead(observed, place, horizon)
+    missing = is_asked & _missing_ahead(observed, place, horizon)
     if missing.any():
         segment, step = np.argwhere(missing)[0]
         first = place.anchor[[segment]] + step

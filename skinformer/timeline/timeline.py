@@ -112,13 +112,16 @@ class Table:
         begin = np.append(0, np.cumsum(lengths)[:-1])
         place = np.searchsorted(present, self.series)
         rows = begin[place] + self.steps - starts[place]
-        columns = []
-        for j, column in enumerate(self.columns):
-            values = np.full(len(steps), np.nan)
-            values[rows] = column
-            if j >= self.n_targets:
-                values = Series(values).groupby(series).ffill().to_numpy()
-            columns.append(values)
+        # The last row before each step; the first one of its series where none is.
+        last = np.zeros(len(steps), dtype=np.int64)
+        last[begin] = first_row
+        last[rows] = np.arange(len(self.steps))
+        last = np.maximum.accumulate(last)
+        columns: list[Any] = [column[last] for column in self.columns]
+        is_added = np.ones(len(steps), dtype=bool)
+        is_added[rows] = False
+        for j in range(self.n_targets):
+            columns[j] = np.where(is_added, np.nan, columns[j])
         weight = np.zeros((len(steps), self.n_targets))
         weight[rows] = 1.0 if self.weight is None else self.weight
         return replace(self, columns=columns, series=series, steps=steps, weight=weight)

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from skinformer.timeline.clock import Clock, OpenClock
 from skinformer.validation.forecasters import is_forecaster
 
 _INSTEAD = (
@@ -57,6 +58,16 @@ def check_exporter() -> None:
         raise ImportError(
             f"export_onnx needs {' and '.join(missing)}, by which torch writes ONNX. Install them "
             'by pip install "skinformer[onnx]"; export_program needs neither.'
+        )
+
+
+def check_exported_clock(clock: Clock) -> None:
+    """Raise if the steps of a fit are those of opening hours, which no signature names."""
+    if isinstance(clock, OpenClock):
+        raise ValueError(
+            "steps of opening hours cannot be exported: whoever serves a graph counts steps by "
+            f"their length alone. Fit with freq={clock.step_name!r}, by which closed hours are "
+            "steps, too, or serve the model by save and skinformer.load."
         )
 
 

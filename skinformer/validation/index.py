@@ -447,8 +447,9 @@ def _parse_times(
     if tz is None and (has_offset & ~is_utc).any():
         raise ValueError(
             f"column {name!r} holds {times[~is_utc][0]!r}, whose offset from UTC may change with "
-            "the seasons: pass the zone whose wall clock counts, such as tz='Europe/Berlin', or "
-            "tz='UTC'."
+            "the seasons: pass the zone whose wall clock counts to TimeIndex, such as "
+            "tz='Europe/Berlin', or make dates of it, "
+            f"pd.to_datetime(X[{name!r}], utc=True).dt.tz_convert('Europe/Berlin')."
         )
     return pd.to_datetime(times, format=format, utc=bool(has_offset.any()))
 

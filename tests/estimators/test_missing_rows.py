@@ -241,3 +241,40 @@ def test_opening_hours_are_forecast_better_than_rows_added_by_hand():
         for each in (model, by_hand)
     ]
     assert errors[0] <= errors[1]
+
+
+@pytest.mark.filterwarnings("ignore:columns known ahead .* have no values:UserWarning")
+def test_rows_to_come_say_which_days_are_open():
+    """A holiday ahead has no row, so that nothing is known of it, nor forecast."""
+    times = office(9)
+    df = rows(times).assign(price=np.arange(len(times)) % 5)
+    day_off = times[-40].normalize()
+    model = regressor(known_future=["price"]).fit(df[:-60])
+    ahead = df[-60:].drop(columns="load")
+    model._may_skip_ = False
+    with pytest.raises(ValueError, match="'price' is known ahead but has no value"):
+        model.forecast(ahead[ahead.index.normalize() != day_off])
+    model._may_skip_ = True
+    open_days = ahead[ahead.index.normalize() != day_off]
+    forecast = model.forecast(open_days)
+    assert list(forecast.index) == list(open_days.index)
+    np.testing.assert_array_equal(forecast["load"], model.predict(open_days))
+
+
+def test_names_stay_names_where_rows_are_missing():
+    """A column of text beside a holiday, and holes of its own."""
+    times = office(9)
+    sky = np.array(["sun", "rain"], dtype=object)[np.arange(len(times)) % 2]
+    df = rows(times).assign(sky=sky)
+    df = df[df.index.normalize() != times[-80].normalize()]
+    model = regressor().fit(df[["sky", "load"]])
+    assert np.isfinite(model.forecast()["load"]).all()
+
+
+def test_a_graph_of_opening_hours_is_refused():
+    """Whoever serves it would count closed hours."""
+    model = regressor().fit(rows(office()))
+    with pytest.raises(
+        ValueError, match=r"opening hours cannot be exported: .*freq='h'"
+    ):
+        model.export_program()

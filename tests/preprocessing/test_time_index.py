@@ -248,8 +248,9 @@ def test_it_is_cloned_with_what_it_was_told():
             {"time": ["2024-01-01 00:00+01:00", "2024-01-01 01:00+01:00"]},
             ValueError,
             "column 'time' holds '2024-01-01 00:00+01:00', whose offset from UTC may change with "
-            "the seasons: pass the zone whose wall clock counts, such as tz='Europe/Berlin', or "
-            "tz='UTC'.",
+            "the seasons: pass the zone whose wall clock counts to TimeIndex, such as "
+            "tz='Europe/Berlin', or make dates of it, "
+            "pd.to_datetime(X['time'], utc=True).dt.tz_convert('Europe/Berlin').",
         ),
         (
             {"series": "site"},
