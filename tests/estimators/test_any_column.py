@@ -477,6 +477,7 @@ def test_the_order_of_rows_with_names_does_not_matter():
     np.testing.assert_array_equal(model.predict(as_category), model.predict(later))
 
 
+@filled
 @pytest.mark.parametrize("shape", ["table", "panel"])
 def test_rows_that_are_missing_have_no_level_of_their_own(shape):
     """Their names are those before them, as other covariates are."""
