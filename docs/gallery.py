@@ -29,6 +29,7 @@ from skinformer.display import (
     TrainingDisplay,
     WeightsDisplay,
 )
+from skinformer.display.axes import legend_above
 from skinformer.evaluation import (
     AttentionMap,
     SeasonalNaive,
@@ -37,6 +38,7 @@ from skinformer.evaluation import (
     explain,
 )
 
+FIRST_ROWS = 2016
 NUMBERS = Path(__file__).with_name("gallery.npz")
 STREET, UNIT = "45 Queen Street", "people per hour"
 LEVELS = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
@@ -62,7 +64,7 @@ def measure():
 
 def of_first():
     """Forecast as the first lines of the README do."""
-    df = load_auckland_pedestrians()[[STREET]][:2016]
+    df = load_auckland_pedestrians()[[STREET]][:FIRST_ROWS]
     model = InformerRegressor(STREET, seq_len=168, pred_len=24, random_state=0)
     drawn = model.fit(df).plot(coverage=[0.5, 0.8])
     plt.close(drawn.figure_)
@@ -183,9 +185,13 @@ def of_streets():
 def first():
     history, ahead = (table(name).set_index("time") for name in ("first", "ahead"))
     forecast, actual = ahead.pop("forecast"), history["actual"].rename(STREET)
-    return ForecastDisplay(
+    display = ForecastDisplay(
         actual, forecast, ahead.rename(columns=float), unit=UNIT
     ).plot()
+    came = load_auckland_pedestrians()[[STREET]][FIRST_ROWS : FIRST_ROWS + len(ahead)]
+    display.ax_.plot(came, "k--", label="actual value of that day")
+    legend_above(display.ax_)
+    return display
 
 
 def contributions():

@@ -1,8 +1,8 @@
 """Write what pages print anew: `python docs/outputs.py [PAGE.md …]`, all pages by default.
 
 A ```text block that follows a ```python block is what the code prints. On `start.md` it is what the
-commands before it print, or the first lines of the file that they write; in the README, on
-`quickstart.md` and `classes.md` one is part of what an example prints. The tests compare: words
+commands before it print, or the first lines of the file that they write; on `quickstart.md` and
+`classes.md` one is part of what an example prints. The tests compare: words
 have to be equal, and numbers within a tolerance, because other machines round differently.
 """
 
@@ -23,7 +23,6 @@ BLOCKS = re.compile(
 )
 #: Pages with a table that an example prints.
 TABLES = {
-    "../README.md": "plot_quickstart",
     "quickstart.md": "plot_quickstart",
     "classes.md": "plot_crowd",
 }
@@ -147,7 +146,7 @@ def has_outputs(name: str) -> bool:
 
 def main() -> None:
     pages = [path.name for path in sorted(DOCS.glob("*.md"))]
-    names = sys.argv[1:] or ["../README.md", *pages]
+    names = sys.argv[1:] or pages
     for name in names:
         if has_outputs(name):
             with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

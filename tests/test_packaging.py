@@ -107,7 +107,7 @@ def test_readme_command_sets_up_its_own_environment(name):
 
 @pytest.mark.parametrize("name", ["quickstart", "test"])
 def test_readme_command_pins_torch_before_all_else(name):
-    """Installed second, torch would come by its plain name, with gigabytes of CUDA libraries."""
+    """The version that the tests run with: as a dependency of the package it would be any other."""
     installs = re.findall(r"/pip install (.*?)(?: &&|$)", readme_command(name))
     assert len(installs) > 1
     assert installs[0] == TORCH_PIN

@@ -85,7 +85,7 @@ def draw_bands(
     >>> from matplotlib.figure import Figure
     >>> bounds = DataFrame({0.1: [1.0, 2.0], 0.9: [3.0, 5.0]})
     >>> [band.get_label() for band in draw_bands(Figure().subplots(), bounds, "blue")]
-    ['80 % of cases']
+    ['80% prediction interval']
     """
     time, values = _break_at_gaps(quantiles)
     levels = quantiles.columns.to_numpy()
@@ -97,7 +97,7 @@ def draw_bands(
             time,
             values[:, i],
             values[:, -1 - i],
-            label=f"{100 * share:.3g} % of cases",
+            label=f"{100 * share:.3g}% prediction interval",
             color=colour,
             alpha=0.2 + 0.4 * i / middle,
             lw=0,
@@ -105,7 +105,7 @@ def draw_bands(
         bands.append(band)
     if len(levels) % 2:
         level = levels[middle]
-        label = f"{100 * level:.3g} % lie below"
+        label = f"{level:.3g} quantile"
         if level == 0.5:
             label = "median"
         ax.plot(

@@ -222,11 +222,11 @@ def _draw_autocorrelation(
     correlation: Float64Array,
     n_known: int,
 ) -> None:
-    """Draw a bar for each lag, and lines that 95 % of cases without memory lie between."""
+    """Draw a bar for each lag, and the limits that 95% of the lags of white noise lie between."""
     lags = np.arange(1, len(correlation) + 1)
     ax.bar(lags, correlation, 0.6)
     limit = 1.96 / np.sqrt(n_known)
-    label = "95 % of cases without memory"
+    label = "95% limits of white noise"
     ax.fill_between(
         [0, len(lags) + 1],
         -limit,

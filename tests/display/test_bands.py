@@ -29,7 +29,7 @@ def test_bands_are_nested_and_named_by_their_share(actual, texts):
     display = ForecastDisplay.from_predictions(
         actual, actual, actual.to_numpy()[:, None] + offsets, coverage=[0.5, 0.8, 0.95]
     )
-    shares = ["95 % of cases", "80 % of cases", "50 % of cases"]
+    shares = [f"{share}% prediction interval" for share in (95, 80, 50)]
     assert texts(display.ax_) == ["actual", "forecast", *shares]
     assert [bounds(band) for band in display.bands_] == [(-3, 3), (-2, 2), (-1, 1)]
     order = [band.get_zorder() for band in display.bands_]
@@ -54,11 +54,16 @@ def test_a_level_between_is_a_line_with_its_name(actual, texts):
     display = ForecastDisplay.from_predictions(
         actual, actual, quantiles, levels=[0.1, 0.5, 0.9], name="model"
     )
-    assert texts(display.ax_) == ["actual", "model", "80 % of cases", "median"]
+    assert texts(display.ax_) == [
+        "actual",
+        "model",
+        "80% prediction interval",
+        "median",
+    ]
     one = ForecastDisplay.from_predictions(
         actual, actual, quantiles[:, 2:], levels=[0.9]
     )
-    assert texts(one.ax_)[-1] == "90 % lie below"
+    assert texts(one.ax_)[-1] == "0.9 quantile"
     np.testing.assert_array_equal(one.ax_.lines[-1].get_ydata(), actual + 1)
 
 
