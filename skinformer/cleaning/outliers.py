@@ -17,7 +17,6 @@ from skinformer.cleaning.jumps import fit_jump_limits
 from skinformer.cleaning.later import judge
 from skinformer.cleaning.ranges import UNKNOWN, Range, find_ranges
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import calendar_seasons, likely_seasons, step_days
 from skinformer.timeline.timeline import Table, Timeline, runs
 
@@ -90,6 +89,8 @@ class OutlierBounds:
         parts = np.split(order, first_row[1:])
         end_step = history.end_step
         is_continued = table.clock == history.clock
+        clock = table.clock
+        may_return = not (clock.dated and step_days(clock) < 0.9)
         for i, rows in enumerate(parts[:-1]):
             if not len(rows):
                 continue
@@ -97,7 +98,7 @@ class OutlierBounds:
                 recent[i], end_step[i] if is_continued else None, table, rows
             )
             recent[i] = part.values[:, -recent.shape[2] :]
-            found += self._clean_series(i, part, columns, explained, table.clock)
+            found += self._clean_series(i, part, columns, explained, may_return)
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
@@ -106,7 +107,7 @@ class OutlierBounds:
         part: _Part,
         columns: list[Any],
         explained: BoolArray,
-        clock: Clock,
+        may_return: bool,
     ) -> Iterator[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
         n_targets = explained.shape[1]
@@ -125,7 +126,7 @@ class OutlierBounds:
                 self.season,
                 has_reason,
                 may_grow=j < n_targets,
-                may_return=not (clock.dated and step_days(clock) < 0.9),
+                may_return=may_return,
             )
             is_outlier = outlying[part.steps]
             rows = part.rows[is_outlier]

@@ -20,6 +20,7 @@ from skinformer.timeline.clock import (
 )
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.open_hours import find_open_week
+from skinformer.timeline.timeline import are_consecutive
 from skinformer.validation import index as checks
 from skinformer.validation.rows import check_panel, check_same_kind
 
@@ -71,41 +72,36 @@ class GroupedRows:
             checks.raise_irregular(time_of_longest, panel=self.names is not None)
         clock = clock_for(time_of_longest, step).starting_at(time.min())
         steps = clock.steps(time)
+        if are_consecutive(self.series, steps):
+            return clock, steps
         week = None
-        if may_skip and freq is None and self._skips(steps):
+        if may_skip and freq is None:
             week = find_open_week(time.unique().sort_values(), step)
             if week is not None:
                 clock = open_clock(time_of_longest, step, week).starting_at(time.min())
                 steps = clock.steps(time)
+        is_named = freq is not None
         checks.check_on_grid(
             steps,
             time,
             clock,
             self.series,
             self.names,
-            named=freq is not None,
+            named=is_named,
         )
-        if (
-            may_skip
-            and is_dated(time)
-            and self._lacks_few(steps, named=freq is not None)
-        ):
+        if may_skip and is_dated(time) and self._lacks_few(steps, named=is_named):
             checks.warn_of_missing_steps(
                 self.series, steps, clock, self.names, of_week=week is not None
             )
-            return clock, steps
-        checks.check_no_missing_steps(
-            time,
-            self.series,
-            steps,
-            clock,
-            self.names,
-        )
+        else:
+            checks.check_no_missing_steps(
+                time,
+                self.series,
+                steps,
+                clock,
+                self.names,
+            )
         return clock, steps
-
-    def _skips(self, steps: IntArray) -> bool:
-        """Whether a series lacks a step between its first and its last."""
-        return bool(np.any(np.diff(steps)[np.diff(self.series) == 0] != 1))
 
     def _lacks_few(self, steps: IntArray, *, named: bool) -> bool:
         """Whether rows are missing here and there, in a timeline that is none the less one.

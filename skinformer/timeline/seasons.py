@@ -40,21 +40,18 @@ def calendar_seasons(clock: Clock, least_days: float = 0) -> tuple[int, ...]:
     """
     if clock.seasons or not clock.dated:
         return clock.seasons
+    step = step_days(clock)
     seasons = []
     for n_days in (1 / 24, 1, 7, 365.2425):
-        length = _steps_of_days(clock, n_days)
+        length = n_days / step
+        if isinstance(clock, OpenClock) and n_days < 7:
+            # Days of different hours have no length.
+            length = clock.steps_of_day if n_days == 1 else 0
         season = round(length)
         is_whole = abs(length - season) < 0.02 * length
         if season >= 2 and is_whole and n_days >= least_days:
             seasons.append(season)
     return tuple(seasons)
-
-
-def _steps_of_days(clock: Clock, n_days: float) -> float:
-    """Count the steps of so many days; 0 where they are not equally many."""
-    if isinstance(clock, OpenClock) and n_days < 7:
-        return clock.steps_of_day if n_days == 1 else 0.0
-    return n_days / step_days(clock)
 
 
 def first_last_day(clock: Clock) -> np.datetime64 | None:
