@@ -500,7 +500,47 @@ FILES = [
     ),
 ]
 
-MUTANTS = [*CAUSALITY, *UNITS, *TIMESTAMPS, *INTERVALS, *FILES]
+#: No forecast is what none may be.
+BOUNDS = [
+    Mutant(
+        "a wild member has its whole share in the forecast",
+        "ensemble/ensemble.py",
+        "EnsembleForecaster._predict_members",
+        "self.bounds.limit(y_pred, chosen)",
+        "y_pred",
+        (
+            "ensemble/test_ensemble.py::test_each_member_is_limited_before_it_is_weighed",
+        ),
+    ),
+    Mutant(
+        "forecasts leave what was seen",
+        "bounds/bounds.py",
+        "Bounds.limit",
+        "self.reach.apply(y_pred, windows.series, windows.observed_range)",
+        "y_pred",
+        ("bounds/test_bounds.py::test_a_member_keeps_near_what_was_seen",),
+    ),
+    Mutant(
+        "nights of one clock are those of another",
+        "bounds/bounds.py",
+        "Bounds.on_clock",
+        "replace(self, zero_phases=None, closed=None)",
+        "self",
+        (
+            "bounds/test_bounds.py::test_a_night_is_zero_on_the_clock_of_the_history_alone",
+        ),
+    ),
+    Mutant(
+        "what is closed ahead is open where nights are dark",
+        "bounds/bounds.py",
+        "Bounds.zeros",
+        "found.append(self.closed_ahead.at(values, series))",
+        "found.append(self.closed_ahead.at(values, series) & False)",
+        ("bounds/test_bounds.py::test_a_column_known_ahead_tells_what_is_closed",),
+    ),
+]
+
+MUTANTS = [*CAUSALITY, *UNITS, *BOUNDS, *TIMESTAMPS, *INTERVALS, *FILES]
 
 
 def source_of(mutant, root=ROOT):

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.timeline.arrays import AnyArray, BoolArray, Float32Array, IntArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import calendar_seasons, step_days
 from skinformer.timeline.timeline import Table
 
@@ -69,27 +68,6 @@ class Closures(NamedTuple):
             is_closed = (table.columns[column] == value) & (y == 0)
             closed[:, target] |= is_closed & ~is_weekly
         return closed if closed.any() else None
-
-    def at(
-        self,
-        values: Float32Array,
-        series: IntArray,
-        n_targets: int,
-        scaler: Scaler,
-    ) -> BoolArray:
-        """Return where targets are forecast at zero, (n, n_targets).
-
-        values: (n, n_columns), standardised, of the steps that are forecast.
-        scaler: of the series, and of one that the fit did not hold.
-        """
-        closed = np.zeros((len(values), n_targets), dtype=bool)
-        every = np.arange(len(scaler.mean))
-        for closure in self.found:
-            columns: list[AnyArray | None] = [None] * values.shape[1]
-            columns[closure.column] = np.full(len(every), closure.value)
-            standardised = scaler.transform(columns, every)[series, closure.column]
-            closed[:, closure.target] |= values[:, closure.column] == standardised
-        return closed
 
 
 def _ends_of_range(column: AnyArray) -> Iterator[float]:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from skinformer.bounds.bounds import Bounds
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.lone_sales import find_lone_sales
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
-from skinformer.timeline.forecast_bounds import ForecastBounds
-from skinformer.timeline.scaling import Limits, Scaler
+from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
 
@@ -200,9 +199,7 @@ class EnsembleForecaster:
     series: that of each segment; those from the last fitted one on are new.
     clock: what the steps count.
     head: what the outputs of the network are; all others give points.
-    limits: what no forecast exceeds by much, of each series and of new ones.
-    bounds: of forecasts, by the observed range of each series; None for none.
-    zero: (n_series + 1, n_targets), what zero is in each series and in new ones; None for unknown.
+    bounds: what no forecast may be.
     """
 
     ensemble: Ensemble
@@ -211,9 +208,7 @@ class EnsembleForecaster:
     clock: Clock
     device: str
     head: Head
-    limits: Limits | None = None
-    bounds: ForecastBounds | None = None
-    zero: Float32Array | None = None
+    bounds: Bounds = field(default_factory=Bounds)
     _buffer: RowBuffer | None = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
@@ -236,18 +231,10 @@ class EnsembleForecaster:
             if y_pred.ndim > total.ndim:
                 distances[some] = y_pred - points[..., None]
         points = (total / self.ensemble.temperature).astype(np.float32)
-        self._forecast_lone_sales(points, windows)
+        self.bounds.level(points, windows, of_mean=self.head.of_mean)
         if self.head.median_index is None:
             return points
         return points[..., None] + distances
-
-    def _forecast_lone_sales(self, points: Float32Array, windows: Windows) -> None:
-        """Forecast the mean, or the median, behind one sale after many zeros: it is no level."""
-        if self.zero is None:
-            return
-        lone = find_lone_sales(windows, self.zero)
-        level = lone.mean if self.head.of_mean else lone.zero
-        np.copyto(points, level[:, None], where=lone.is_lone[:, None])
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Put windows on buffered rows, kept for the next windows of the same rows."""
@@ -318,7 +305,7 @@ class EnsembleForecaster:
     ) -> dict[str, tuple[IntArray, Float32Array]]:
         """Predict by each member the windows in which it, or one that corrects it, counts."""
         predictions: dict[str, tuple[IntArray, Float32Array]] = {}
-        clipped = {}
+        limited = {}
         for name, weight in self._weights_with_bases(weights).items():
             some = np.flatnonzero(weight.any(axis=(1, 2)))
             if not len(some):
@@ -331,8 +318,8 @@ class EnsembleForecaster:
                 base_pred = base_pred[np.searchsorted(of_base, some)]
             y_pred = member.forecast(chosen, base_pred)
             predictions[name] = some, y_pred
-            clipped[name] = some, self._clip_softly(y_pred, chosen)
-        return clipped
+            limited[name] = some, self.bounds.limit(y_pred, chosen)
+        return limited
 
     def _weights_with_bases(
         self, weights: Mapping[str, Float64Array]
@@ -347,14 +334,3 @@ class EnsembleForecaster:
                     total[name] = np.ones_like(weights[name])
                 total[base] = total[base] + total[name]
         return total
-
-    def _clip_softly(self, y_pred: Float32Array, windows: Windows) -> Float32Array:
-        """Compress forecasts beyond what the series and the window have shown."""
-        series = windows.series
-        if self.bounds is not None:
-            y_pred = self.bounds.apply(y_pred, series, windows.observed_range)
-        limits = self.limits
-        if limits is None:
-            return y_pred
-        series = np.minimum(series, len(limits.top) - 1)
-        return limits.apply(y_pred, series, windows.greatest)

@@ -104,6 +104,11 @@ class Windows:
         return self.buffer.rows.known
 
     @property
+    def series_of_rows(self) -> IntArray:
+        """The series of each row."""
+        return self.buffer.series[self.buffer.rows.segment]
+
+    @property
     def begin(self) -> IntArray:
         """The first row of each window's series with a known target; of nothing known, its own."""
         begin = self.buffer.rows.begin[self._segment]

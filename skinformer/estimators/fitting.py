@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import check_random_state
 from torch.nn import Module
 
+from skinformer.bounds.closed import Closed
 from skinformer.cleaning.seasons import name_seasons
 from skinformer.cleaning.short_series import lend_scales
 from skinformer.cleaning.volatility import rescale_by_volatility
@@ -43,7 +44,6 @@ from skinformer.reading.training import read_training
 from skinformer.stopwatch import running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
-from skinformer.timeline.closed import Closed
 from skinformer.timeline.seen_range import SeenRange
 from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.training.memory import is_gpu_out_of_memory

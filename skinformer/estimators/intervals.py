@@ -274,7 +274,7 @@ class IntervalsMixin(RequestMixin):
                 scaler,
                 series[rows],
             )
-            paths[rows] = forecaster.below_ceilings(drawn, series[rows])
+            paths[rows] = forecaster.bounds.below_ceilings(drawn, series[rows])
         return paths
 
     def _with_quantiles(

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from skinformer.bounds.limits import Limits
 from skinformer.timeline.scaling import Scaler
 
 #: Numbers of windows' series by name, (batch, 1, n) each.
@@ -38,7 +39,7 @@ class Units(nn.Module):
     def __init__(self, scaler: Scaler) -> None:
         super().__init__()
         targets: Any = scaler.targets  # a regressor's always has it
-        limits = scaler.limits
+        limits = Limits.of(scaler)
         self.last_row = len(scaler.mean) - 1
         self.takes_logs = bool(targets.logs.any())
         tables = {"mean": scaler.mean, "scale": scaler.scale}

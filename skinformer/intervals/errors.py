@@ -63,7 +63,7 @@ def open_targets(forecaster: StepForecaster) -> Float32Array:
     timeline = forecaster.history
     series, steps = timeline.series, timeline.steps
     targets = timeline.values[:, : forecaster.sizes.n_targets]
-    zeros = forecaster.zero_phases(timeline.clock)
+    zeros = forecaster.bounds.zero_phases
     if zeros is not None:
         targets = zeros.without(targets, series, steps)
     collapses = Collapses.of(forecaster, timeline.clock, series)

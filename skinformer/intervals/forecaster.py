@@ -6,7 +6,7 @@ Which members forecast does not matter here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,6 @@ from skinformer.intervals.spread import Spread, mean_size
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
-from skinformer.timeline.ceilings import find_ceilings
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
@@ -157,7 +156,11 @@ class IntervalForecaster(StepForecaster):
     @classmethod
     def of(cls, forecaster: StepForecaster, intervals: Intervals) -> IntervalForecaster:
         """Copy a forecaster, with the intervals of its fit."""
-        return cls(**vars(forecaster), intervals=intervals)
+        parts = {
+            field.name: getattr(forecaster, field.name)
+            for field in fields(StepForecaster)
+        }
+        return cls(**parts, intervals=intervals)
 
     def point(self, outputs: Any) -> Any:
         """Return the forecast, the first of them."""
@@ -178,16 +181,11 @@ class IntervalForecaster(StepForecaster):
         if self.head.level is not None:
             levels = np.append(self.head.level, levels)
             quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
-            return self.below_ceilings(quantiles, series)
+            return self.bounds.below_ceilings(quantiles, series)
         points = scaler.inverse_with_smearing(self.point(outputs), series)
         quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
-        quantiles = self.below_ceilings(quantiles, series)
+        quantiles = self.bounds.below_ceilings(quantiles, series)
         return np.concatenate([points[..., None], quantiles], axis=2)
-
-    def below_ceilings(self, values: Float64Array, series: IntArray) -> Float64Array:
-        """Clip values around forecasts, (n, n_targets, n_each), to the ceilings of rates."""
-        ceilings = find_ceilings(self.history, self.scaler, self.sizes.n_targets)
-        return np.minimum(values, ceilings[series][..., None])
 
     def set_constant(
         self,
@@ -293,7 +291,7 @@ class _SizedWindows:
         series = self._series(rows, np.arange(len(rows.steps)))
         self.collapses = Collapses.of(fit, self.requested.clock, series)
         self.is_left_out = self.collapses.at(series, rows.steps)
-        zeros = fit.zero_phases(self.requested.clock)
+        zeros = fit.bounds.on_clock(self.requested.clock).zero_phases
         if zeros is not None:
             self.is_left_out |= zeros.at(series, rows.steps)
 

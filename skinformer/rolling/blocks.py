@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from skinformer.bounds.closed import Closed
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.rolling.missing_runs import (
@@ -27,7 +28,6 @@ from skinformer.rolling.missing_runs import (
 from skinformer.rolling.placement import Placement, after_history
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.closed import Closed
 from skinformer.timeline.timeline import Timeline, fill_forward, first_known
 
 

@@ -2,10 +2,12 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from skinformer.bounds.bounds import Bounds
 from skinformer.cleaning.closures import Closures
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
@@ -22,8 +24,6 @@ from skinformer.rolling.missing_runs import LONGEST_CHAIN
 from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
-from skinformer.timeline.closed import Closed
-from skinformer.timeline.forecast_bounds import ForecastBounds
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import (
@@ -34,7 +34,6 @@ from skinformer.timeline.timeline import (
     first_known,
 )
 from skinformer.timeline.windows import origins_between
-from skinformer.timeline.zero_phases import ZeroPhases, standardised_zeros
 from skinformer.validation import rows as checks
 
 
@@ -63,6 +62,19 @@ class StepForecaster:
     def look_back(self) -> int:
         """Rows before an origin that its forecast is made from."""
         return max(self.sizes.seq_len, self.ensemble.look_back)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What no forecast may be."""
+        # The head of a classifier forecasts no values.
+        if not self.head.in_units:
+            return Bounds.of_classes(self.history)
+        return Bounds.of(
+            self.history,
+            self.scaler,
+            self.closures,
+            self.sizes.n_targets,
+        )
 
     def point(self, outputs: Any) -> Any:
         """Return the one value of what is forecast that is fed back."""
@@ -126,43 +138,21 @@ class StepForecaster:
             forecast = self._window_forecaster(requested)
             recursive = self._recursive_forecaster(forecast, requested.clock)
             outputs, values, held = recursive.predict(requested)
-        self._apply_zero_phases(outputs, requested)
-        self._apply_closures(outputs, values, requested)
+        self._set_zeros(outputs, values, requested)
         return outputs.astype(np.float64), held
 
-    def zero_phases(self, clock: Clock) -> ZeroPhases | None:
-        """Find where series were always zero; None where they never were, or on another clock."""
-        # The head of a classifier forecasts no values.
-        if not self.head.in_units or clock != self.history.clock:
-            return None
-        zeros = ZeroPhases.of(self.history, self.scaler, self.sizes.n_targets)
-        return zeros if zeros.phases else None
-
-    def _apply_zero_phases(
-        self, outputs: Float32Array, requested: RequestedSteps
-    ) -> None:
-        """Forecast zero where a series was nothing else at the same phase of a day or a week."""
-        zeros = self.zero_phases(requested.clock)
-        if zeros is not None:
-            series = requested.series(self.history.n_series)
-            is_zero = zeros.at(series, requested.steps)
-            self.set_constant(outputs, is_zero, zeros.zero[series])
-
-    def _apply_closures(
+    def _set_zeros(
         self,
         outputs: Float32Array,
         values: Float32Array,
         requested: RequestedSteps,
     ) -> None:
-        """Forecast zero where a column known ahead says that nothing happens."""
-        if not self.closures.found:
-            return
-        n_targets = self.sizes.n_targets
+        """Forecast zero where the time or a column known ahead says that nothing happens."""
         series = requested.series(self.history.n_series)
-        scaler = self.scaler.with_unseen()
-        closed = self.closures.at(values, series, n_targets, scaler)
-        zero = scaler.transform([np.zeros(len(series))] * n_targets, series)
-        self.set_constant(outputs, closed, zero)
+        bounds = self.bounds.on_clock(requested.clock)
+        zeros = bounds.zeros(values, series, requested.steps)
+        if zeros is not None:
+            self.set_constant(outputs, *zeros)
 
     def set_constant(
         self,
@@ -264,16 +254,12 @@ class StepForecaster:
     def _recursive_forecaster(
         self, forecast: Forecaster, clock: Clock
     ) -> RecursiveForecaster:
-        closed = None
-        # Steps of rows that are their own timeline lie elsewhere in a day.
-        if clock == self.history.clock:
-            closed = Closed.of(self.history)
         return RecursiveForecaster(
             self.history,
             self.sizes._replace(seq_len=self.look_back),
             self.point,
             forecast,
-            closed,
+            self.bounds.on_clock(clock).closed,
         )
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
@@ -282,13 +268,6 @@ class StepForecaster:
 
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
         """Make the forecaster of windows of segments of these series."""
-        limits = self.scaler.with_unseen().limits
-        # The head of a classifier forecasts no values.
-        bounds = zero = None
-        if self.head.in_units:
-            n_targets = self.sizes.n_targets
-            bounds = ForecastBounds.of(self.history, n_targets, limits)
-            zero = standardised_zeros(self.scaler, self.history.n_series, n_targets)
         return EnsembleForecaster(
             self.ensemble,
             self.sizes,
@@ -296,9 +275,7 @@ class StepForecaster:
             clock,
             self.device,
             self.head,
-            limits,
-            bounds,
-            zero,
+            self.bounds,
         )
 
     def _filled(self, rows: Observed) -> Float32Array:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skinformer.bounds.closed import Closed
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.closed import Closed
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.warning import of_series, warn_user

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer.bounds.bounds import Bounds
+from skinformer.bounds.limits import Limits
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import PointHead, QuantileHead
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.windows import Rows
 from skinformer.timeline.clock import RowClock
-from skinformer.timeline.scaling import Limits
 
 SIZES = ModelSizes(1, 0, 0, 0, 0, (), seq_len=2, pred_len=2, patch_len=1)
 ROWS = Rows(
@@ -91,7 +92,9 @@ def test_each_member_is_limited_before_it_is_weighed(trio):
     low = np.zeros((3, 1), dtype=np.float32)
     limits = Limits(low + 2.0, low, low + 1.0)
     mixed = trio.with_network_share(0.5)
-    found = forecaster(mixed, limits=limits)(ROWS, np.array([2]))[0, 0, 0]
+    found = forecaster(mixed, bounds=Bounds(limits=limits))(ROWS, np.array([2]))[
+        0, 0, 0
+    ]
     limited = [2 + 1 / (1 + 1 / (value - 2.0)) for value in (7.0, 10.0, 12.0)]
     assert found == pytest.approx(
         0.5 * limited[0] + 0.25 * limited[1] + 0.25 * limited[2]

@@ -1,4 +1,4 @@
-"""Bounds of forecasts: one and a half times the observed range beyond it, and no farther."""
+"""How far forecasts reach: one and a half times the observed range beyond it, and no farther."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.bounds.limits import Limits, align_with_steps, any_of_window
 from skinformer.timeline.arrays import Float32Array, IntArray
-from skinformer.timeline.scaling import Limits, align_with_steps, any_of_window
 from skinformer.timeline.timeline import Timeline
 
 
-class ForecastBounds(NamedTuple):
+def observed_range(
+    timeline: Timeline, n_targets: int
+) -> tuple[Float32Array, Float32Array]:
+    """Return the least and the greatest observed value, (n_series, n_targets); NaN for none."""
+    y = timeline.values[:, :n_targets]
+    if timeline.weight is not None:
+        y = np.where(timeline.weight > 0, y, np.nan)
+    has_rows = np.diff(timeline.first_row) > 0
+    begin = timeline.first_row[:-1][has_rows]
+    shape = (timeline.n_series, n_targets)
+    low = np.full(shape, np.nan, dtype=np.float32)
+    high = low.copy()
+    low[has_rows] = np.fmin.reduceat(y, begin)
+    high[has_rows] = np.fmax.reduceat(y, begin)
+    return low, high
+
+
+class Reach(NamedTuple):
     """The observed range of each series, standardised; forecasts stay near it.
 
     low, high: (n_series, n_targets), the least and the greatest observed value.
@@ -27,28 +44,19 @@ class ForecastBounds(NamedTuple):
     @classmethod
     def of(
         cls,
-        timeline: Timeline,
-        n_targets: int,
+        low: Float32Array,
+        high: Float32Array,
         limits: Limits | None = None,
-    ) -> ForecastBounds:
-        """Compute the bounds of a history's series; infinite where `limits` hold already."""
-        y = timeline.values[:, :n_targets]
-        if timeline.weight is not None:
-            y = np.where(timeline.weight > 0, y, np.nan)
-        has_rows = np.diff(timeline.first_row) > 0
-        begin = timeline.first_row[:-1][has_rows]
-        shape = (timeline.n_series, n_targets)
-        low = np.full(shape, np.nan, dtype=np.float32)
-        high = low.copy()
-        low[has_rows] = np.fmin.reduceat(y, begin)
-        high[has_rows] = np.fmax.reduceat(y, begin)
+    ) -> Reach:
+        """Make it of what `observed_range` returns; infinite where `limits` hold already."""
         is_unbounded = np.isnan(low)
         if limits is not None:
             top = limits.top[: len(low)]
             is_unbounded |= np.isfinite(top)
-        low[is_unbounded] = -np.inf
-        high[is_unbounded] = np.inf
-        return cls(low, high)
+        return cls(
+            np.where(is_unbounded, np.float32(-np.inf), low),
+            np.where(is_unbounded, np.float32(np.inf), high),
+        )
 
     def apply(
         self,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ensemble.windows import Windows
+from skinformer.bounds.windows import SeenWindows
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 
 #: Rows without a sale that have to be known beside the one with it.
@@ -14,7 +14,8 @@ _MANY = 30
 class LoneSales(NamedTuple):
     """Which windows show one sale alone, and what is known of it, all (n, n_targets).
 
-    is_lone: whether the last `pred_len` known rows of a window hold a sale, and no other row does.
+    is_lone: whether the last known rows of a window, a horizon of them, hold a sale, and no other
+    row does.
     zero: what zero is in the window's series, standardised.
     mean: of all known rows, where a sale is lone.
     """
@@ -24,28 +25,31 @@ class LoneSales(NamedTuple):
     mean: Float32Array
 
 
-def find_lone_sales(windows: Windows, zero: Float32Array) -> LoneSales:
+def find_lone_sales(
+    windows: SeenWindows,
+    zero: Float32Array,
+    pred_len: int,
+) -> LoneSales:
     """Find the windows of series that hold one sale, of late, and zeros.
 
     zero: (n_series + 1, n_targets), as `standardised_zeros` returns it.
     """
-    sizes = windows.buffer.sizes
-    rows = windows.buffer.rows
-    y = rows.values[:, : sizes.n_targets]
-    last_series = len(zero) - 1
-    zero_of_row = zero[np.minimum(windows.buffer.series, last_series)][rows.segment]
-    is_sale = rows.known & (y != zero_of_row)
+    last_series, n_targets = len(zero) - 1, zero.shape[1]
+    y = windows.values[:, :n_targets]
+    known = windows.known
+    zero_of_row = zero[np.minimum(windows.series_of_rows, last_series)]
+    is_sale = known & (y != zero_of_row)
     # 1. Known rows and sales of each window; what is fed back is neither.
-    n_known_until = _count_before(rows.known)
+    n_known_until = _count_before(known)
     n_known = n_known_until[windows.origins] - n_known_until[windows.begin]
     n_sales_until = _count_before(is_sale)
     n_sales = n_sales_until[windows.origins] - n_sales_until[windows.begin]
     # 2. The last sale.
     row = np.where(is_sale, np.arange(len(y))[:, None], 0)
     sale = np.maximum.accumulate(row, axis=0)[windows.origins - 1]
-    target = np.arange(sizes.n_targets)
+    target = np.arange(n_targets)
     n_from_sale = n_known_until[windows.origins] - n_known_until[sale, target]
-    is_lone = (n_sales == 1) & (n_known > _MANY) & (n_from_sale <= sizes.pred_len)
+    is_lone = (n_sales == 1) & (n_known > _MANY) & (n_from_sale <= pred_len)
     zero_of_window = zero[np.minimum(windows.series, last_series)]
     excess = y[sale, target] - zero_of_window
     mean = zero_of_window + excess / np.maximum(n_known, 1)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from skinformer.bounds.closed import Closed
 from skinformer.timeline.clock import clock_for
-from skinformer.timeline.closed import Closed
 from skinformer.timeline.timeline import Timeline
 
 

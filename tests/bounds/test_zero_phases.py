@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer.bounds.zero_phases import ZeroPhases, standardised_zeros
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.zero_phases import ZeroPhases
 
 N = 24 * 21
 
@@ -20,7 +20,8 @@ def find(y, *, dated=True, known=None):
     rows = np.array([0, len(y)])
     timeline = Timeline(y.astype(np.float32), weight, rows, np.array([0]), clock)
     scaler = Scaler(np.zeros((1, y.shape[1])), np.ones((1, y.shape[1])))
-    return ZeroPhases.of(timeline, scaler, y.shape[1])
+    zero = standardised_zeros(scaler, 1, y.shape[1])
+    return ZeroPhases.of(timeline, zero)
 
 
 def by_day():
@@ -65,7 +66,7 @@ def test_truths_that_are_missing_say_nothing():
 def test_zeros_that_come_by_chance_are_no_night(share):
     """Twenty-one days in a row one in two times happen: once in a million."""
     y = (np.random.default_rng(0).random((N, 1)) > share).astype(float)
-    assert not find(y).phases
+    assert find(y) is None
 
 
 def test_where_most_values_are_zero_an_hour_that_always_was_says_nothing():
@@ -76,17 +77,17 @@ def test_where_most_values_are_zero_an_hour_that_always_was_says_nothing():
     hours = np.arange(N) % 24
     quiet = [hour for hour in range(24) if not y[hours == hour].any()]
     assert quiet
-    assert not find(y).phases
+    assert find(y) is None
 
 
 def test_without_dates_there_is_no_night():
-    assert not find(by_day(), dated=False).phases
+    assert find(by_day(), dated=False) is None
 
 
 def test_three_zeros_are_a_night_where_days_have_none():
     """Weekends are told after three weeks, nights after three days."""
     y = by_day()[:, :1]
     assert at(find(y[: 24 * 3]), [24 * 3, 24 * 3 + 6])[:, 0].tolist() == [True, False]
-    assert not find(y[: 24 * 2]).phases
+    assert find(y[: 24 * 2]) is None
     y[np.arange(N) % 168 >= 120] = 0
     assert at(find(y), [N + 10, N + 120 + 10])[:, 0].tolist() == [False, True]

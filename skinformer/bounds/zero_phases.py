@@ -18,28 +18,23 @@ class ZeroPhases(NamedTuple):
     """Where series were always zero.
 
     clock: whose steps on the wall count.
-    zero: what zero is once it is standardised, as `standardised_zeros` returns it.
     phases: for each season, which of its phases were always zero, (n_series + 1, n_targets,
     season); none of a series that the history does not hold, the last.
     """
 
     clock: Clock
-    zero: Float32Array
     phases: tuple[BoolArray, ...]
 
     @classmethod
-    def of(
-        cls,
-        timeline: Timeline,
-        scaler: Scaler,
-        n_targets: int,
-    ) -> ZeroPhases:
-        """Find phases of a day or a week with so many zeros that it is no chance."""
+    def of(cls, timeline: Timeline, zero: Float32Array) -> ZeroPhases | None:
+        """Find phases of a day or a week with so many zeros that it is no chance; None for none.
+
+        zero: what zero is once it is standardised, as `standardised_zeros` returns it.
+        """
         clock = timeline.clock
-        n_series = timeline.n_series
-        zero = standardised_zeros(scaler, n_series, n_targets)
         if np.isnan(zero).all():
-            return cls(clock, zero, ())
+            return None
+        n_targets = zero.shape[1]
         is_zero = timeline.values[:, :n_targets] == zero[timeline.series]
         found = []
         # Rare zeros are none of nights.
@@ -50,7 +45,7 @@ class ZeroPhases(NamedTuple):
                 if phases.any():
                     found.append(phases)
                 shorter = season
-        return cls(clock, zero, tuple(found))
+        return cls(clock, tuple(found)) if found else None
 
     def without(
         self,
@@ -59,14 +54,13 @@ class ZeroPhases(NamedTuple):
         steps: IntArray,
     ) -> Float32Array:
         """Return targets of rows, (n, n_targets), with NaN where they lie at such a phase."""
-        if not self.phases:
-            return targets
         return np.where(self.at(series, steps), np.float32(np.nan), targets)
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
         """Whether targets lie at such a phase, at steps of series, (n, n_targets)."""
         wall = self.clock.wall_steps(steps)
-        is_zero = np.zeros((len(steps), self.zero.shape[1]), dtype=bool)
+        n_targets = self.phases[0].shape[1]
+        is_zero = np.zeros((len(steps), n_targets), dtype=bool)
         for phases in self.phases:
             is_zero |= phases[series, :, wall % phases.shape[2]]
         return is_zero

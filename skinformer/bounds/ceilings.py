@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
@@ -12,9 +12,11 @@ from skinformer.timeline.timeline import Timeline
 def find_ceilings(
     timeline: Timeline,
     scaler: Scaler,
-    n_targets: int,
+    high: Float32Array,
 ) -> Float64Array:
     """Return what rates do not exceed, (n_series + 1, n_targets), in units; else infinity.
+
+    high: (n_series, n_targets), the greatest observed value of each series, standardised.
 
     It is 1 or 100 where a series was never below 0 nor beyond it, and reached it three times, so
     that no growth will go on from there. Series that the history does not hold, the last, have
@@ -22,16 +24,14 @@ def find_ceilings(
     """
     fewest = 3
     rounding = 1e-5
-    ceilings = np.full((timeline.n_series + 1, n_targets), np.inf)
+    n_series, n_targets = high.shape
+    ceilings = np.full((n_series + 1, n_targets), np.inf)
     targets = scaler.targets
     # A user's transformer has bounds of its own.
     if targets is None or targets.transformers or not (targets.floor == 0).any():
         return ceilings
-    known = timeline.values[:, :n_targets].astype(np.float64)
-    if timeline.weight is not None:
-        known[timeline.weight == 0] = -np.inf
     some = np.flatnonzero(np.diff(timeline.first_row))
-    greatest = np.maximum.reduceat(known, timeline.first_row[some])
+    greatest = high[some].astype(np.float64)
     top = scaler.inverse_without_smearing(greatest, some)
     for ceiling in (1.0, 100.0):
         is_reached = np.abs(top - ceiling) <= rounding * ceiling
@@ -39,7 +39,9 @@ def find_ceilings(
         for place, target in np.argwhere(is_reached):
             number = some[place]
             rows = slice(timeline.first_row[number], timeline.first_row[number + 1])
-            near = known[rows, target] >= greatest[place, target] - rounding
+            near = timeline.values[rows, target] >= greatest[place, target] - rounding
+            if timeline.weight is not None:
+                near &= timeline.weight[rows, target] > 0
             if near.sum() >= fewest:
                 ceilings[number, target] = ceiling
     return ceilings

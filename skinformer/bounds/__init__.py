@@ -1,0 +1,1 @@
+"""What no forecast may be: found once of a history, and applied wherever forecasts are made."""
