@@ -190,7 +190,9 @@ def _without_holes(frame: DataFrame, series: IntArray, roles: Roles) -> DataFram
     Names that may be missing stay.
     """
     nameless = [one.name for one in roles.categories if one.has_missing]
-    for name in without(roles.sources_of(roles.known), {*roles.sources_of(roles.static), *nameless}):
+    for name in without(
+        roles.sources_of(roles.known), {*roles.sources_of(roles.static), *nameless}
+    ):
         if name in frame and frame[name].isna().any():
             frame = frame.copy()
             frame[name] = frame[name].groupby(series).ffill()
