@@ -30,7 +30,7 @@ NUMBER = re.compile(r"(-?\d+(?:[.,](\d+))?)([%.,;:)]*)")
 
 
 def alike(shown: str, printed: str) -> bool:
-    """Compare word by word: numbers within 5 %, or one in the last digit; spaces do not count."""
+    """Compare word by word: numbers within 5%, or one in the last digit; spaces do not count."""
     one, other = (re.split(r"[\s;]+", text.strip()) for text in (shown, printed))
     return len(one) == len(other) and all(map(_alike, one, other))
 

@@ -57,7 +57,7 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--coverage",
         type=float,
-        help="add an interval that holds this share of cases, such as .8",
+        help="add an interval that holds this share of cases, such as 0.8",
     )
     sizes = parser.add_argument_group("sizes")
     sizes.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")

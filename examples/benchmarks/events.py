@@ -168,7 +168,7 @@ def dates_of_year(dates: Dates) -> Drawn:
 
 
 def incomplete_end(dates: Dates) -> Drawn:
-    """Return a season whose last row holds 30 % of its period."""
+    """Return a season whose last row holds 30% of its period."""
     draw = dates.draw
     is_last = draw.steps == draw.n_rows - 1
     y = 200 + 40 * draw.seasonal() + draw.normal(5)
@@ -306,7 +306,7 @@ def run(cell: Cell, seeds: list[int], settings: dict[str, Any]) -> dict[str, Any
 def fit_and_forecast(
     cell: Cell, index: pd.Index, drawn: Drawn, settings: dict[str, Any]
 ) -> pd.DataFrame:
-    """Fit, and forecast points with an interval of 80 %."""
+    """Fit, and forecast points with an interval of 80%."""
     df = pd.DataFrame({"y": drawn.y}, index=index)
     known = {}
     if drawn.known is not None:
@@ -339,7 +339,7 @@ def report(cells: pd.DataFrame) -> str:
     worst = cells.sort_values("ratio", ascending=False)[columns].head(20)
     parts = {
         "errors over the best simple forecast's": ratios,
-        "coverage of intervals of 80 %": covered,
+        "coverage of intervals of 80%": covered,
         "by shape": by_shape,
     }
     texts = [f"{name}\n{part.round(2).to_string()}" for name, part in parts.items()]

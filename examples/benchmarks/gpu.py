@@ -240,7 +240,7 @@ def causality(sizes: Sizes) -> dict[str, Any]:
 
 
 def both_devices(sizes: Sizes) -> dict[str, Any]:
-    """Forecast by the same weights on the device and on the CPU: within .002 of the spread."""
+    """Forecast by the same weights on the device and on the CPU: within 0.002 of the spread."""
     import copy
 
     import numpy as np

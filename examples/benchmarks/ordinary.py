@@ -311,7 +311,7 @@ def find_absurd(cell: Cell, past: np.ndarray, forecast: pd.DataFrame) -> list[st
 
 
 def run(cell: Cell, seeds: list[int], settings: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell's errors, its simple rivals' errors, its coverage of 80 %, and the absurd."""
+    """Return a cell's errors, its simple rivals' errors, its coverage of 80%, and the absurd."""
     measured = []
     absurd = set()
     for seed in seeds:
@@ -343,7 +343,7 @@ def run(cell: Cell, seeds: list[int], settings: dict[str, Any]) -> dict[str, Any
 def forecast_with_interval(
     df: pd.DataFrame, horizon: int, settings: dict[str, Any]
 ) -> pd.DataFrame:
-    """Fit, and forecast points with an interval of 80 %."""
+    """Fit, and forecast points with an interval of 80%."""
     model = InformerRegressor("y", pred_len=horizon, random_state=0, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -421,7 +421,7 @@ def report(cells: pd.DataFrame) -> str:
                 f"above 1.3 {(some.ratio > 1.3).mean():.3f}, above 2 {(some.ratio > 2).mean():.3f}"
             )
     covered = cells.groupby("frequency").covered.mean().round(3).to_dict()
-    lines.append(f"covered of .8: {covered}")
+    lines.append(f"covered of 0.8: {covered}")
     columns = ["frequency", "shape", "rows", "series", "error", "ratio"]
     worst = cells.sort_values("ratio", ascending=False)[columns].head(20)
     lines += ["", "worst", worst.round(2).to_string(index=False)]

@@ -274,7 +274,7 @@ class CoverageDisplay(BacktestDisplay):
         table = reached.pivot_table("reached", "group", columns, sort=False)
         table.index.name = self.by
         if columns == "nominal":
-            table.columns = (100 * table.columns).map("{:g} % nominal".format)
+            table.columns = (100 * table.columns).map("{:g}% nominal".format)
         nominal = reached["nominal"].unique()
         return draw_groups(
             ax,

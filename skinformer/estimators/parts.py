@@ -377,7 +377,7 @@ class Training(Part):
         "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
         `learning_rate` (0.02 for 3e-4), everything else by AdamW.
     learning_rate : float, default=2e-3
-        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most) and falls
+        Peak rate of AdamW; it rises over the first 5% of the steps (2000 at most) and falls
         by a cosine to a tenth.
     weight_decay : float, default=0.01
         Decoupled decay of matrices (not of biases, norms and embeddings).

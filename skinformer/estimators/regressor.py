@@ -254,7 +254,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
             Steps to forecast; None as in `forecast`.
         **options : Any
             Of `ForecastDisplay.from_history`: series and target (the first of each by default),
-            coverage (.8, several, or None for no band), history (rows before), unit, name, ax.
+            coverage (0.8, several, or None for no band), history (rows before), unit, name, ax.
 
         Returns
         -------

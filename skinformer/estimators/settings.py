@@ -276,8 +276,8 @@ def resolve_attention(
     """Take the attention that is faster at this length on "auto"; the dense one is exact.
 
     On a CPU ProbSparse takes 7.6 against 9.4 ms at 96 steps, 10.2 against 18.9 at 144. CUDA's fused
-    kernels carry dense attention further: on an H100 steps of 1024 tokens take 3 to 5 % longer with
-    ProbSparse, of 2048 tokens 2 to 14 % less, of 8192 30 to 45 % less.
+    kernels carry dense attention further: on an H100 steps of 1024 tokens take 3 to 5% longer with
+    ProbSparse, of 2048 tokens 2 to 14% less, of 8192 30 to 45% less.
     """
     if attention != "auto":
         return attention

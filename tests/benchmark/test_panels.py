@@ -185,10 +185,8 @@ def test_losses_are_those_computed_by_hand(folder):
     )
     a, b = panel.truth[0], panel.truth[1, :2]
     inside = [(part >= 40) & (part <= 360) for part in (a, b)]
-    assert wide.loc["wide", "80 %"] == pytest.approx(np.concatenate(inside).mean())
-    assert wide.loc["wide", "80 % least"] == min(
-        np.mean([inside[0][i]]) for i in (2, 3)
-    )
+    assert wide.loc["wide", "80%"] == pytest.approx(np.concatenate(inside).mean())
+    assert wide.loc["wide", "80% least"] == min(np.mean([inside[0][i]]) for i in (2, 3))
 
 
 @pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")

@@ -49,7 +49,7 @@ def test_the_order_of_levels_does_not_matter(actual):
 
 
 def test_a_level_between_is_a_line_with_its_name(actual, texts):
-    """Nobody takes the 90 % quantile for a median."""
+    """Nobody takes the 90% quantile for a median."""
     quantiles = np.stack([actual - 1, actual, actual + 1], axis=1)
     display = ForecastDisplay.from_predictions(
         actual, actual, quantiles, levels=[0.1, 0.5, 0.9], name="model"

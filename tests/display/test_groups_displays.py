@@ -123,11 +123,11 @@ def test_unknown_truths_are_not_counted(result):
 
 
 def test_coverage_by_step_is_drawn_beside_what_was_requested(result):
-    """80 % on average may be 100 % at first and 60 % later."""
+    """80% on average may be 100% at first and 60% later."""
     display = CoverageDisplay.from_predictions(result, by="ahead")
     np.testing.assert_array_equal(display.lines_[0].get_xdata(), np.arange(1, 13))
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), [1.0] * 6 + [0.0] * 6)
-    assert display.lines_[0].get_label() == "80 % nominal"
+    assert display.lines_[0].get_label() == "80% nominal"
     requested = display.ax_.lines[1]
     assert set(requested.get_ydata()) == {0.8}
     assert requested.get_linestyle() == "--"

@@ -407,8 +407,8 @@ def test_what_cannot_go_in_is_refused(changes, message):
 REFUSAL = (
     "what {} forecast cannot be exported, and would be missing: a graph holds ridges and the "
     "network alone. Fit with members=['ridges', 'network'], or members=['network'] where series "
-    "are too short for ridges, and compare by backtest: without trees errors were 10 to 42 % "
-    "larger on four long tables, of ridges alone 26 % on eight panels. Or serve the whole model by "
+    "are too short for ridges, and compare by backtest: without trees errors were 10 to 42% "
+    "larger on four long tables, of ridges alone 26% on eight panels. Or serve the whole model by "
     "save and skinformer.load."
 )
 

@@ -26,7 +26,7 @@ def forecast_naive2(panel: Panel) -> Float64Array:
     """Repeat the last value of the seasonally adjusted rows, by which OWA is measured.
 
     Effects multiply, by classical decomposition, where the autocorrelation at the lag of a season
-    is significant at 90 % and all rows are positive.
+    is significant at 90% and all rows are positive.
     """
     steps = np.arange(panel.horizon)
     out = []

@@ -1,7 +1,7 @@
 """Measure quantiles of whole panels: weighted quantile loss, and how much intervals cover.
 
 Run ``python measure.py --panel m3_yearly m3_monthly --panels-folder FOLDER --levels``.
-As the published tables have it, the loss is twice the pinball loss of the levels .1 to .9, summed
+As the published tables have it, the loss is twice the pinball loss of the levels 0.1 to 0.9, summed
 over all rows of all series, over the sum of the truth's sizes; and all series of a panel have its
 longest horizon.
 """
@@ -20,9 +20,9 @@ from panels import Panel, forecast_by_estimator, published_table
 from skinformer.evaluation import interval_coverage, weighted_quantile_loss
 from skinformer.timeline.arrays import Float64Array
 
-#: Levels of the loss, and those of the intervals of 80 and 95 %.
+#: Levels of the loss, and those of the intervals of 80 and 95%.
 LEVELS = tuple(round(0.1 * i, 1) for i in range(1, 10))
-_BOUNDS = {"80 %": (0.1, 0.9), "95 %": (0.025, 0.975)}
+_BOUNDS = {"80%": (0.1, 0.9), "95%": (0.025, 0.975)}
 _ASKED = (*LEVELS, 0.025, 0.975)
 
 #: What forecasts quantiles of a panel: gives shape (n_series, horizon, n_levels).
@@ -49,7 +49,7 @@ def measure_panel_ranges(
 ) -> pd.DataFrame:
     """Measure quantiles of forecasters, which give (n_series, horizon, n_levels).
 
-    One row each: WQL, what the intervals of 80 and 95 % cover, on average and at the steps ahead
+    One row each: WQL, what the intervals of 80 and 95% cover, on average and at the steps ahead
     where it is least and most, and seconds.
     """
     rows = {}

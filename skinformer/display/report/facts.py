@@ -127,10 +127,10 @@ def split_targets(
 
 
 def as_percent(share: Any) -> str:
-    r"""Write a share in per cent.
+    """Write a share in per cent.
 
     >>> as_percent(0.1234), as_percent(2.5)
-    ('12.3\xa0%', '250\xa0%')
+    ('12.3%', '250%')
     """
     number = as_number(100 * float(share))
-    return number if number == "–" else f"{number}\N{NO-BREAK SPACE}%"
+    return number if number == "–" else f"{number}%"

@@ -64,7 +64,7 @@ def _significance(p_value: float) -> str:
     if math.isnan(p_value):
         return "There are too few origins, or they overlap too much, to test that."
     verdict = "may be" if p_value >= 0.05 else "is more than"
-    share = "fewer than 0.1 %" if p_value < 0.001 else as_percent(p_value)
+    share = "fewer than 0.1%" if p_value < 0.001 else as_percent(p_value)
     return (
         f"That {verdict} chance: without a true difference, so large a one comes in {share} "
         "of such backtests."
