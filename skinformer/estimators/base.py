@@ -117,7 +117,8 @@ class BaseInformer(
             integers), else its column of times, else y's index, else the row number. Rows of
             several series carry a two-level index (series, time), or columns of these. Frames of
             polars, arrow and all that narwhals reads are taken as they are; `forecast` then
-            answers in the same kind.
+            answers in the same kind. Columns hold numbers, yes or no, text or categories; NaN
+            beside the target is filled by the last value before it, with a warning.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The truth. None: it is the `target` column of X. With y, a `target` (or y's name)
             among X's columns means the same series in two scales; otherwise X holds features

@@ -7,13 +7,14 @@ import pandas as pd
 from pandas import DataFrame
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from skinformer.reading.columns import read_rows
+from skinformer.reading.columns import places_of_names, read_rows
 from skinformer.reading.layout import read_layout
 from skinformer.reading.pickling import PlainPickles
 from skinformer.reading.places import FoundRows, group_rows
 from skinformer.reading.targets import find_known, find_targets, read_targets
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_fitted
+from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import check_same_rows
 from skinformer.validation.parameters import SEASONAL_NAIVE_CONSTRAINTS
 from skinformer.validation.truth import check_some_truth, warn_of_last_column
@@ -94,10 +95,13 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         self._layout, X, y, _ = read_layout(X, y, None, time=None, series=None)
-        rows = read_rows(self, X, reset=True)
+        rows = read_rows(self, X, reset=True, hides_names=True)
         truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)
         self._one_dimensional = not isinstance(self.target, list)
+        for place in self.targets_:
+            if place in places_of_names(X):
+                numeric_column(X.iloc[:, place], rows.names[place])  # which refuses it
         values = self._targets_of(rows)
         if truth is not None:
             check_same_rows(X, y)
@@ -141,7 +145,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         """
         check_fitted(self)
         X = self._layout.read_rows(X)
-        rows = read_rows(self, X, reset=False)
+        rows = read_rows(self, X, reset=False, hides_names=True)
         n_rows = len(rows.values)
         places = self._places.find(X, rows.time, rows.series, n_rows)
         known = self._known_rows(rows, places)

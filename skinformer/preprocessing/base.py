@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import TransformerMixin
 
+from skinformer.reading.columns import places_of_names
 from skinformer.reading.pickling import PlainPickles
 from skinformer.timeline.arrays import AnyArray
 
@@ -36,16 +37,23 @@ class RowTransformer(TransformerMixin, PlainPickles):
         return tags
 
     def _wrap(self, values: AnyArray, X: Any) -> Any:
-        """Wrap values as X is: a frame with its index for a frame, else an array."""
+        """Wrap values as X is: a frame with its index for a frame, else an array.
+
+        Columns of names, such as text, are those of X.
+        """
         if not isinstance(X, pd.DataFrame | pd.Series):
             return values
         # PERF: without a copy, as the values are new; of windows it would double the memory.
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             values,
             index=X.index,
             columns=self.get_feature_names_out(),
             copy=False,
         )
+        rows: Any = X
+        for place in places_of_names(X):
+            frame.isetitem(place, rows.iloc[:, place])
+        return frame
 
 
 def as_float(values: AnyArray) -> AnyArray:

@@ -118,7 +118,7 @@ class CalendarFeatures(RowTransformer):
         self._validate_params()
         check_calendar("fields", self.fields)
         self.holidays_ = _read_places(self.holidays)
-        time = read_rows(self, X, reset=True).time
+        time = read_rows(self, X, reset=True, hides_names=True).time
         if not is_dated(time):
             warn_user(
                 "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
@@ -156,7 +156,7 @@ class CalendarFeatures(RowTransformer):
             If holidays are asked for of rows that are no periods and further apart than a day.
         """
         check_fitted(self)
-        rows = read_rows(self, X, reset=False)
+        rows = read_rows(self, X, reset=False, hides_names=True)
         values = rows.values
         if not self.fields_ and not self.holidays_:
             return self._wrap(values, X)

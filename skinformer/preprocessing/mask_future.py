@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import OneToOneFeatureMixin
 
 from skinformer.preprocessing.base import RowTransformer, as_float
-from skinformer.reading.columns import read_rows
+from skinformer.reading.columns import places_of_names, read_rows
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, find_targets
 from skinformer.validation.arguments import check_fitted
@@ -101,7 +101,7 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
             If `target` or `known_future` names no column.
         """
         self._validate_params()
-        rows = read_rows(self, X, reset=True)
+        rows = read_rows(self, X, reset=True, hides_names=True)
         targets = find_targets(self.target, rows.names, named=rows.named, y_names=None)
         given = check_ahead(self.known_future, rows.names, targets)
         known = find_known(rows.names, given, targets)
@@ -120,14 +120,21 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         Returns
         -------
         DataFrame or ndarray of shape (n_samples, n_features)
-            A copy with the hidden values replaced, as floating-point numbers.
+            A copy with the hidden values replaced, as floating-point numbers; hidden names of
+            categories are missing.
         """
         check_fitted(self)
-        rows = read_rows(self, X, reset=False)
+        rows = read_rows(self, X, reset=False, hides_names=True)
         values = as_float(rows.values)
         found = sort_rows(rows.time, rows.series, len(values))
         rows_of_series = pd.Series(found.order).groupby(found.series)
         last = rows_of_series.tail(self.pred_len).to_numpy()
         masked = values.copy()
         masked[last[:, None], self.hidden_] = self.fill_value
-        return self._wrap(masked, X)
+        frame = self._wrap(masked, X)
+        for place in places_of_names(X):
+            if place in self.hidden_:
+                names = X.iloc[:, place].copy()
+                names.iloc[last] = None
+                frame.isetitem(place, names)
+        return frame

@@ -180,21 +180,41 @@ def _read_fitted(
     return Columns(values, index, named=True, unseen=unseen, nameless=nameless)
 
 
+def hide_names(X: Any) -> Any:
+    """Return a frame in which columns of names are NaN; all else as it is."""
+    places = places_of_names(X)
+    if places:
+        X = X.copy(deep=False)
+        for place in places:
+            X.isetitem(place, np.nan)
+    return X
+
+
+def places_of_names(X: Any) -> list[int]:
+    """Return the places of columns of names in a frame."""
+    if not isinstance(X, pd.DataFrame):
+        return []
+    n_columns = X.shape[1]
+    return [j for j in range(n_columns) if category_checks.holds_names(X.iloc[:, j])]
+
+
 def read_rows(
     estimator: object,
     X: Any,
     *,
     reset: bool,
+    hides_names: bool = False,
 ) -> LabelledRows:
     """Read X as one block, whatever its columns are; values may be missing, but not infinite.
 
     reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
+    hides_names: whether columns of names, such as text, are NaN; else they are refused.
     >>> from skinformer import MaskFuture
     >>> rows = read_rows(MaskFuture(), pd.Series([2.0, 3.0]), reset=True)
     >>> rows.values.tolist(), rows.time.tolist(), rows.series
     ([[2.0], [3.0]], [0, 1], None)
     """
-    columns = read_columns(estimator, X, reset=reset)
+    columns = read_columns(estimator, hide_names(X) if hides_names else X, reset=reset)
     for name, column in columns.values.items():
         checks.check_finite(column, name)
     values = np.empty((checks.count_rows(X), 0))

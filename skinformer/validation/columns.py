@@ -164,6 +164,8 @@ def numeric_column(
             raise TypeError(dtype)
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
+        if values.isna().all():
+            return np.full(len(values), np.nan)
         column = where.format(name)
         raise ValueError(
             f"could not convert column {name!r} of dtype {dtype} to float: it holds "

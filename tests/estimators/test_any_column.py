@@ -12,10 +12,16 @@ import pytest
 from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 
 import skinformer
-from skinformer import InformerClassifier, InformerRegressor
-from skinformer.evaluation import backtest, explain
+from skinformer import (
+    CalendarFeatures,
+    InformerClassifier,
+    InformerRegressor,
+    MaskFuture,
+)
+from skinformer.evaluation import SeasonalNaive, backtest, explain
 
 SMALL = {
     "seq_len": 12,
@@ -428,6 +434,32 @@ def test_a_fitted_model_of_names_is_saved_copied_explained_and_tested(shape, tmp
     np.testing.assert_array_equal(loaded.timeline_.values, model.timeline_.values)
     with pytest.raises(ValueError, match=r"columns of names, .*, cannot be exported"):
         model.export_program()
+
+
+@pytest.mark.parametrize("shape", ["table", "panel"])
+def test_what_stands_beside_a_model_takes_names(shape):
+    """A baseline, a calendar before it, and a mask: none of them reads other columns."""
+    df = table(shape, "known")
+    df["kind"] = as_text(df["kind"])
+    train, later = split(df)
+    numbers = train.assign(kind=0.0)
+    naive = SeasonalNaive(12, target="load").fit(train)
+    same = SeasonalNaive(12, target="load").fit(numbers)
+    np.testing.assert_array_equal(
+        naive.predict(later), same.predict(later.assign(kind=0.0))
+    )
+    with pytest.raises(ValueError, match="could not convert column 'kind'"):
+        SeasonalNaive(12, target="kind").fit(train)
+    before = CalendarFeatures(["hour"]).fit(train)
+    assert before.transform(train)["kind"].equals(train["kind"])
+    model = make_pipeline(CalendarFeatures(["hour"]), informer(["kind"])).fit(train)
+    assert np.isfinite(model.predict(later)).all()
+    assert len(backtest(model, later, horizon=4))
+    assert len(backtest(naive, later, horizon=4))
+    masked = MaskFuture("load", pred_len=4).fit_transform(train)
+    assert masked["kind"].isna().sum() == 4 * (1 if shape == "table" else 3)
+    masked = MaskFuture("load", pred_len=4, known_future=["kind"]).fit_transform(train)
+    assert masked["kind"].equals(train["kind"])
 
 
 @filled
