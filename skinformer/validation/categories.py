@@ -34,7 +34,8 @@ def holds_names(column: pd.Series) -> bool:
     if not is_text.any():
         return False
     texts = levels.astype(str)
-    numbers = pd.to_numeric(texts.str.replace(",", "."), errors="coerce")
+    plain = texts.str.strip(" %$€£").str.replace(",", ".")
+    numbers = pd.to_numeric(plain, errors="coerce")
     is_name = is_text & numbers.isna() & ~texts.str.match(_DATE)
     return bool(is_name.mean() > 0.5)
 
@@ -42,10 +43,10 @@ def holds_names(column: pd.Series) -> bool:
 def check_levels(name: Hashable, n_levels: int, n_rows: int) -> None:
     """Raise if a column has nearly as many names as rows: nothing comes often enough to be learnt.
 
-    A handful of names may be in a table of any length.
+    A few names may be in a table of any length, such as the first fold of a cross-validation.
     """
-    handful = 10
-    if n_levels <= max(handful, n_rows / 10):
+    few = 20
+    if n_levels <= max(few, n_rows / 10):
         return
     raise ValueError(
         f"column {name!r} holds {n_levels:,} different names in {n_rows:,} rows, more than one in "

@@ -12,6 +12,7 @@ import pytest
 from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import skinformer
@@ -330,11 +331,11 @@ def test_a_missing_name_ahead_is_an_error_but_where_training_held_such_rows():
 def test_many_names_share_one_column(shape):
     """A column for each of them would cost more than it tells."""
     rng = np.random.default_rng(0)
-    df = hours(160) if shape == "table" else table(shape, "known")
+    df = table(shape, "known")
     place = rng.integers(0, 14, len(df))
     df["kind"] = [f"event {i}" for i in place]
     df["load"] += place
-    train, later = (df[:150], df[150:]) if shape == "table" else split(df)
+    train, later = split(df)
     model = informer(["kind"]).fit(train)
     assert model.roles_.known == ("kind",)
     [encoding] = model.roles_.categories
@@ -355,6 +356,17 @@ def test_an_id_is_refused_by_name():
         informer().fit(df)
     with pytest.raises(ValueError, match=r"X.drop\(columns=\['kind'\]\)"):
         informer().fit(df.astype({"kind": "category"}))
+
+
+@pytest.mark.filterwarnings("ignore:column 'kind' holds:UserWarning")
+def test_the_first_fold_of_a_cross_validation_takes_as_many_names():
+    """Rows of a fold are fewer; it holds names that the others do not, and they others."""
+    rng = np.random.default_rng(0)
+    df = hours(120).assign(kind=[f"event {i}" for i in rng.integers(0, 15, 120)])
+    scores = cross_val_score(
+        informer(["kind"]), df, df["load"], cv=TimeSeriesSplit(3), error_score="raise"
+    )
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("kind", ["text", "category"])

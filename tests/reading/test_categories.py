@@ -24,6 +24,8 @@ from skinformer.validation.categories import holds_names
         (pd.Categorical([1, 2]), True),
         (["1", "2"], False),
         (["1,5", "-"], False),
+        (["12%", "7 %"], False),
+        (["$1.50", "3 €"], False),
         ([1, 2, "x"], False),
         (["2024-01-01", "2024-01-02"], False),
         (["1.2.2024", "2.2.2024"], False),
