@@ -26,6 +26,7 @@ from skinformer.reading.prediction import read_update, read_y_true
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import join_series
+from skinformer.timeline.open_hours import open_steps
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import check_fitted, check_horizon
@@ -313,13 +314,19 @@ class BaseInformer(
             check_horizon(horizon)
             n_steps = int(horizon)
         history = self.timeline_
-        steps = origins_between(history.end_step, history.end_step + n_steps - 1)
+        clock = history.clock
+        ends = history.end_step.tolist()
+        ahead = {
+            end: open_steps(clock, end, n_steps, self._closed_dates_)
+            for end in set(ends)
+        }
+        steps = np.concatenate([ahead[end] for end in ends])
         frame = pd.DataFrame(
             np.nan,
             index=join_series(
                 self.series_,
                 np.repeat(np.arange(history.n_series), n_steps),
-                history.clock.labels(steps),
+                clock.labels(steps),
             ),
             columns=self.roles_.column_labels,
         )

@@ -166,6 +166,7 @@ class Fit:
         model.series_ = rows.series
         model._training_digest_ = rows.digest
         model._may_skip_ = rows.may_skip
+        model._closed_dates_ = rows.closed_dates
         return reader.one_hot(rows.table)
 
     def choose_by_rows(self, table: Table) -> None:
@@ -193,7 +194,8 @@ class Fit:
         timeline = build_timeline(
             table, scaler, fill_covariates="missing" not in self.settings.embeddings
         )
-        warn_of_closed(Closed.of(timeline))
+        if not model._may_skip_:  # of rows that are not there the fit has told
+            warn_of_closed(Closed.of(timeline))
         model.scaler_ = scaler
         model.timeline_ = timeline
         model.sizes_ = model_sizes(self.settings, model.roles_, timeline)

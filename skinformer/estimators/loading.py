@@ -91,8 +91,9 @@ def _built(content: Any) -> InformerRegressor | InformerClassifier:
     state = content["fitted"]
     classifies = isinstance(state["head_"], ClassHead)
     model = InformerClassifier(**params) if classifies else InformerRegressor(**params)
-    # Files of before there were such frames have neither.
-    vars(model).update({"layout_": Layout(), "_may_skip_": False} | state)
+    # Files of before there were such frames have none of these.
+    of_frames = {"layout_": Layout(), "_may_skip_": False, "_closed_dates_": ()}
+    vars(model).update(of_frames | state)
     fitted_on = model.device_
     model.device_ = "cpu"  # where all that is read lies
     _try(model)

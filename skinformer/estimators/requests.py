@@ -71,12 +71,13 @@ class RequestMixin(FittedState):
             observed,
             place,
             n_steps,
+            clock,
             may_skip=horizon is None and self._may_skip_,
+            closed_dates=self._closed_dates_,
         )
         future.check_known_ahead(
             observed,
             place,
-            n_steps,
             is_asked,
             clock=clock,
             roles=self.roles_,

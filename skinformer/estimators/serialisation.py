@@ -209,6 +209,7 @@ def check_content(content: Any, arrays: list[AnyArray]) -> None:
         "fit_times_",
         "layout_",
         "_may_skip_",
+        "_closed_dates_",
         "_intervals_",
         "_seen_range_",
         "_standings_",

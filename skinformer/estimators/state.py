@@ -36,6 +36,7 @@ class FittedState(Parameters):
     series_: pd.Index | None
     _training_digest_: bytes
     _may_skip_: bool
+    _closed_dates_: tuple[int, ...]
     _closures_: Closures
     _reasons_: Reasons
     _outlier_bounds_: OutlierBounds

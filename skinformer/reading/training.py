@@ -26,9 +26,10 @@ from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
 from skinformer.timeline.clock import OpenClock
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.holes import fill_holes, find_holes, longest_hole
+from skinformer.timeline.open_hours import find_closed_dates
 from skinformer.timeline.roles import Names, Roles
 from skinformer.timeline.scaling import affine_link
-from skinformer.timeline.timeline import Table
+from skinformer.timeline.timeline import Table, are_consecutive
 from skinformer.validation import truth as checks
 from skinformer.validation.co_members import check_co_members
 from skinformer.validation.columns import (
@@ -74,6 +75,7 @@ class TrainingRows(NamedTuple):
     series: names of the series of a panel.
     digest: recognises X; empty where its labels do.
     may_skip: whether steps had no rows, so that later ones may have none.
+    closed_dates: dates of the year at which there never were any, such as 1225.
     """
 
     table: Table
@@ -81,6 +83,7 @@ class TrainingRows(NamedTuple):
     series: pd.Index | None
     digest: bytes
     may_skip: bool
+    closed_dates: tuple[int, ...]
 
 
 def read_training(
@@ -114,7 +117,10 @@ def read_training(
     # 3. Columns of names as numbers, and what is missing.
     table, roles = encode_names(table, roles, columns.names, settings.pred_len)
     table, roles = _without_holes(table, roles, settings)
-    table = table.with_all_steps()
+    closed_dates: tuple[int, ...] = ()
+    if not are_consecutive(table.series, table.steps):
+        closed_dates = find_closed_dates(table.clock, table.steps)
+        table = table.with_all_steps()
     # 4. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
     if y_targets is None and settings.target is None:
@@ -123,7 +129,7 @@ def read_training(
         warn_of_no_index(X)
     digest = content_digest(X) if columns.index is None else b""
     may_skip = len(table.steps) > len(observed) or isinstance(table.clock, OpenClock)
-    return TrainingRows(table, roles, rows.names, digest, may_skip)
+    return TrainingRows(table, roles, rows.names, digest, may_skip, closed_dates)
 
 
 def _read_roles(

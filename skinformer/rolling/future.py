@@ -8,6 +8,7 @@ from skinformer.rolling.blocks import Observed
 from skinformer.rolling.placement import Placement, find_early
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.open_hours import open_steps
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.rows import raise_unknown_ahead
@@ -82,17 +83,28 @@ def asked_steps(
     observed: Observed,
     place: Placement,
     horizon: IntArray,
+    clock: Clock,
     *,
     may_skip: bool,
+    closed_dates: tuple[int, ...],
 ) -> BoolArray:
     """Return which steps of each segment are forecast, (n_segments, n_steps).
 
-    horizon: the steps from each origin on, 0 for none.
+    horizon: the open steps from each origin on, 0 for none.
     may_skip: whether a step between rows of X that has none is closed, and so is not forecast.
+    closed_dates: of the year, at which there are no steps but those of X.
     """
-    is_asked = np.arange(horizon.max()) < horizon[:, None]
+    steps_ahead = {}
+    for anchor, n in set(zip(place.anchor.tolist(), horizon.tolist(), strict=True)):
+        steps_ahead[anchor, n] = open_steps(clock, anchor, n, closed_dates) - anchor
+    n_most = max(ahead.max(initial=-1) for ahead in steps_ahead.values()) + 1
+    is_asked = np.zeros((len(horizon), n_most), dtype=bool)
+    for (anchor, n), ahead in steps_ahead.items():
+        of_segments = (place.anchor == anchor) & (horizon == n)
+        is_asked[np.ix_(of_segments, ahead)] = True
     if may_skip:
-        has_row = is_asked & ~_missing_ahead(observed, place, horizon)
+        within = np.arange(n_most) < horizon[:, None]
+        has_row = within & ~_missing_ahead(observed, place, n_most)
         is_shown = has_row.any(axis=1, keepdims=True)
         is_asked = np.where(is_shown, has_row, is_asked)
     return is_asked
@@ -101,7 +113,6 @@ def asked_steps(
 def check_known_ahead(
     observed: Observed,
     place: Placement,
-    horizon: IntArray,
     is_asked: BoolArray,
     *,
     clock: Clock,
@@ -111,8 +122,7 @@ def check_known_ahead(
 ) -> None:
     """Raise if rows of X lack a step of a segment that is forecast, and columns are known ahead.
 
-    horizon: the steps from the origin of each segment on, 0 for none.
-    is_asked: which of these are forecast, (n_segments, n_steps).
+    is_asked: which steps from each origin on are forecast, (n_segments, n_steps).
     names: of the series of a panel.
     """
     if sizes.may_miss:
@@ -120,7 +130,7 @@ def check_known_ahead(
     varying = [name for name in roles.known if name not in roles.static]
     if not varying:
         return
-    missing = is_asked & _missing_ahead(observed, place, horizon)
+    missing = is_asked & _missing_ahead(observed, place, is_asked.shape[1])
     if missing.any():
         segment, step = np.argwhere(missing)[0]
         first = place.anchor[[segment]] + step
@@ -132,12 +142,12 @@ def check_known_ahead(
 def _missing_ahead(
     observed: Observed,
     place: Placement,
-    horizon: IntArray,
+    n_steps: int,
 ) -> BoolArray:
-    """Whether X has no row for the steps to forecast, (n_segments, n_steps)."""
-    missing = np.arange(horizon.max()) < horizon[:, None]
+    """Whether X has no row for the first steps from each origin on, (n_segments, n_steps)."""
+    missing = np.ones((len(place.anchor), n_steps), dtype=bool)
     segment = observed.segment
     ahead = observed.steps - place.anchor[segment]
-    is_asked = (ahead >= 0) & (ahead < horizon[segment])
-    missing[segment[is_asked], ahead[is_asked]] = False
+    is_within = (ahead >= 0) & (ahead < n_steps)
+    missing[segment[is_within], ahead[is_within]] = False
     return missing

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from pandas import Index, Timedelta, offsets
+from pandas import Index, Series, Timedelta, offsets
 
 from skinformer.timeline.arrays import BoolArray, IntArray
-from skinformer.timeline.clock import wall_times
+from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.seasons import step_days
 
 _WEEK = Timedelta(days=7)
 
@@ -97,6 +98,53 @@ def _is_worth_it(is_closed: BoolArray) -> bool:
     lengths = by_day.sum(axis=1)
     has_equal_days = len(set(lengths[lengths > 0])) == 1
     return has_equal_days or bool(is_closed.mean() >= 0.2)
+
+
+def find_closed_dates(clock: Clock, steps: IntArray) -> tuple[int, ...]:
+    """Find dates of the year that never had a row, in any year that passed by them: 1225.
+
+    steps: of rows, of all series. Dates that rows which are missing here and there would leave out
+    by chance are none.
+    """
+    first = steps.min()
+    has_row = np.zeros(steps.max() - first + 1, dtype=bool)
+    has_row[steps - first] = True
+    if has_row.all() or not clock.dated or step_days(clock) > 3:
+        return ()
+    every = first + np.arange(len(has_row))
+    days = wall_times(clock.labels(every)).normalize()
+    is_open = Series(has_row).groupby(days).any()
+    dates = _dates_of_year(days.unique())
+    passed = np.bincount(dates)
+    observed = np.bincount(dates, weights=is_open)
+    share = (np.count_nonzero(~is_open) + 1) / (len(is_open) + 2)
+    expected = 366 * share**passed
+    is_closed = (passed >= 2) & (observed == 0) & (expected < 0.05)
+    return tuple(np.flatnonzero(is_closed).tolist())
+
+
+def open_steps(
+    clock: Clock,
+    first: int,
+    n: int,
+    closed_dates: tuple[int, ...],
+) -> IntArray:
+    """Return the next n steps from a first one on that do not lie at closed dates."""
+    n_more = 0
+    found = first + np.arange(n)
+    while closed_dates:
+        steps = first + np.arange(n + n_more)
+        dates = _dates_of_year(wall_times(clock.labels(steps)))
+        found = steps[~np.isin(dates, closed_dates)][:n]
+        if len(found) == n:
+            break
+        n_more += n
+    return found
+
+
+def _dates_of_year(days: Any) -> IntArray:
+    """Write dates of the year as numbers, the 25th of December as 1225."""
+    return np.asarray(days.month * 100 + days.day, dtype=np.int64)
 
 
 def describe_week(week: tuple[bool, ...], start: Any, step: Any) -> str:

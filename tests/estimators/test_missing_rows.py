@@ -278,3 +278,35 @@ def test_a_graph_of_opening_hours_is_refused():
         ValueError, match=r"opening hours cannot be exported: .*freq='h'"
     ):
         model.export_program()
+
+
+def holidays(days):
+    """Find fixed holidays, and one that moves."""
+    fixed = [(1, 1), (5, 1), (12, 25), (12, 26)]
+    moving = pd.to_datetime(["2018-04-02", "2019-04-22", "2022-04-18", "2023-04-10"])
+    is_fixed = np.isin(days.month * 100 + days.day, [100 * m + d for m, d in fixed])
+    return is_fixed | days.isin(moving)
+
+
+@pytest.mark.parametrize("freq", ["B", "D"])
+def test_dates_that_are_closed_every_year_have_no_forecast(freq):
+    """Others stay open, for nobody knows."""
+    days = pd.date_range("2017-12-11", "2024-12-20", freq=freq)
+    model = regressor().fit(rows(days[~holidays(days)]))
+    ahead = pd.date_range("2024-12-21", "2025-01-10", freq=freq)
+    expected = ahead[~holidays(ahead)][:10]
+    forecast = model.forecast(horizon=10)
+    assert list(forecast.index) == list(expected)
+    future = model.make_future_frame(10)
+    np.testing.assert_array_equal(model.predict(future), forecast["load"])
+    # Rows that are given are forecast, whatever their date.
+    christmas = pd.DataFrame({"load": np.nan}, ahead[:5])
+    assert list(model.forecast(christmas).index) == list(ahead[:5])
+
+
+def test_days_that_a_sensor_skips_are_no_closed_dates():
+    """A date that is missing twice by chance is none."""
+    days = pd.date_range("2021-01-01", "2023-12-20")
+    kept = days[np.random.default_rng(3).random(len(days)) > 0.1]
+    model = regressor().fit(rows(kept))
+    assert model._closed_dates_ == ()
