@@ -158,14 +158,17 @@ def _make_categories(
         names.levels,
         columns,
         numbers,
-        has_other=not names.ordered,
         has_missing=names.has_missing and not names.ordered,
     )
 
 
 def _ranks(names: NameColumn) -> Float32Array:
-    """Return the places of ordered levels as their numbers."""
-    ranks = np.arange(len(names.levels) + 2, dtype=np.float32)
+    """Return the places of ordered levels as their numbers; an unseen one is in the middle."""
+    n_levels = len(names.levels)
+    ranks = np.arange(n_levels + 2, dtype=np.float32)
+    is_name = names.codes < n_levels
+    if is_name.any():
+        ranks[n_levels] = names.codes[is_name].mean()
     return ranks[:, None]
 
 

@@ -22,11 +22,11 @@ class LevelEncoding:
     columns: names of the columns of numbers.
     numbers: (n_levels + 2, n_columns), float32: of each level, then what stands for a level that
     `fit` did not see, then for a missing one.
-    has_other, has_missing: whether the latter two stand for anything; else numbers are missing.
+    has_missing: whether the last ones stand for anything; else numbers are missing.
 
     >>> numbers = np.array([[1, 0], [0, 1], [0.5, 0.5], [0, 0]], dtype=np.float32)
     >>> columns = ("weather=rain", "weather=sun")
-    >>> weather = LevelEncoding("weather", ("rain", "sun"), columns, numbers, True, False)
+    >>> weather = LevelEncoding("weather", ("rain", "sun"), columns, numbers, False)
     >>> weather.encode(weather.codes(pd.Series(["sun", "hail", None])))
     array([[0. , 0.5, nan],
            [1. , 0.5, nan]], dtype=float32)
@@ -38,7 +38,6 @@ class LevelEncoding:
     levels: tuple[str, ...]
     columns: tuple[Hashable, ...]
     numbers: Float32Array
-    has_other: bool
     has_missing: bool
 
     @property
@@ -56,7 +55,8 @@ class LevelEncoding:
     def encode(self, codes: IntArray) -> Float32Array:
         """Return the columns of numbers of codes, (n_columns, n)."""
         numbers = self.numbers.copy()
-        numbers[self.unseen :][[not self.has_other, not self.has_missing]] = np.nan
+        if not self.has_missing:
+            numbers[self.unseen + 1] = np.nan
         return numbers.T[:, codes]
 
 

@@ -293,25 +293,26 @@ def test_a_hole_between_known_values_is_filled_and_said():
     pd.testing.assert_frame_equal(forecast, by_hand)
 
 
+@pytest.mark.parametrize("kind", ["text", "two names", "category", "ordered"])
 @pytest.mark.parametrize("role", ["past", "known"])
-def test_an_unseen_name_is_other_with_one_warning(role):
+def test_an_unseen_name_is_other_with_one_warning(role, kind):
     """A new kind of weather ends no service."""
     df = hours()
-    df["kind"] = as_text(df["kind"])
+    df["kind"] = KINDS[kind][0](df["kind"])
     train, later = split(df)
     model = informer(known_ahead(role, df)).fit(train)
-    new = later.copy()
-    new.loc[new.index[1:3], "kind"] = "hail"
-    sentence = r"column 'kind' holds 'hail', which fit did not see \(2 rows"
+    new = later.astype({"kind": object})
+    new.loc[new.index[-2:], "kind"] = "snow"
+    sentence = r"column 'kind' holds 'snow', which fit did not see \(2 rows"
     for call in (model.predict, model.score, model.update):
         with pytest.warns(UserWarning, match=sentence) as caught:
             call(new)
         assert len(caught) == 1
-    assert np.isfinite(model.forecast(_named(model))).all(axis=None)
-
-
-def _named(model):
-    return model.make_future_frame().assign(kind="sun")
+    known = model.make_future_frame().assign(kind=new["kind"].iloc[0])
+    assert np.isfinite(model.forecast(known)).all(axis=None)
+    if role == "known":
+        with pytest.warns(UserWarning, match=r"holds 'snow'"):
+            model.forecast(known.assign(kind="snow"))
 
 
 @filled
