@@ -369,3 +369,28 @@ def test_the_api_page_lists_every_public_name_with_its_first_line():
         for n, value in names.items()
     }
     assert listed == first_lines
+
+
+def slug(heading):
+    """Return the anchor of a heading, as GitHub makes it."""
+    words = re.sub(r"[^\w\- ]", "", heading.lower())
+    return words.replace(" ", "-")
+
+
+def anchors_of(path):
+    # Code has comments, not headings.
+    text = path.read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose, re.M)}
+
+
+def test_links_lead_to_headings():
+    """A heading that was renamed must not leave its readers at the top of a page."""
+    dead = []
+    for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", *PAGES]:
+        text = path.read_text(encoding="utf-8")
+        for file, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", text):
+            target = path.parent / file if file else path
+            if "://" not in file and anchor not in anchors_of(target):
+                dead.append(f"{path.name}: {file}#{anchor}")
+    assert dead == []
