@@ -10,8 +10,8 @@ import pytest
 import skinformer
 from skinformer import InformerRegressor
 from skinformer.evaluation import backtest
-from skinformer.timeline.clock import OFF_GRID, OpenClock
-from skinformer.timeline.open_hours import find_open_week
+from skinformer.timeline.clock import OFF_GRID, OpenClock, clock_for
+from skinformer.timeline.open_hours import find_closed_dates, find_open_week
 from skinformer.timeline.seasons import calendar_seasons
 
 P = {"seq_len": 16, "pred_len": 4, "members": ["ridges"]}
@@ -175,6 +175,15 @@ def test_a_long_hole_is_no_closure():
     assert find_open_week(kept, pd.offsets.Hour()) is None
 
 
+def test_a_closed_month_hides_no_opening_hours():
+    """It says nothing of the hours of other weeks."""
+    times = office(8)
+    weeks = (times - times[0]).days // 7
+    kept = times[(weeks < 3) | (weeks > 5)]
+    whole = find_open_week(times, pd.offsets.Hour())
+    assert find_open_week(kept, pd.offsets.Hour()) == whole
+
+
 def test_drawn_rows_and_wrong_numbers_are_refused():
     """Gaps after every few rows are those of a sample."""
     df = rows(pd.date_range("2024-01-01", periods=300, freq="h"))
@@ -304,9 +313,20 @@ def test_dates_that_are_closed_every_year_have_no_forecast(freq):
     assert list(model.forecast(christmas).index) == list(ahead[:5])
 
 
-def test_days_that_a_sensor_skips_are_no_closed_dates():
-    """A date that is missing twice by chance is none."""
-    days = pd.date_range("2021-01-01", "2023-12-20")
-    kept = days[np.random.default_rng(3).random(len(days)) > 0.1]
-    model = regressor().fit(rows(kept))
-    assert model._closed_dates_ == ()
+def test_dates_that_are_skipped_by_chance_are_open():
+    """Some are missing in both of two years."""
+    days = pd.date_range("2021-01-01", periods=730)
+    kept = days[np.random.default_rng(3).random(730) > 0.1]
+    twice = pd.Index(days.difference(kept).strftime("%m-%d")).value_counts() == 2
+    assert twice.any()
+    clock = clock_for(kept, pd.offsets.Day())
+    assert find_closed_dates(clock, clock.steps(kept)) == ()
+
+
+def test_hours_that_are_skipped_by_chance_are_open():
+    """Two weeks in which each second hour is missing never saw a third of the week."""
+    hours = pd.date_range("2024-01-01", periods=2 * 168, freq="h")
+    kept = hours[np.random.default_rng(3).random(2 * 168) > 0.5]
+    seen = set(zip(kept.day_of_week, kept.hour, strict=True))
+    assert len(seen) < 0.8 * 168
+    assert find_open_week(kept, pd.offsets.Hour()) is None
