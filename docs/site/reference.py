@@ -86,5 +86,6 @@ def shorten_signature(
     """Leave out what fills a telephone's screen; each parameter tells its default below."""
     if what != "class" or (signature or "").count("=") <= 10:
         return None
-    first = re.match(r"\(.*?, \*, ", signature)
+    # Without parameters before it the star comes first.
+    first = re.match(r"\((.*?, )?\*, ", signature)
     return f"{first[0]}...)", returned

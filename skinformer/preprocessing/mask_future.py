@@ -20,10 +20,10 @@ from skinformer.validation.parameters import CONSTRAINTS
 
 class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     """
-    Hide the target and the past-only columns in the last `pred_len` rows of each series.
+    Hide the target and the past covariates in the last `pred_len` rows of each series.
 
     What is left is what a forecaster may see at the origin of these rows: everything before
-    them, and the columns known ahead. `InformerRegressor` masks its decoder input in the same
+    them, and future covariates. `InformerRegressor` masks its decoder input in the same
     way; use this to make such a frame for `InformerRegressor.forecast`, for another
     model, or for a look.
 
@@ -49,7 +49,8 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
 
     References
     ----------
-    The note, section 1 (``MaskFuture``).
+    Zhou et al. (2021), Informer: Beyond Efficient Transformer for Long Sequence Time-Series
+    Forecasting, AAAI: the placeholders of the generative decoder.
 
     Examples
     --------

@@ -97,3 +97,13 @@ def test_groups_of_parameters_hold_all(modules, estimator):
         for last, first in zip(bounds[1::2], bounds[2::2], strict=False)
     )
     assert set(modules[2].groups()) <= set(inspect.signature(estimator).parameters)
+
+
+def test_long_signatures_are_shortened(modules):
+    """With and without parameters before the star: `Network` has none."""
+    fields = ", ".join(f"parameter_{i}=None" for i in range(12))
+    for before in ("", "target=None, "):
+        shortened = modules[2].shorten_signature(
+            None, "class", "", None, None, f"({before}*, {fields})", ""
+        )
+        assert shortened == (f"({before}*, ...)", "")
