@@ -140,7 +140,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     feature_names_in_ : ndarray of str
         Their names, if X had names.
     layout_ : Layout
-        Which columns label the rows, and the library of the frame that was fitted.
+        Which columns name the rows, and the library of the frame that was fitted.
     roles_ : Roles
         The mode, and what each column is.
     timeline_ : Timeline

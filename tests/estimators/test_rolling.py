@@ -274,7 +274,7 @@ def test_a_rolling_origin_takes_one_pass():
         observed, observed.segment, steps, history, place, forecast=counting(calls)
     )
     assert calls == [10]
-    assert result.held == (0, 0)
+    assert result.held[:2] == (0, 0)
 
 
 def test_static_values_are_held_without_a_count():
@@ -282,9 +282,9 @@ def test_static_values_are_held_without_a_count():
     history, place = single()
     steps = 9 + np.arange(3)
     observed = nothing()
-    assert run(observed, np.zeros_like(steps), steps, history, place).held == (0, 3)
+    assert run(observed, np.zeros_like(steps), steps, history, place).held[:2] == (0, 3)
     held = run(observed, np.zeros_like(steps), steps, history, place, n_static=1).held
-    assert held == (0, 0)
+    assert held[:2] == (0, 0)
 
 
 def test_held_values_are_counted_once_a_step():
@@ -297,7 +297,7 @@ def test_held_values_are_counted_once_a_step():
     values[[0, 2, 4], N_TARGETS] = np.nan
     values[3, -1] = np.nan
     observed = Observed(values, np.zeros(6, dtype=np.int64), steps)
-    assert run(observed, observed.segment, steps, history, place).held == (2, 1)
+    assert run(observed, observed.segment, steps, history, place).held[:2] == (2, 1)
 
 
 def test_no_requested_step_gives_no_forecast():
