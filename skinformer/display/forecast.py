@@ -19,6 +19,7 @@ from skinformer.display.axes import (
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import draw_bands, draw_line, rule_times
 from skinformer.evaluation.comparison import quantile_columns
+from skinformer.frames import to_pandas
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
 from skinformer.validation.arguments import (
@@ -185,6 +186,7 @@ class ForecastDisplay(BacktestDisplay):
         ForecastDisplay
             Drawn.
         """
+        result = to_pandas(result)
         target, result = cls._rows_of_target(result, target)
         names = ["series", "time"] if "series" in result else "time"
         table = result.set_index(names)

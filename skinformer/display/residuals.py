@@ -13,6 +13,7 @@ from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import rule_times
 from skinformer.evaluation.comparison import check_result
+from skinformer.frames import to_pandas
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
 
@@ -103,6 +104,7 @@ class ResidualDisplay(BacktestDisplay):
         ResidualDisplay
             Drawn.
         """
+        result = to_pandas(result)
         check_result(
             result,
             "time",

@@ -13,6 +13,7 @@ from skinformer.evaluation.range_scores import (
     interval_width,
     pinball_loss,
 )
+from skinformer.frames import to_pandas
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_choice
 
@@ -51,6 +52,7 @@ def summary(
     >>> summary(result)["mae"].tolist()
     [1.0, 2.0]
     """
+    result = to_pandas(result)
     check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
     names = by if isinstance(by, list | tuple) and by else [by]
@@ -216,6 +218,7 @@ def read_results(results: Any, *needed: str) -> dict[Any, DataFrame]:
         raise ValueError(
             "results={} holds no backtest. Pass one by name, {'model': frame}."
         )
+    tables = {name: to_pandas(table) for name, table in tables.items()}
     for name, table in tables.items():
         check_result(table, *needed, name=name)
     return tables

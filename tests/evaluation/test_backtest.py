@@ -519,7 +519,7 @@ def test_rows_without_an_index_follow_the_training_rows(frame, of_numbers, kind)
     }[kind]
     model = informer(target=None).fit(make(values[:TRAIN]))
     table = backtest(model, make(values[TRAIN:]))
-    assert table["time"].tolist() == list(range(TRAIN, ROWS))
+    assert list(table["time"]) == list(range(TRAIN, ROWS))
     expected = of_numbers["forecast"]
     np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
     np.testing.assert_allclose(expected, model.predict(make(values[TRAIN:])), rtol=1e-6)

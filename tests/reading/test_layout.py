@@ -22,7 +22,7 @@ from skinformer import (
     PanelTimeSeriesSplit,
     TimeIndex,
 )
-from skinformer.evaluation import SeasonalNaive, backtest, explain
+from skinformer.evaluation import SeasonalNaive, backtest, compare, explain, summary
 
 P = {"seq_len": 12, "pred_len": 4, "members": ["ridges"]}
 #: What frames of a library are made by, from those of pandas.
@@ -232,6 +232,17 @@ def test_backtests_take_the_same_frames(kind):
     )
     assert len(as_pandas(table, kind)) == 20
     assert len(explain(model, to_kind(frame[60:], kind)))
+
+
+def test_tables_of_backtests_are_compared_whatever_their_library():
+    """Averages, comparisons and pictures take what `backtest` gave."""
+    frame = hours()
+    expected = backtest(regressor().fit(frame[:60]), frame[60:])
+    model = regressor().fit(to_kind(frame[:60], "polars"))
+    table = backtest(model, to_kind(frame[60:], "polars"))
+    pd.testing.assert_frame_equal(summary(table), summary(expected))
+    both = compare({"polars": table, "pandas": expected}, reference="pandas")
+    assert len(set(both["mae"])) == 1
 
 
 def test_a_refit_forecasts_the_target_of_nixtla():
