@@ -11,7 +11,8 @@ from skinformer.estimators.settings import read_settings
 
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.
 OPEN = {
-    *("target", "known_future", "freq", "season", "seq_len", "pred_len"),
+    *("target", "known_future", "time", "series", "freq", "season"),
+    *("seq_len", "pred_len"),
     *("early_stopping", "validation_fraction", "warm_start"),
     *("device", "random_state", "verbose"),
 }
