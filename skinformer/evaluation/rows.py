@@ -133,7 +133,7 @@ def read_sorted_rows(
     rows = sort_rows(time, labels, len(X))
     order = rows.order
     frame = _as_floats(X, hidden).iloc[order]
-    if hasattr(last, "roles_"):
+    if hasattr(last, "roles_") and not last.sizes_.may_miss:
         frame = _without_holes(frame, rows.series, last.roles_)
     return SortedRows(
         frame=frame,
