@@ -231,7 +231,7 @@ class CoverageDisplay(BacktestDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        label = "share of the truth inside"
+        label = "share of actual values inside"
         if self.by is not None:
             (ax,) = self._take_axes(ax, (7, 4))
             self.lines_ = self._draw_groups(ax, label)

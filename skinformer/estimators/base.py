@@ -109,23 +109,23 @@ class BaseInformer(
         sample_weight: Any = None,
     ) -> Self:
         """
-        Train on the rows of a timeline.
+        Fit the ensemble to the rows of a time series, or of a panel.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
-            Consecutive rows in time order. The clock is X's index (dates, periods or
-            integers), else its column of times, else y's index, else the row number. Rows of
-            several series carry a two-level index (series, time), or columns of these. Frames of
+            Consecutive time steps. Their times are X's index (dates, periods or integers),
+            otherwise its column of times, otherwise y's index, otherwise the row number. Several
+            series have a two-level index (series, time), or columns of these. Frames of
             polars, arrow and all that narwhals reads are taken as they are; `forecast` then
             answers in the same kind. Columns hold numbers, yes or no, text or categories; NaN
             beside the target is filled by the last value before it, with a warning.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            The truth. None: it is the `target` column of X. With y, a `target` (or y's name)
-            among X's columns means the same series in two scales; otherwise X holds features
-            that are known ahead. NaN is a missing truth.
+            The actual values. None takes them from the `target` column of X. If y is passed and
+            `target` (or y's name) is one of X's columns, both are the same series, possibly on two
+            scales; otherwise X holds future covariates only. NaN is a missing value.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's truth in the loss, and of nothing else.
+            Weight of each row in the loss, and nowhere else.
 
         Returns
         -------
@@ -135,20 +135,29 @@ class BaseInformer(
         Raises
         ------
         TypeError, ValueError
-            If the input is unfit; the message says what to type instead.
+            If the input cannot be used; the message says what to type instead.
         FloatingPointError
             If training diverges.
 
         Warns
         -----
         UserWarning
-            If what was passed is likely not what was meant: outliers, units, series too short to
-            learn from, or last steps, as many as a forecast or more, that hold no truth.
+            If the input is likely not what was meant: outliers, a change of units, series too short
+            to learn from, or at least `pred_len` last steps without an actual value.
 
         Notes
         -----
-        A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
-        it was.
+        If `fit` raises an error, or Ctrl-C ends it before the first epoch is over, the estimator
+        is unchanged.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> months = pd.date_range("2020-01-01", periods=48, freq="MS")
+        >>> df = pd.DataFrame({"sales": np.arange(48.0) % 12}, index=months)
+        >>> InformerRegressor("sales", seq_len=12, pred_len=6).fit(df).roles_.targets
+        ('sales',)
         """
         fitted = fit_copy(self, X, y, sample_weight)  # by the steps of `Fit.run`
         self.__dict__ = fitted.__dict__  # all at once, and nowhere else
@@ -158,22 +167,22 @@ class BaseInformer(
         """
         Forecast each row of X at its own time.
 
-        Rows are forecast in blocks of `pred_len` steps whose borders lie whole blocks from the
-        end of the history, each block from the rows before it. So the order of rows does not
-        matter, and no row is forecast from itself or from later ones.
+        X is split into blocks of `pred_len` steps, counted from the end of the history, and each
+        block is forecast from the rows before it. The order of rows in X does not matter, and no
+        row is forecast from itself or from later rows.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
-            Rows like those of `fit`. A missing target is a step to be forecast; an observed one
-            becomes history for later blocks. Columns that are not known ahead may be left out.
-            Rows of an array without index follow the training rows, unless they are the
-            training array itself.
+            Rows like those of `fit`. Observed targets become history for later blocks; where the
+            target is missing, the forecast takes its place. Past covariates may be left out. Rows
+            of an array without an index are assumed to follow the training rows, unless they are
+            the training array itself.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,) or (n_samples, n_targets)
-            Forecasts in y's (else the target column's) units.
+            Forecasts in the units of y, or of the target column.
 
         Raises
         ------
@@ -183,9 +192,19 @@ class BaseInformer(
         Warns
         -----
         UserWarning
-            If rows without an index follow a dated history or come one by one, if rows lie far
-            after the history, before it or off its steps, or if values that a later block needs
-            are missing and were held.
+            If rows without an index follow a dated history or come one by one; if rows lie far
+            after the history, before it or between its steps; or if covariates that a later block
+            needs are missing and were forward-filled.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> months = pd.date_range("2020-01-01", periods=54, freq="MS")
+        >>> df = pd.DataFrame({"sales": np.arange(54.0) % 12}, index=months)
+        >>> model = InformerRegressor("sales", seq_len=12, pred_len=6).fit(df[:48])
+        >>> model.predict(df[48:]).shape
+        (6,)
         """
         check_fitted(self)
         return self.reader_.decode(
@@ -204,21 +223,21 @@ class BaseInformer(
         sample_weight: Any = None,
     ) -> float:
         """
-        Score `predict`; rows whose truth is missing are left out.
+        Score `predict`; rows with a missing actual value are left out.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows to forecast.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            The truth; None takes it from X's target column(s).
+            The actual values; None takes them from X's target column(s).
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
 
         Returns
         -------
         float
-            The higher, the better; `InformerRegressor` gives the R².
+            Higher is better; for `InformerRegressor` the R².
         """
         check_fitted(self)
         X, y, sample_weight = self.layout_.read(X, y, sample_weight)
@@ -248,7 +267,7 @@ class BaseInformer(
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows that follow the history directly.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Their truth, where X does not hold it.
+            Their actual values, if X does not contain them.
 
         Returns
         -------
@@ -259,6 +278,16 @@ class BaseInformer(
         ------
         ValueError
             If rows are missing between the history and X, or within X, and none were in the fit.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> months = pd.date_range("2020-01-01", periods=49, freq="MS")
+        >>> df = pd.DataFrame({"sales": np.arange(49.0) % 12}, index=months)
+        >>> model = InformerRegressor("sales", seq_len=12, pred_len=6).fit(df[:48])
+        >>> model.update(df[48:]).forecast().index[0]
+        Timestamp('2024-02-01 00:00:00')
         """
         check_fitted(self)
         X, y = self.layout_.read(X, y)
@@ -291,7 +320,7 @@ class BaseInformer(
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
         """
-        Make rows for the steps after the history: fill in what is known, then `predict`.
+        Make the rows of the steps after the history, in which you fill in future covariates.
 
         Parameters
         ----------
@@ -301,8 +330,8 @@ class BaseInformer(
         Returns
         -------
         DataFrame of shape (horizon, n_features)
-            X's columns in their order, all missing, with the timestamps to come; those of labels of
-            a classifier can take labels.
+            X's columns in their order, all missing, with the timestamps of the future steps. Target
+            columns of a classifier accept labels.
         """
         check_fitted(self)
         return self.layout_.write(self._future_frame(horizon))
@@ -346,22 +375,22 @@ class BaseInformer(
 
     def leaderboard(self) -> pd.DataFrame:
         """
-        Show who takes part in forecasts and what each member proved.
+        Show the weight and the validation error of each member, and why others are left out.
 
-        Members are fitted to the rows before a cut-off and forecast the rows behind it, from which
-        their weights come; those with a weight are fitted to all rows then.
+        Members are fitted to the rows before a cut-off and forecast the rows after it; their
+        weights follow from these errors. Members with a weight are then fitted to all rows.
 
         Returns
         -------
         DataFrame of shape (n_members + 1, 8)
-            A row for each member that takes part or was left out, by ``member``, and one for the
-            ``joint forecast`` where members were compared:
+            One row per member, indexed by ``member``, and one for the ``joint forecast`` if members
+            were compared:
 
             - ``takes_part``: whether it has a weight.
             - ``error``: mean absolute error at the cut-offs, in standard deviations of the targets;
-              NaN where nothing was compared.
-            - ``error_without``: that of the joint forecast if the others had its weight. A member
-              is worth what this is above the joint forecast's error.
+              NaN if nothing was compared.
+            - ``error_without``: the error of the joint forecast if the others had its weight. The
+              difference to the joint forecast's error is what the member contributes.
             - ``weight``: mean over series, steps and targets.
             - ``fit_seconds``: by the clock, before the cut-off and on all rows.
             - ``forecast_seconds``: of one window, in a batch.
@@ -372,8 +401,8 @@ class BaseInformer(
         --------
         >>> import numpy as np
         >>> from skinformer import InformerRegressor
-        >>> y = np.sin(np.arange(60.0))
-        >>> board = InformerRegressor(seq_len=12, pred_len=4).fit(y).leaderboard()
+        >>> X = np.sin(np.arange(60.0))[:, np.newaxis]
+        >>> board = InformerRegressor(seq_len=12, pred_len=4).fit(X).leaderboard()
         >>> board.loc["classical", "takes_part"], board.loc["trees", "reason"]
         (np.True_, 'fewer than 1,500 rows')
         """

@@ -28,9 +28,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
 
-    A frame is a timeline: its rows are consecutive steps of time. `fit` learns from windows of
-    it, `predict` gives one forecast per row from an origin before that row, and `forecast`
-    gives the steps that come after the history. It is not for rows without an order in time.
+    The rows of a DataFrame are consecutive time steps. `fit` learns from windows of rows,
+    `predict` returns one forecast per row, from an origin before that row, and `forecast`
+    returns the steps after the end of the history. The estimator is not meant for rows without an
+    order in time.
 
     Parameters
     ----------
@@ -38,32 +39,33 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Column(s) of X to forecast, by name, or by position where X is an array; None is the last
         one. With a list `predict` returns (n, n_targets); a tuple names one column of two levels.
     seq_len : int, default=96
-        Steps of the past that a forecast sees, at least 1; trees, ridges of each series, and
-        classical forecasters of seasons that are longer look back further, the latter two at most
-        four times as far.
+        Length of the context, the past steps that a forecast is based on; at least 1. Trees,
+        per-series ridges, and classical forecasters of longer seasons look back further, the
+        latter two at most four times as far.
     pred_len : int, default=24
-        Steps forecast at once, at least 1. Beyond them forecasts are fed back.
+        Steps that are forecast at once, at least 1. Longer horizons are forecast recursively.
     known_future : str, list, tuple or None, default=None
-        Columns whose values are known ahead, such as holidays or planned prices. All others
-        but the target count as known only up to the present. Columns made by
-        `CalendarFeatures` are known without being named, and so are all columns of X when y
-        is not one of them. What is named here is never taken for static.
+        Future covariates: columns whose values are known in advance, such as holidays or planned
+        prices. All other columns except the target are past covariates. Columns made by
+        `CalendarFeatures` are future covariates without being listed, and so are all columns of X
+        if y is not one of them. Columns listed here are never static covariates.
     loss : {"mse", "mae", "huber"}, float or list of float, default="mse"
-        What training lowers, in standardised units, and so what is forecast, on tables and panels:
-        "mse" a mean, whose sums are right on average (orders, budgets); "mae" a median, which lies
-        below the mean of skewed sales; "huber" what lies between (of classical forecasters a
-        median). Ridges, and one of the two kinds of trees, forecast means whatever it is: beside
-        others they count by their absolute errors, and ridges alone warn. A number in
-        (0, 1) is a level: that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
-        0.9]``, trains for all of them: `predict_quantiles` gives them, and `predict` gives the one
-        nearest to the median.
+        The training loss, in standardised units. It decides what is forecast: "mse" the mean,
+        whose sums are right on average (orders, budgets); "mae" the median, which is smaller than
+        the mean of skewed sales; "huber" a value between them (for classical forecasters the
+        median). Ridges, and one of the two kinds of trees, always forecast means; within the
+        ensemble they are weighted by the chosen loss, and ridges alone warn. A number in (0, 1) is
+        a quantile level, and that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
+        0.9]``, trains for all of them: `predict_quantiles` returns them, and `predict` returns the
+        one closest to the median.
     time, series : str, int, tuple or None, default=None
         Columns that hold the times of rows (dates, text that says them, whole numbers) and the
         names of their series, where the index does not; `forecast` then answers in columns, too.
         None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
     freq : str, offset, int or None, default=None
-        The step between rows; None reads it off the index, with the hours or days of the week that
-        are closed, where rows of dates are missing. Others that are missing have no truth.
+        The frequency of the rows; None infers it from the index. If rows of dates are missing, so
+        are the hours and days of the week that are closed; other missing rows count as missing
+        values.
     season : int, list, tuple or None, default=None
         Rows of a season, such as 20 for a machine's cycle of 20 rows; several in a list. None takes
         days, weeks and years of dated rows; of numbered ones, and of years, a season that the rows
@@ -83,55 +85,56 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
         no forecast of a series that never was below zero falls below it.
     members : "auto", list or tuple, default="auto"
-        The members of the ensemble, weighted by their errors on validation rows:
+        The members of the ensemble, which are weighted by their validation errors:
 
-        - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
-        - "own_ridges": ridges of each series of a panel, shrunk towards one that all share, over
-          one and two seasons of each length, in values and logarithms;
-        - "network": the Informer, as a correction of the ridges;
+        - "ridges": a weighted mean of ridge regressions, selected by cross-validation over periods;
+        - "own_ridges": ridge regressions for each series of a panel, shrunk towards a common one,
+          on one and two seasons of each length, on raw and log scale;
+        - "network": the Informer, trained on the residuals of the ridges;
         - "trees": from 1500 rows on boosted trees (`HistGradientBoostingRegressor`) on features
           of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
-          is, means, the calendar, columns known ahead around the step; one table without these
-          last needs twelve whole forecasts in its validation split. Quantiles have no trees;
-        - a regressor of scikit-learn in place of "trees", which is cloned; a search names its
-          parameters by its class in lower case, such as ``members__ridge__alpha``;
-        - a forecaster of the user's: a function of `history` and `horizon`, or an object with such
-          a `predict`, of any library ("Bring your own forecaster"); any number;
+          is, means, the calendar, future covariates around the step; a single long table without
+          future covariates needs twelve forecasts in its validation split. Not for quantiles;
+        - a scikit-learn regressor in place of "trees", which is cloned; in a search its parameters
+          are named by its class in lower case, such as ``members__ridge__alpha``;
+        - any number of your own forecasters: functions of `history` and `horizon`, or objects with
+          such a `predict`, of any library ("Bring your own forecaster");
         - "classical": levels, trends, Theta, profiles of one and two seasons, and small ridges in
           panels, judged at rolling origins: where one series, or the median series of a panel,
           holds fewer rows than 20 windows (``seq_len + pred_len``), where more than a tenth of the
           rows is missing, or a year is longer than `seq_len` and was seen twice. Panels below 2.5
           windows, and one series without a whole one, have these alone.
 
-        "auto" is all five names. Others are weighed beside the ridges, so that a list holds
-        "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
-        as its authors had it; or ``["classical"]``, which then forecasts however many rows there
-        are. Forecasters of the user's may stand alone, or beside "classical".
+        "auto" means all five names. Other members are weighted relative to the ridges, so a list
+        contains "ridges", such as ``["ridges"]`` for a fit in seconds. Exceptions are
+        ``["network"]``, the Informer alone, as in the paper, and ``["classical"]``, which then
+        forecasts series of any length. Your own forecasters may be the only members, or be combined
+        with "classical".
     network : Network or None, default=None
-        What the Informer is built of: width, layers, attention, embeddings; None is ``Network()``.
-        A search names its parameters ``network__d_model``.
+        The architecture of the Informer: width, layers, attention, embeddings; None is
+        ``Network()``. In a search its parameters are named ``network__d_model`` and so on.
     training : Training or None, default=None
-        How it is trained: epochs, windows, optimiser, precision, checkpoint; None is
-        ``Training()``. A search names its parameters ``training__learning_rate``.
+        The training of the Informer: epochs, windows, optimiser, precision, checkpoint; None is
+        ``Training()``. In a search its parameters are named ``training__learning_rate`` and so on.
     early_stopping : bool or "auto", default="auto"
-        Watch the loss on the last rows of each series, keep the best epoch's weights, and let the
-        Informer correct the linear path only as far as it did better there. "auto" does so from
-        ``seq_len + 2 * pred_len`` rows on, and then fits the linear path again on all rows; True
-        leaves the last rows out of every fit, though not out of the choice among ridges, and has
-        no say where series are so short that classical forecasters speak alone. On one long table a
-        trial of 1000 windows comes first, but with a checkpoint: where that promises no gain, the
-        Informer's training ends there, with one row in ``history_``.
+        Compute the loss on the last rows of each series, keep the weights of the best epoch, and
+        give the Informer a weight by its validation error. "auto" does so from
+        ``seq_len + 2 * pred_len`` rows on, and then fits the ridges again on all rows. True leaves
+        the last rows out of every fit, though not out of the selection of ridges; it has no effect
+        on series so short that only classical forecasters take part. On a single long table,
+        a trial of 1000 windows comes first, unless there is a checkpoint; if it shows no gain, the
+        training of the Informer ends there, with one row in ``history_``.
     validation_fraction : float, default=0.1
-        Share of rows, the last ones, for early stopping; in (0, 1).
+        Share of the last rows that are held out for validation; in (0, 1).
     warm_start : bool, default=False
-        Go on from the weights of the last `fit` instead of new ones.
+        Continue from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
-        Where the network runs: "cpu", "cuda", …; "auto" is CUDA where torch finds it.
+        Where the network runs: "cpu", "cuda", …; "auto" is CUDA if torch finds it.
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and dropout. With an int, two fits are equal; no global
         generator of torch or numpy is touched.
     verbose : int or bool, default=0
-        Above 0: one line when each part of a fit begins, and one per epoch.
+        Above 0: print one line at the start of each stage of a fit, and one per epoch.
 
     Attributes
     ----------
@@ -142,7 +145,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     layout_ : Layout
         Which columns name the rows, and the library of the frame that was fitted.
     roles_ : Roles
-        The mode, and what each column is.
+        The mode, and the role of each column.
     timeline_ : Timeline
         The standardised rows that `fit` and `update` saw.
     scaler_ : Scaler
@@ -164,13 +167,14 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
     series_blend_ : DataFrame
-        Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and
-        "network", which corrects these, for each series of a panel, else for each target; rows have
-        the sum 1, but for what hardly counts.
+        Weights of classical forecasters, "trees" (or the regressor's class), "ridges" and
+        "network", one row per series of a panel, otherwise per target. Rows sum to 1, apart from
+        members with negligible weights.
     ensemble_ : Ensemble
         The members of the forecast, ``ensemble_.members`` by name, and their ``weights``.
     intervals_ : Intervals or None
-        How far forecasts are off, found when it is first asked for; None where rows are too few.
+        The errors behind prediction intervals, computed when they are first asked for; None if
+        there are too few rows.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "ridges", "trees", "network", "weights",
         "other", for short series "classical", for panels "own_ridges"): part, seconds by the
@@ -185,8 +189,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     n_iter_ : int
         Epochs run, with those of earlier fits after a warm start.
     best_loss_ : float
-        Loss of the weights kept: on validation rows if there are any, with the Informer fully
-        trusted.
+        Loss of the weights kept: on validation rows if there are any, with the full correction by
+        the Informer.
 
     See Also
     --------
@@ -195,10 +199,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
     Notes
     -----
-    The parameters come in groups: the five to touch first (`target` … `loss`); the data and who
-    forecasts them (`time` … `members`); the network and its training (`network` … `training`); when
-    a fit ends, and where it goes on (`early_stopping` … `warm_start`); the run (`device` …
-    `verbose`).
+    The parameters come in groups: the five to set first (`target` … `loss`); the data and the
+    members (`time` … `members`); the network and its training (`network` … `training`); when a fit
+    ends, and where it continues (`early_stopping` … `warm_start`); the run (`device` … `verbose`).
 
     Training costs ``max_iter * min(n_rows, max_windows) / batch_size`` steps; the linear path
     ``n_rows * n_targets * seq_len * (seq_len + pred_len)`` products. Memory holds the rows once,
@@ -243,7 +246,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
     def plot(self, X: Any = None, horizon: int | None = None, **options: Any) -> Any:
         """
-        Draw the end of the history, and the forecast that follows with its band.
+        Plot the end of the history, and the forecast that follows with its prediction interval.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ def read_scored(
     same_rows = y_pred.shape[:1] == y.shape[:1]
     if not (same_axes and same_rows and y_pred.size):
         raise ValueError(
-            f"forecasts of shape {y_pred.shape} do not fit a truth of shape {y.shape}: they "
+            f"forecasts of shape {y_pred.shape} do not fit actual values of shape {y.shape}: they "
             f"need shape {(*y.shape, *behind)}."
         )
     y_pred = y_pred.reshape(shape)
@@ -35,7 +35,8 @@ def read_scored(
     n_missing = np.isnan(y_pred[is_known]).sum()
     if n_missing:
         raise ValueError(
-            f"forecasts hold {n_missing} NaN where the truth is known: a score of the other rows "
+            f"forecasts hold {n_missing} NaN where the actual value is known: a score of the "
+            f"other rows "
             "would favour whoever forecasts only the easy ones. Forecast them all."
         )
     return columns, y_pred

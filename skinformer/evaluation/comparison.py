@@ -206,7 +206,8 @@ def check_result(result: Any, *needed: str, name: Any = "") -> None:
             )
     if not result["actual"].notna().any():
         raise ValueError(
-            f"results{of} hold no known truth: there is nothing to compare with. Pass backtests of "
+            f"results{of} hold no known actual value: there is nothing to compare with. Pass "
+            f"backtests of "
             "rows that were observed."
         )
 

@@ -251,7 +251,8 @@ def _read_truth(
         if names != targets and set(names) <= set(X.columns):
             raise ValueError(
                 f"y holds {names!r}, but the estimator forecasts {targets!r}: they would be "
-                f"compared with one another. Pass the truth of these, such as y=X[{targets!r}]."
+                f"compared with one another. Pass the actual values of these, such as "
+                f"y=X[{targets!r}]."
             )
     return DataFrame(truth.values, X.index, Index(names, tupleize_cols=False))
 
@@ -266,7 +267,7 @@ def _find_truth(
         if not targets:
             raise ValueError(
                 "y=None needs an estimator that knows its target, such as InformerRegressor("
-                "target='load'). Pass the truth, such as y=X['load']."
+                "target='load'). Pass the actual values, such as y=X['load']."
             )
         for target in targets:
             check_target_exists(target, list(X.columns), named=True)

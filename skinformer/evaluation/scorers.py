@@ -213,7 +213,7 @@ def _truth(
         if not hasattr(last, "roles_"):
             raise ValueError(
                 f"y=None needs an InformerRegressor, which knows its target; {type(last).__name__} "
-                "does not. Pass the truth, such as y=X['load']."
+                "does not. Pass the actual values, such as y=X['load']."
             )
         X = last.layout_.read_rows(X)
         y = read_y_true(last, X, None, last.roles_)

@@ -94,7 +94,7 @@ def weigh_challengers(
         if margin is None:
             del margins[TREES]
             plan = plan.without(
-                "no column known ahead, and a random walk or few forecasts to be judged by",
+                "no future covariate, and a random walk or few validation forecasts",
                 TREES,
             )
         else:

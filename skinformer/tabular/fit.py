@@ -266,7 +266,7 @@ def _draw_training_pairs(
         missing,
     )
     if not len(usable):
-        raise ValueError("no truth is left to learn from: give more rows.")
+        raise ValueError("no actual value is left to learn from: pass more rows.")
     return draw_pairs(
         timeline,
         maker.columns,

@@ -104,8 +104,8 @@ def check_coverage(coverage: Any) -> float:
     is_number = isinstance(coverage, Real) and not isinstance(coverage, bool)
     if not (is_number and 0 < coverage < 1):
         raise ValueError(
-            f"coverage={coverage!r} must be a number between 0 and 1: the share of the truth that "
-            "is to lie within, such as 0.9."
+            f"coverage={coverage!r} must be a number between 0 and 1: the share of actual values "
+            "that should lie inside, such as 0.9."
         )
     return float(coverage)
 

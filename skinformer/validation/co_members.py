@@ -19,7 +19,8 @@ def check_co_members(targets: Names) -> None:
         kind = type(regressor).__name__
         raise ValueError(
             f"X holds the target {', '.join(map(shown, targets))}, and the ensemble hands it to "
-            f"its member {name!r}, too: {kind} would take the truth for a feature. Let it see the "
+            f"its member {name!r}, too: {kind} would use the actual value as a feature. Let "
+            f"it see the "
             f"other columns alone, make_pipeline(make_column_transformer(('drop', {list(targets)})"
             f", remainder='passthrough'), {kind}())."
         )

@@ -68,7 +68,8 @@ def check_y_needed(method: str, roles: Roles) -> None:
     """Raise if X holds no target, and y is not passed."""
     if roles.mode == "features":
         raise ValueError(
-            f"{method}(X) without y has no truth: X holds features only. Pass {method}(X, y)."
+            f"{method}(X) without y has no actual values: X holds features only. Pass "
+            f"{method}(X, y)."
         )
 
 

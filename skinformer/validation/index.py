@@ -194,7 +194,7 @@ def warn_of_missing_steps(
         where = of_series(names, series[gaps[0]])
         sentences.append(
             f"{n_between[gaps].sum()} steps of {clock.step_name!r} have no rows, the first "
-            f"{first}{where}: their truths are taken as missing"
+            f"{first}{where}: their targets count as missing"
         )
     if sentences:
         warn_user(f"{'; '.join(sentences)}. Pass freq to say which steps there are.")

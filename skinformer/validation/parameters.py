@@ -263,7 +263,8 @@ def check_members(
         return
     one_by_one = " or ".join(map(str, alone))
     raise ValueError(
-        f"members={members!r} lacks {names[0]!r}, beside which all others are weighed: add it, or "
+        f"members={members!r} lacks {names[0]!r}, relative to which all others are weighted: "
+        "add it, or "
         f"pass {one_by_one} for one that forecasts alone."
     )
 
@@ -424,8 +425,9 @@ def warn_of_idle_series(
         warn_user(
             f"series {first_names(names[~trained])} take no part in training: before "
             f"the validation rows they hold no window of seq_len={seq_len} + "
-            f"pred_len={pred_len} = {seq_len + pred_len} rows with a truth to learn. They are "
-            "forecast by what the others teach."
+            f"pred_len={pred_len} = {seq_len + pred_len} rows with an "
+            "actual value to learn from. They are "
+            "forecast by what was learnt from the others."
         )
 
 
@@ -442,7 +444,8 @@ def warn_of_unknown_series(names: pd.Index | None, is_known: BoolArray) -> None:
 def warn_of_rows_to_come(n: int) -> None:
     """Warn of last steps without a truth, which may be history or are to be forecast."""
     warn_user(
-        f"the last {n} steps hold no truth: forecasts begin after them. If these steps are to be "
+        f"the last {n} steps hold no actual value: forecasts begin after them. If these steps "
+        "are to be "
         "forecast, fit the rows before them, and pass these to forecast(X)."
     )
 

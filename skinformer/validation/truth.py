@@ -46,7 +46,8 @@ def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, another single value, or a dictionary."""
     if holds_no_rows(y):
         raise TypeError(
-            f"y={y!r:.200} holds no truth. Pass one value a row of X; to forecast a column of X "
+            f"y={y!r:.200} holds no actual value. Pass one value per row of X; to forecast a "
+            f"column of X "
             "pass its name as target to the estimator, and X alone to fit."
         )
 
@@ -110,7 +111,7 @@ def check_any_truth(is_known: Any) -> None:
     """Raise if no row to score has a truth."""
     if not is_known.any():
         raise ValueError(
-            "score found no row whose truth is known: every one holds a NaN. Pass rows with "
+            "score found no row whose actual value is known: every one holds a NaN. Pass rows with "
             "observed targets."
         )
 

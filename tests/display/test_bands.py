@@ -139,7 +139,7 @@ def test_long_labels_take_several_lines(actual, pyplot):
         (np.ones((30, 3)), {"coverage": 0.8}, "Length mismatch"),
         (pd.DataFrame({"a": [1.0]}), {"coverage": 0.8}, "Length mismatch"),
         (np.ones((30, 2)), {"coverage": [0.5, 2.0]}, "coverage=2.0 must be a number between 0 and "
-         "1: the share of the truth that is to lie within, such as 0.9."),
+         "1: the share of actual values that should lie inside, such as 0.9."),
         (np.ones((30, 2)), {"coverage": [0.5], "levels": [0.1]}, "coverage=[0.5] and levels=[0.1] "
          "ask for quantiles twice: pass one of them; a coverage of 0.9 is levels=[0.05, 0.95]."),
     ],

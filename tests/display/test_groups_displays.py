@@ -132,7 +132,7 @@ def test_coverage_by_step_is_drawn_beside_what_was_requested(result):
     assert set(requested.get_ydata()) == {0.8}
     assert requested.get_linestyle() == "--"
     label = " ".join(display.ax_.get_ylabel().split())
-    assert label == "share of the truth inside; dashed: nominal"
+    assert label == "share of actual values inside; dashed: nominal"
 
 
 def test_several_results_are_drawn_by_their_widest_interval(result, texts):
@@ -184,7 +184,8 @@ BAD = [
      "pass a frame that `backtest` gives, or several of them by name, {'model': frame}."),
     (ErrorDisplay, lambda r: {}, {}, "results={} holds no backtest. Pass one by name, "
      "{'model': frame}."),
-    (ErrorDisplay, lambda r: r.assign(actual=np.nan), {}, "results hold no known truth: there is "
+    (ErrorDisplay, lambda r: r.assign(actual=np.nan), {}, "results hold no known actual "
+                                                          "value: there is "
      "nothing to compare with. Pass backtests of rows that were observed."),
     (ErrorDisplay, lambda r: r, {"score": "mape"}, "score='mape' must be one of ['bias', 'mae', "
      "'pinball', 'rmse', 'width']."),

@@ -160,11 +160,13 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
     ).text
     for said in (
         "model forecast the time from 2024-01-01 to 2024-01-02 23:00. Origins: 2; steps ahead: 1",
-        "On average a forecast of load is off by 2 MW, or 20% of the truth's average size.",
-        "The mean of forecast less truth is 2 MW.",
+        "On average a forecast of load is off by 2 MW, or 20% of the "
+        "average size of the actual values.",
+        "The mean of forecast less actual value is 2 MW.",
         "Its errors are 50% smaller than those of last week, which is off by 4 MW.",
         "There are too few origins, or they overlap too much, to test that.",
-        "is to hold 80% of the truth held 100%: it is wider than needed. It is 2.5 MW wide",
+        "The 80% prediction interval contained 100% of actual values: it is wider than needed. "
+        "It is 2.5 MW wide",
         "forecaster MAE WAPE RMSE bias skill Diebold–Mariano p-value coverage width model 2 20%",
     ):
         assert said in text
@@ -173,19 +175,22 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("held", "verdict"),
     [
-        ([0.8] * 14, "80%: it is as promised."),
-        ([1.0, 0.6] * 7, "80%: it is as promised."),
+        ([0.8] * 14, "80% of actual values: it is as promised."),
+        ([1.0, 0.6] * 7, "80% of actual values: it is as promised."),
         (
             [1.0, 0.7] * 7,
-            "85%: it is wider than needed, but by no more than chance may bring.",
+            "85% of actual values: it is wider than needed, but by no more than chance may bring.",
         ),
-        ([0.9, 0.8] * 7, "85%: it is wider than needed. It"),
-        ([0.6, 0.7] * 7, "65%: it is too narrow. It"),
+        ([0.9, 0.8] * 7, "85% of actual values: it is wider than needed. It"),
+        ([0.6, 0.7] * 7, "65% of actual values: it is too narrow. It"),
         (
             [0.2, 1.0] * 7,
-            "60%: it is too narrow, but by no more than chance may bring.",
+            "60% of actual values: it is too narrow, but by no more than chance may bring.",
         ),
-        ([0.5], "50%: it is too narrow, but by no more than chance may bring."),
+        (
+            [0.5],
+            "50% of actual values: it is too narrow, but by no more than chance may bring.",
+        ),
     ],
 )
 def test_a_verdict_on_coverage_allows_for_chance(held, verdict):
@@ -207,7 +212,7 @@ def test_a_verdict_on_coverage_allows_for_chance(held, verdict):
         )
     result = pd.concat(parts, ignore_index=True).assign(**{"q0.1": -1.0, "q0.9": 1.0})
     text = summary_sentences(TargetFacts("load", None, {"model": result}, None))[-1]
-    assert f"held {verdict}" in text.replace("\xa0", " ")
+    assert f"contained {verdict}" in text.replace("\xa0", " ")
 
 
 def test_series_are_told_apart(hostile, panel):
@@ -220,7 +225,7 @@ def test_series_are_told_apart(hostile, panel):
     errors = text.partition("By series")[2]
     assert errors.index(share.idxmax()) < errors.index(share.idxmin())
     # Three rows, two origins each.
-    assert "Left out for want of a truth or a forecast: 6." in text
+    assert "Left out because an actual value or a forecast is missing: 6." in text
 
 
 def test_of_several_forecasts_of_a_time_the_nearest_is_drawn():
@@ -237,7 +242,7 @@ def test_unknown_truths_have_no_part(tmp_path):
     runs = halves()
     runs.loc[:5, "actual"] = np.nan
     text = Page(write_report(tmp_path / "r.html", runs).read_text("utf-8")).text
-    assert "Left out for want of a truth or a forecast: 6." in text
+    assert "Left out because an actual value or a forecast is missing: 6." in text
     assert "is off by 2.14, or 21.4%" in text
 
 
@@ -252,7 +257,7 @@ def test_a_missing_forecast_is_left_out_of_all(tmp_path):
     assert "Its errors are 0% smaller than those of naive, which is off by 2.33" in text
     nothing = {"model": halves(), "naive": halves().assign(forecast=np.nan)}
     with pytest.raises(
-        ValueError, match=r"results hold no row whose truth and whose forecasts"
+        ValueError, match=r"results hold no row whose actual value and forecasts"
     ):
         write_report(tmp_path / "none.html", nothing)
     assert not (tmp_path / "none.html").exists()

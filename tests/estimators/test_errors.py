@@ -1305,7 +1305,8 @@ def test_weights_that_are_no_numbers_are_refused(small, df, weight):
 def test_a_truth_that_is_no_list_is_refused(small, df, y):
     """Of a dictionary scikit-learn asks for a dimension; a column's name is for the estimator."""
     said = (
-        r"^y=.* holds no truth\. Pass one value a row of X; to forecast a column of X pass its "
+        r"^y=.* holds no actual value\. Pass one value per row of X; to forecast a column of X "
+        r"pass its "
         r"name as target to the estimator, and X alone to fit\.$"
     )
     estimator = small(target="load").fit(df)

@@ -188,11 +188,11 @@ def test_a_search_finds_the_regressor_and_its_parameters(df):
         (["ridges", "ridges"], "members=['ridges', 'ridges'] has a member twice"),
         (
             ["trees", "network"],
-            "members=['trees', 'network'] lacks 'ridges', beside which all",
+            "members=['trees', 'network'] lacks 'ridges', relative to which all",
         ),
         (
             [],
-            "members=[] lacks 'ridges', beside which all others are weighed: add it, or pass",
+            "members=[] lacks 'ridges', relative to which all others are weighted: add it, or pass",
         ),
     ],
 )

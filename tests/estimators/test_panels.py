@@ -336,15 +336,15 @@ def test_a_series_too_short_for_a_window_is_forecast_all_the_same(small, panel):
         estimator = small(target="load").fit(df)
     assert str(caught[0].message) == (
         "series ['c'] take no part in training: before the validation rows they hold no window of "
-        "seq_len=12 + pred_len=4 = 16 rows with a truth to learn. They are forecast by what the "
-        "others teach."
+        "seq_len=12 + pred_len=4 = 16 rows with an actual value to learn from. They are "
+        "forecast by what was learnt from the others."
     )
     assert np.isfinite(estimator.predict(df)).all()
     assert len(estimator.forecast()) == 12
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
-@pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
+@pytest.mark.filterwarnings("ignore:the last .* steps hold no actual value:UserWarning")
 def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
     """The only series with windows ends in missing values: validation lies before them."""
     df = panel(n=(90, 10, 5)).loc[["a", "b"]]

@@ -258,7 +258,7 @@ def test_units_are_those_of_y_through_a_pipeline(small, rows):
     np.testing.assert_allclose(quantiles, interval)
 
 
-@pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
+@pytest.mark.filterwarnings("ignore:the last .* steps hold no actual value:UserWarning")
 def test_missing_truths_do_no_harm(small, rows):
     """Neither in the history nor in later rows."""
     holed = rows.copy()
@@ -469,8 +469,8 @@ def test_no_quantile_has_the_name_of_a_target(small, frame):
         ),
         (
             lambda model, rows: model.predict_interval(rows, 95),
-            "coverage=95 must be a number between 0 and 1: the share of the truth that is to lie "
-            "within, such as 0.9.",
+            "coverage=95 must be a number between 0 and 1: the share of actual values that "
+            "should lie inside, such as 0.9.",
         ),
         (
             lambda model, rows: model.predict_quantiles(rows, 0.5),

@@ -443,10 +443,10 @@ def test_score_weighs_rows(both, df):
 def test_score_without_any_truth_is_refused_in_features_mode(small, df):
     """There is nothing to compare with."""
     estimator = small().fit(df[["price"]][:60], df["load"][:60])
-    with pytest.raises(ValueError, match="no truth") as caught:
+    with pytest.raises(ValueError, match="no actual values") as caught:
         estimator.score(df[["price"]])
     assert str(caught.value) == (
-        "score(X) without y has no truth: X holds features only. Pass score(X, y)."
+        "score(X) without y has no actual values: X holds features only. Pass score(X, y)."
     )
 
 
@@ -491,7 +491,8 @@ def test_a_vote_beside_who_would_see_the_truth_is_refused(small, frame, target, 
         kind = "LinearRegression"
     message = (
         f"X holds the target 'load', and the ensemble hands it to its member 'other', too: {kind} "
-        "would take the truth for a feature. Let it see the other columns alone, make_pipeline("
+        "would use the actual value as a feature. Let it see the other columns alone, "
+        "make_pipeline("
         "make_column_transformer(('drop', ['load']), remainder='passthrough'), "
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):

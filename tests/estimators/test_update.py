@@ -138,7 +138,7 @@ def test_features_alone_are_no_history(fresh, frame):
     with pytest.raises(ValueError, match="without y") as caught:
         estimator.update(df[["flow", "price"]][60:])
     assert str(caught.value) == (
-        "update(X) without y has no truth: X holds features only. Pass update(X, y)."
+        "update(X) without y has no actual values: X holds features only. Pass update(X, y)."
     )
 
 

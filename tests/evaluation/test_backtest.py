@@ -697,7 +697,8 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
     ("change", "message"),
     [
         (lambda X: (X, X["temp"]), r"y holds ['temp'], but the estimator forecasts ['load']: they "
-         "would be compared with one another. Pass the truth of these, such as y=X[['load']]."),
+         "would be compared with one another. Pass the actual values of these, such as "
+         "y=X[['load']]."),
         (lambda X: (X, X.to_numpy()), "y has 2 column(s) for 1 target(s): pass one per target, "
          "in the order of `target`."),
         (lambda X: (X[["temp"]], None), "target='load' is not a column of X: the columns are "

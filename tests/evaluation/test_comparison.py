@@ -169,7 +169,7 @@ def test_what_cannot_be_compared_is_refused(call, message):
         (lambda: summary(np.zeros(3)), "results lack the column 'time': "),
         (
             lambda: summary(table().assign(actual=np.nan)),
-            "results hold no known truth: ",
+            "results hold no known actual value: ",
         ),
         (lambda: summary(table(), by=3), "by=3 is neither a column of the result, "),
         (lambda: summary(table(), by=[]), "by=[] is neither a column of the result, "),

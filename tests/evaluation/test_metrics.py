@@ -59,7 +59,7 @@ def test_pandas_na_is_a_missing_truth():
         (
             ([np.nan], [1.0]),
             None,
-            "score found no row whose truth is known: every one holds a NaN. Pass rows with "
+            "score found no row whose actual value is known: every one holds a NaN. Pass rows with "
             "observed targets.",
         ),
         (

@@ -244,7 +244,7 @@ def test_the_scale_is_that_of_all_that_fit_and_update_saw(transform):
             lambda: ForecastScorer("neg_wape")(LinearRegression(), [[1.0]]),
             ValueError,
             "y=None needs an InformerRegressor, which knows its target; LinearRegression does "
-            "not. Pass the truth, such as y=X['load'].",
+            "not. Pass the actual values, such as y=X['load'].",
         ),
         (
             lambda: ForecastScorer("mase"),

@@ -200,30 +200,32 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
     [
         (
             lambda: wape([1.0, 2.0], [1.0]),
-            "forecasts of shape (1,) do not fit a truth of shape (2,): they need shape (2,).",
+            "forecasts of shape (1,) do not fit actual values of shape (2,): they need shape (2,).",
         ),
         (
             lambda: pinball_loss([1.0], [[1.0, 2.0]], levels=[0.5]),
-            "forecasts of shape (1, 2) do not fit a truth of shape (1,): they need shape (1, 1).",
+            "forecasts of shape (1, 2) do not fit actual values of shape (1,): they need "
+            "shape (1, 1).",
         ),
         (
             lambda: wape([1.0, 2.0], [1.0, np.nan]),
-            "forecasts hold 1 NaN where the truth is known: a score of the other rows would "
+            "forecasts hold 1 NaN where the actual value is known: a score of the other rows would "
             "favour whoever forecasts only the easy ones. Forecast them all.",
         ),
         (
             lambda: crps_of_samples([1.0], None),
-            "forecasts of shape () do not fit a truth of shape (1,): they need shape (1,).",
+            "forecasts of shape () do not fit actual values of shape (1,): they need shape (1,).",
         ),
         (lambda: wape([1.0], "1,5"), "could not convert string to float: '1,5'"),
         (
             lambda: crps_of_samples([1.0], np.empty((1, 0))),
-            "forecasts of shape (1, 0) do not fit a truth of shape (1,): they need shape (1, 0).",
+            "forecasts of shape (1, 0) do not fit actual values of shape (1,): they need "
+            "shape (1, 0).",
         ),
         (
             lambda: pinball_loss(np.ones((2, 2)), np.ones((2, 3, 2)), levels=LEVELS),
-            "forecasts of shape (2, 3, 2) do not fit a truth of shape (2, 2): they need shape "
-            "(2, 2, 3).",
+            "forecasts of shape (2, 3, 2) do not fit actual values of shape (2, 2): they need "
+            "shape (2, 2, 3).",
         ),
         (
             lambda: pinball_loss([1.0], [[1.0]], levels=[1.0]),
@@ -237,8 +239,8 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
         ),
         (
             lambda: winkler_score([1.0], [[1.0, 2.0]], coverage=90),
-            "coverage=90 must be a number between 0 and 1: the share of the truth that is to lie "
-            "within, such as 0.9.",
+            "coverage=90 must be a number between 0 and 1: the share of actual values that "
+            "should lie inside, such as 0.9.",
         ),
         (
             lambda: mase([1.0], [2.0], y_train=[1.0, 2.0], season=0),
@@ -258,5 +260,7 @@ def test_what_does_not_fit_is_refused(call, message):
 
 def test_no_known_truth_is_an_error():
     """A mean of nothing is no score."""
-    with pytest.raises(ValueError, match="score found no row whose truth is known"):
+    with pytest.raises(
+        ValueError, match="score found no row whose actual value is known"
+    ):
         wape([np.nan], [1.0])

@@ -198,10 +198,10 @@ def test_parameters_stand_in_groups_the_six_to_touch_first_on_top(site):
     """Thirty-nine in a row are read by nobody."""
     text = (site / "reference/InformerRegressor.html").read_text(encoding="utf-8")
     titles = [
-        "The five to touch first",
-        "The data and who forecasts them",
+        "The five to set first",
+        "The data and the members",
         "The network and its training",
-        "When a fit ends, and where it goes on",
+        "When a fit ends, and where it continues",
         "The run",
     ]
     places = [text.index(f'<p class="rubric">{title}</p>') for title in titles]

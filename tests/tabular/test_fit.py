@@ -390,7 +390,7 @@ def test_series_that_begin_with_missing_truths_begin_later():
 
 def test_no_truth_at_all_is_refused():
     timeline = hours(60)
-    with pytest.raises(ValueError, match="no truth is left to learn from"):
+    with pytest.raises(ValueError, match="no actual value is left to learn from"):
         fit_tabular(timeline.head(np.array([0])), COLUMNS)
 
 

@@ -78,7 +78,7 @@ def _latest(facts: TargetFacts) -> str:
     """Draw the last rows, of several series those of the median one."""
     most_rows = 168
     rows = facts.nearest
-    text = "The truth and what was forecast."
+    text = "Actual values and forecasts."
     if facts.series is not None:
         median = facts.series.index[len(facts.series) // 2]
         rows = rows[rows["series"] == median]
@@ -124,8 +124,8 @@ def _errors(facts: TargetFacts, group: str) -> str:
 def _calibration(facts: TargetFacts) -> str:
     ax = _make_figure(height=4.2).subplots()
     text = (
-        "Share of the truth in ranges, against what was requested; below the dashed line ranges "
-        "are too narrow."
+        "Share of actual values inside the prediction intervals, against the requested coverage; "
+        "below the dashed line intervals are too narrow."
     )
     return _embed(
         "Calibration", text, CoverageDisplay.from_predictions(facts.main, ax=ax)

@@ -21,7 +21,7 @@ def describe_backtest(
         "sees what was known at its origin alone."
     )
     if n_missing:
-        text += f" Left out for want of a truth or a forecast: {n_missing:,}."
+        text += f" Left out because an actual value or a forecast is missing: {n_missing:,}."
     return text
 
 
@@ -37,8 +37,8 @@ def _error(facts: TargetFacts) -> str:
     errors = facts.errors
     return (
         f"On average a forecast of {facts.target} is off by {facts.with_unit(errors['mae'])}, or "
-        f"{as_percent(errors['wape'])} of the truth's average size. The mean of forecast less "
-        f"truth is {facts.with_unit(errors['bias'])}."
+        f"{as_percent(errors['wape'])} of the average size of the actual values. The mean of "
+        f"forecast less actual value is {facts.with_unit(errors['bias'])}."
     )
 
 
@@ -46,7 +46,7 @@ def _skill(facts: TargetFacts) -> str:
     """Write how much smaller errors are than those of the reference, and whether by chance."""
     if facts.reference is None:
         return (
-            "Nothing was given to compare with. Whether that is good shows beside a simple "
+            "Nothing was given to compare with. To see whether that is good, add a simple "
             "forecast, such as the last season repeated."
         )
     other: Any = facts.comparison.loc[facts.reference]
@@ -85,7 +85,7 @@ def _coverage(facts: TargetFacts) -> str:
     elif not abs(off) > chance:
         verdict += ", but by no more than chance may bring"
     return (
-        f"The range that is to hold {as_percent(requested)} of the truth held "
-        f"{as_percent(errors['coverage'])}: it is {verdict}. It is "
+        f"The {as_percent(requested)} prediction interval contained "
+        f"{as_percent(errors['coverage'])} of actual values: it is {verdict}. It is "
         f"{facts.with_unit(errors['width'])} wide on average."
     )

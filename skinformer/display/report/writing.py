@@ -49,7 +49,7 @@ def write_report(
     estimator : estimator, or mapping of str to estimator, default=None
         What forecast, for the settings; of several results by their names. It need not be fitted.
     unit : str, or mapping of target to str, default=None
-        Of the truth.
+        Of the actual values.
     title : str, default="How good the forecasts are"
         Of the page.
 
@@ -63,7 +63,8 @@ def write_report(
     ImportError
         If matplotlib is not installed.
     ValueError
-        If results are of different rows, hold no known truth, or lack a column of `backtest`.
+        If results are of different rows, hold no known actual value, or lack a column of a
+        `backtest`.
 
     See Also
     --------
@@ -74,7 +75,7 @@ def write_report(
     -----
     The file holds no script and loads nothing from the network; names of columns and series are
     shown as text, whatever they are. The same results, settings and versions give the same bytes.
-    Rows whose truth, or one of whose forecasts, is missing have no part.
+    Rows with a missing actual value or forecast are left out.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def write_report(
     targets = split_targets(tables, unit, reference)
     if not targets:
         raise ValueError(
-            "results hold no row whose truth and whose forecasts are all known: there is nothing "
+            "results hold no row whose actual value and forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
         )
     first = targets[0].name
