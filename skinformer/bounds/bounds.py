@@ -99,15 +99,22 @@ class Bounds:
         windows: SeenWindows,
         *,
         of_mean: bool,
+        look_back: int,
     ) -> None:
         """Set forecasts behind one sale after many zeros, which is no level: the mean or zero.
 
         points: (n, pred_len, n_targets), the joint forecast of windows.
         of_mean: whether it is a mean; a median is zero.
+        look_back: rows that it is made from.
         """
         if self.zero is None:
             return
-        lone = find_lone_sales(windows, self.zero, points.shape[1])
+        lone = find_lone_sales(
+            windows,
+            self.zero,
+            pred_len=points.shape[1],
+            look_back=look_back,
+        )
         level = lone.mean if of_mean else lone.zero
         np.copyto(points, level[:, None], where=lone.is_lone[:, None])
 

@@ -8,7 +8,7 @@ from skinformer.bounds.windows import SeenWindows
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 
 #: Rows without a sale that have to be known beside the one with it.
-_MANY = 30
+MANY = 30
 
 
 class LoneSales(NamedTuple):
@@ -28,11 +28,15 @@ class LoneSales(NamedTuple):
 def find_lone_sales(
     windows: SeenWindows,
     zero: Float32Array,
+    *,
     pred_len: int,
+    look_back: int,
 ) -> LoneSales:
     """Find the windows of series that hold one sale, of late, and zeros.
 
     zero: (n_series + 1, n_targets), as `standardised_zeros` returns it.
+    look_back: rows up to the last known one that a forecast is made from, however many more are at
+    hand: what else is asked for changes nothing.
     """
     last_series, n_targets = len(zero) - 1, zero.shape[1]
     y = windows.values[:, :n_targets]
@@ -40,20 +44,28 @@ def find_lone_sales(
     zero_of_row = zero[np.minimum(windows.series_of_rows, last_series)]
     is_sale = known & (y != zero_of_row)
     # 1. Known rows and sales of each window; what is fed back is neither.
+    begin = np.maximum(windows.begin, _known_until(windows) - look_back)
     n_known_until = _count_before(known)
-    n_known = n_known_until[windows.origins] - n_known_until[windows.begin]
+    n_known = n_known_until[windows.origins] - n_known_until[begin]
     n_sales_until = _count_before(is_sale)
-    n_sales = n_sales_until[windows.origins] - n_sales_until[windows.begin]
+    n_sales = n_sales_until[windows.origins] - n_sales_until[begin]
     # 2. The last sale.
     row = np.where(is_sale, np.arange(len(y))[:, None], 0)
     sale = np.maximum.accumulate(row, axis=0)[windows.origins - 1]
     target = np.arange(n_targets)
     n_from_sale = n_known_until[windows.origins] - n_known_until[sale, target]
-    is_lone = (n_sales == 1) & (n_known > _MANY) & (n_from_sale <= pred_len)
+    is_lone = (n_sales == 1) & (n_known > MANY) & (n_from_sale <= pred_len)
     zero_of_window = zero[np.minimum(windows.series, last_series)]
     excess = y[sale, target] - zero_of_window
     mean = zero_of_window + excess / np.maximum(n_known, 1)
     return LoneSales(is_lone, zero_of_window, mean.astype(np.float32))
+
+
+def _known_until(windows: SeenWindows) -> IntArray:
+    """Return the row after the last known one before each origin."""
+    is_known = np.any(windows.known, axis=1)
+    until = np.where(is_known, np.arange(1, len(windows.known) + 1), 0)
+    return np.maximum.accumulate(until)[windows.origins - 1]
 
 
 def _count_before(is_true: BoolArray) -> IntArray:

@@ -29,6 +29,10 @@ def observed_range(
     return low, high
 
 
+#: How far beyond the observed range forecasts go, in its widths.
+MARGIN = 1.5
+
+
 class Reach(NamedTuple):
     """The observed range of each series, standardised; forecasts stay near it.
 
@@ -95,7 +99,7 @@ def _clip(
 ) -> Float32Array:
     """Clip forecasts one and a half widths beyond a range; what hardly moved has a width of 1."""
     width = np.maximum(high - low, 1)
-    margin = 1.5 * width
+    margin = MARGIN * width
     least = align_with_steps(low - margin, y_pred)
     greatest = align_with_steps(high + margin, y_pred)
     return np.clip(y_pred, least, greatest)

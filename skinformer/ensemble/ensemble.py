@@ -231,7 +231,12 @@ class EnsembleForecaster:
             if y_pred.ndim > total.ndim:
                 distances[some] = y_pred - points[..., None]
         points = (total / self.ensemble.temperature).astype(np.float32)
-        self.bounds.level(points, windows, of_mean=self.head.of_mean)
+        self.bounds.level(
+            points,
+            windows,
+            of_mean=self.head.of_mean,
+            look_back=max(self.sizes.seq_len, self.ensemble.look_back),
+        )
         if self.head.median_index is None:
             return points
         return points[..., None] + distances

@@ -8,11 +8,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from skinformer.bounds.closed import Closed
 from skinformer.ensemble.building import ModelSizes
 from skinformer.estimators.state import FittedState
+from skinformer.export.bounds import ExportedBounds
 from skinformer.export.forecast import ExportedForecast
 from skinformer.export.units import Units
 from skinformer.persistence.atomic import replacing
@@ -45,6 +48,10 @@ class ExportMixin(FittedState):
             inputs.append("series")
         if sizes.calendar_fields:
             inputs.append("calendar")
+        reads_steps = _exported_bounds(self).reads_steps
+        if reads_steps:
+            inputs.append("steps")
+        closed = _written_phases(self._forecaster.bounds.closed)
         zone = getattr(clock.origin, "tz", None)
         return Signature(
             targets=_plain(roles.targets),
@@ -58,6 +65,8 @@ class ExportMixin(FittedState):
             freq=_written(clock.freq),
             tz=None if zone is None else str(zone),
             may_miss=sizes.may_miss,
+            origin=_written_origin(clock.origin) if reads_steps or closed else None,
+            closed=closed,
         )
 
     def export_program(self) -> ExportedProgram:
@@ -169,6 +178,30 @@ def _written(freq: Any) -> str | int | None:
     return None if text.startswith("<") else text
 
 
+def _written_origin(label: Any) -> str | int:
+    """Write a label of time: dates, and the begin of periods, as ISO 8601 has them."""
+    if isinstance(label, pd.Period):
+        label = label.start_time
+    return label.isoformat() if isinstance(label, pd.Timestamp) else int(label)
+
+
+def _written_phases(closed: Closed | None) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Write seasons and their phases that are never observed."""
+    seasons = () if closed is None else closed.phases
+    return tuple((len(each), tuple(np.flatnonzero(each).tolist())) for each in seasons)
+
+
+def _exported_bounds(model: FittedState) -> ExportedBounds:
+    """Put the bounds of a fit into a module."""
+    n_series = model.timeline_.n_series
+    return ExportedBounds(
+        model._forecaster.bounds,
+        model._closures_,
+        n_rows=1 if model.series_ is None else n_series + 1,
+        of_mean=model.head_.of_mean,
+    )
+
+
 def exported_module(model: FittedState) -> ExportedForecast:
     """
     Put all that forecasts into one module.
@@ -213,6 +246,7 @@ def exported_module(model: FittedState) -> ExportedForecast:
         bases=bases,
         weights=weights,
         units=Units(scaler.with_unseen() if is_panel else scaler),
+        bounds=_exported_bounds(model),
         sizes=model.sizes_,
     )
     return graph.eval().requires_grad_(False)
@@ -241,6 +275,7 @@ def _example(sizes: ModelSizes) -> dict[str, Tensor]:
         "future": torch.zeros(n_windows, sizes.pred_len, sizes.n_known).double(),
         "series": torch.zeros(n_windows).long(),
         "calendar": torch.zeros(n_windows, length, n_fields).long(),
+        "steps": torch.zeros(n_windows, length).long(),
     }
 
 

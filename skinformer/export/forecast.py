@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
+from skinformer.export.bounds import ExportedBounds
 from skinformer.export.units import Tables, Units
 from skinformer.model.corrected import correct
 from skinformer.timeline.arrays import Float64Array
@@ -21,7 +22,7 @@ class ExportedForecast(nn.Module):
     members: modules by name, as `Member.export` gives them; what one corrects stands before it.
     bases: the member that each corrects, or None.
     weights: of members by name, (n_series, 1 or pred_len, n_targets); they add up to 1.
-    units: of the fit.
+    units, bounds: of the fit.
     sizes: of the fit. Covariates that may miss are NaN to the network; else they are held at their
     last value.
 
@@ -32,6 +33,8 @@ class ExportedForecast(nn.Module):
     all forecasts of such a window are NaN.
 
     **Shape**: see `forward`.
+    >>> from skinformer.bounds.bounds import Bounds
+    >>> from skinformer.cleaning.closures import Closures
     >>> from skinformer.timeline.scaling import Scaler
     >>> from skinformer.timeline.target_scale import TargetScale
     >>> class Last(nn.Module):
@@ -45,6 +48,7 @@ class ExportedForecast(nn.Module):
     ...     bases={"last": None},
     ...     weights={"last": one[None]},
     ...     units=Units(Scaler(7 * one, 2 * one, targets)),
+    ...     bounds=ExportedBounds(Bounds(), Closures(), n_rows=1, of_mean=True),
     ...     sizes=sizes,
     ... )
     >>> graph(torch.tensor([[[torch.nan], [11.0]], [[11.0], [torch.nan]]]))[0].flatten().tolist()
@@ -60,6 +64,7 @@ class ExportedForecast(nn.Module):
         bases: Mapping[str, str | None],
         weights: Mapping[str, Float64Array],
         units: Units,
+        bounds: ExportedBounds,
         sizes: ModelSizes,
     ) -> None:
         super().__init__()
@@ -69,6 +74,7 @@ class ExportedForecast(nn.Module):
         for name, table in weights.items():
             self.weights[name] = torch.tensor(table)
         self.units = units
+        self.bounds = bounds
         self.sizes = sizes
 
     def forward(
@@ -77,6 +83,7 @@ class ExportedForecast(nn.Module):
         future: Tensor | None = None,
         series: Tensor | None = None,
         calendar: Tensor | None = None,
+        steps: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Forecast a batch of windows.
 
@@ -87,6 +94,7 @@ class ExportedForecast(nn.Module):
         series: (batch,), the number of each window's series, of a panel; any other number is a new
         one.
         calendar: (batch, seq_len + pred_len, n_fields), calendar fields, counted from 0.
+        steps: (batch, seq_len + pred_len), steps on the wall from the first row of the fit on.
 
         Forecasts, (batch, pred_len, n_targets), float64, are in the targets' units. Beside them is
         what stands in a later `past` for a truth that is missing: another number only where
@@ -94,16 +102,27 @@ class ExportedForecast(nn.Module):
         """
         row = self.units.row(series)
         units = self.units.of_windows(row)
+        bounds = self.bounds.of_windows(row)
+        n_targets = self.sizes.n_targets
         # 1. Rows of the window and ahead, as a fit sees them.
         rows = self._standardise(past, future, units)
+        rows = self._without_closures(rows, steps, row)
+        known = ~rows[:, : self.sizes.seq_len, :n_targets].isnan()
         rows, lost = self._fill(rows)
         window, ahead = self._split(rows)
-        # 2. Forecasts of all members, weighted.
+        # 2. Forecasts of all members, near what was seen, and weighted.
         categories = self._categories(calendar, row)
         found = self._predict(window, ahead, categories)
-        mean = self._weigh(found, window, units, row)
-        # 3. In units.
-        forecast, fed_back = self.units.restore(mean, units)
+        for name in self.weights:
+            found[name] = self.bounds.limit(found[name], window, known, bounds)
+        mean = self._weigh(found, row)
+        # 3. The joint forecast within all bounds, in units.
+        mean = self.bounds.level(mean, window, known, bounds)
+        steps_ahead = None if steps is None else steps[:, self.sizes.seq_len :]
+        open_or_zero = self.bounds.zeros(mean, ahead, steps_ahead, row, bounds)
+        forecast, _ = self.units.restore(open_or_zero, units)
+        forecast = self.bounds.below_ceilings(forecast, bounds)
+        _, fed_back = self.units.restore(mean, units)
         return (
             forecast.masked_fill(lost, torch.nan),
             fed_back.masked_fill(lost, torch.nan),
@@ -123,6 +142,22 @@ class ExportedForecast(nn.Module):
         if future is not None:
             known = self.units.standardise(future, units, first=n_unknown)
             ahead = torch.cat([ahead, known], dim=-1)
+        return torch.cat([window, ahead], dim=1)
+
+    def _without_closures(
+        self,
+        rows: Tensor,
+        steps: Tensor | None,
+        row: Any,
+    ) -> Tensor:
+        """Take zeros of the window that a closure explains as missing."""
+        if steps is None:
+            return rows
+        sizes = self.sizes
+        window, ahead = self._split(rows)
+        window = self.bounds.without_closures(
+            window, steps[:, : sizes.seq_len], row, sizes.n_targets
+        )
         return torch.cat([window, ahead], dim=1)
 
     def _fill(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -195,18 +230,11 @@ class ExportedForecast(nn.Module):
         joined = torch.cat(categories, dim=-1)
         return self._split(joined)
 
-    def _weigh(
-        self,
-        found: dict[str, Tensor],
-        window: Tensor,
-        units: Tables,
-        row: Any,
-    ) -> Tensor:
-        """Limit the forecasts of members, and compute their weighted mean."""
-        weighted = []
-        for name, weights in self.weights.items():
-            limited = self.units.limit(found[name], window, units)
-            weighted.append(weights[row] * limited)
+    def _weigh(self, found: dict[str, Tensor], row: Any) -> Tensor:
+        """Compute the weighted mean of the forecasts of members."""
+        weighted = [
+            weights[row] * found[name] for name, weights in self.weights.items()
+        ]
         mean = torch.stack(weighted).sum(dim=0)
         return mean.float()
 

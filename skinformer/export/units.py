@@ -5,7 +5,6 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from skinformer.bounds.limits import Limits
 from skinformer.timeline.scaling import Scaler
 
 #: Numbers of windows' series by name, (batch, 1, n) each.
@@ -18,7 +17,7 @@ class Units(nn.Module):
     A row of each table belongs to a series, the last one to all that the fit did not hold; one row
     alone is that of all.
 
-    scaler: of the fit; what each number means is said at `TargetScale` and `Limits`.
+    scaler: of the fit; what each number means is said at `TargetScale`.
 
     In float64, so that 1e8 ± 1 keeps its digits. A missing value, NaN, stays one.
 
@@ -39,14 +38,11 @@ class Units(nn.Module):
     def __init__(self, scaler: Scaler) -> None:
         super().__init__()
         targets: Any = scaler.targets  # a regressor's always has it
-        limits = Limits.of(scaler)
         self.last_row = len(scaler.mean) - 1
         self.takes_logs = bool(targets.logs.any())
         tables = {"mean": scaler.mean, "scale": scaler.scale}
         for name in ("logs", "low", "smear", "floor"):
             tables[name] = getattr(targets, name)
-        if limits is not None:
-            tables |= limits._asdict()
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table))
 
@@ -97,31 +93,8 @@ class Units(nn.Module):
         transformed = torch.where(of_windows["logs"], positive.log(), targets)
         return torch.cat([transformed, others], dim=-1)
 
-    def limit(
-        self,
-        forecast: Tensor,
-        past: Tensor,
-        of_windows: Tables,
-    ) -> Tensor:
-        """Compress what of a forecast, (batch, pred_len, n_targets), goes beyond the limits.
-
-        past: (batch, length, n_columns), windows, the targets first; all is standardised.
-        """
-        if "top" not in of_windows:
-            return forecast
-        n_targets = forecast.shape[-1]
-        targets = past[..., :n_targets]
-        largest = targets.amax(dim=1, keepdim=True)
-        record = torch.maximum(of_windows["top"], largest)
-        knee = record + of_windows["rise"]
-        is_beyond = forecast > knee
-        excess = torch.where(is_beyond, forecast - knee, 1.0)
-        width = of_windows["width"]
-        compressed = knee + width / (1 + width / excess)
-        return torch.where(is_beyond, compressed, forecast)
-
     def restore(self, forecast: Tensor, of_windows: Tables) -> tuple[Tensor, Tensor]:
-        """Put forecasts, (batch, pred_len, n_targets), into the targets' units, within bounds.
+        """Put forecasts, (batch, pred_len, n_targets), into the targets' units, above the floor.
 
         Beside them stands what `standardise` makes the given forecasts of.
         """
@@ -129,6 +102,9 @@ class Units(nn.Module):
         mean = of_windows["mean"][..., :n_targets]
         scale = of_windows["scale"][..., :n_targets]
         fed_back = forecast.double() * scale + mean
+        # What single precision made of a zero is zero again.
+        rounding = 1e-7 * (mean.abs() + scale)
+        fed_back = torch.where(fed_back.abs() < rounding, 0.0, fed_back)
         values = fed_back
         if self.takes_logs:
             logs = of_windows["logs"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skinformer.bounds.bounds import Bounds
+from skinformer.bounds.closed import Closed
 from skinformer.cleaning.closures import Closures
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
@@ -177,7 +178,7 @@ class StepForecaster:
             targets = new.values[:, : table.n_targets]
             targets[missing] = np.nan
             observed = Observed(new.values, table.series, table.steps)
-            targets[:] = self._filled(observed)
+            targets[:] = self._filled(observed, self.bounds.closed)
         return self.history.appended(new)
 
     def _continue_covariates(self, new: Timeline) -> None:
@@ -211,7 +212,8 @@ class StepForecaster:
         targets[missing[rows]] = np.nan
         observed = Observed(values, history.series_of(rows), history.steps_of(rows))
         before = replace(self, history=history.head(first))
-        history.values[rows, :n_targets] = before._filled(observed)
+        # Which steps are never observed the few rows before the first gap cannot tell.
+        history.values[rows, :n_targets] = before._filled(observed, self.bounds.closed)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
         """Fill in static columns in rows of fitted series; warn of values that fit did not see."""
@@ -278,14 +280,17 @@ class StepForecaster:
             self.bounds,
         )
 
-    def _filled(self, rows: Observed) -> Float32Array:
-        """Return standardised targets of rows after the history, missing ones by forecasts."""
+    def _filled(self, rows: Observed, closed: Closed | None) -> Float32Array:
+        """Return standardised targets of rows after the history, missing ones by forecasts.
+
+        closed: steps that are never observed, and not forecast.
+        """
         clock = self.history.clock
         series = np.arange(self.history.n_series)
         forecast = self.ensemble_forecaster(series, clock)
         recursive = self._recursive_forecaster(forecast, clock)
         with self._threads():
-            return recursive.filled(rows)
+            return replace(recursive, closed=closed).filled(rows)
 
     def _threads(self) -> AbstractContextManager[object]:
         """Set the threads of all predictions of a recursion at once."""

@@ -12,7 +12,7 @@ import numpy as np
 #: The entry of an ONNX file's metadata that holds the signature.
 METADATA_KEY = "skinformer"
 
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Signature:
         Steps of a window, and those that are forecast.
     inputs : tuple of str
         Names of the graph's inputs: "past", and as far as the model reads them "future",
-        "series" and "calendar".
+        "series", "calendar" and "steps".
     series : tuple of str, int or float, or None
         Names of the series of a panel; the place of a name is its number.
     freq : str, int or None
@@ -41,6 +41,11 @@ class Signature:
         The time zone of dates.
     may_miss : bool
         Whether columns known ahead may miss values.
+    origin : str, int or None, default=None
+        The label from which steps are counted; None where nothing goes by them.
+    closed : tuple of (int, tuple of int), default=()
+        Steps at which no target is ever observed, such as nights of a shop: lengths of seasons, and
+        phases of each. In `past` targets hold their last value there.
 
     See Also
     --------
@@ -68,6 +73,8 @@ class Signature:
     freq: str | int | None
     tz: str | None
     may_miss: bool
+    origin: str | int | None = None
+    closed: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -108,6 +115,9 @@ class Signature:
         for name, value in fields.items():
             if isinstance(value, list):
                 fields[name] = tuple(value)
+        fields["closed"] = tuple(
+            (season, tuple(phases)) for season, phases in fields["closed"]
+        )
         return cls(**fields)
 
     @classmethod

@@ -11,6 +11,7 @@ from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.clock import (
     OFF_GRID,
     Clock,
+    PeriodClock,
     clock_for,
     infer_step,
     join_series,
@@ -69,6 +70,17 @@ class _Rows(NamedTuple):
     def calendar_at(self, steps: IntArray, fields: tuple[str, ...]) -> IntArray:
         """Return calendar fields of steps, (n_windows, length, n_fields)."""
         return calendar_at(self.clock, steps, fields).astype(np.int64)
+
+    def wall_steps_at(self, steps: IntArray, origin: str | int | None) -> IntArray:
+        """Count steps on the wall, of any shape, from the first row of the fit on."""
+        clock = self.clock.starting_at(_origin_label(self.clock, origin))
+        of_fit = clock.steps(self.clock.labels(steps.ravel()))
+        if (of_fit == OFF_GRID).any():
+            raise ValueError(
+                f"X's rows lie between two steps of {clock.step_name!r} as they were counted in "
+                f"the fit, from {origin} on: bring X to these steps, as by X.resample(...)."
+            )
+        return clock.wall_steps(of_fit).reshape(steps.shape)
 
     def labels_at(self, series: IntArray, steps: IntArray) -> pd.Index:
         """Return the labels of steps, window after window."""
@@ -133,6 +145,8 @@ def window_inputs(
     before = origin + np.arange(-signature.seq_len, 0)
     ahead = origin + np.arange(signature.pred_len)
     first_known = len(signature.targets) + len(signature.past)
+    if signature.closed:
+        _hold_closed(rows, signature)
     future = rows.values_at(series, ahead, first_known)
     _check_ahead(future, signature, rows.clock, start)
     inputs: dict[str, AnyArray] = {
@@ -143,6 +157,9 @@ def window_inputs(
     if signature.calendar:
         steps = np.hstack([before, ahead])
         inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
+    if "steps" in signature.inputs:
+        steps = np.hstack([before, ahead])
+        inputs["steps"] = rows.wall_steps_at(steps, signature.origin)
     inputs = {name: inputs[name] for name in signature.inputs}
     labels = rows.labels_at(series, ahead)
     return WindowInputs(inputs, labels)
@@ -170,6 +187,30 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
             column = X.iloc[:, place[name]]
             values[j] = column.to_numpy(np.float64, na_value=np.nan)
     return _Rows(names, clock, values)
+
+
+def _origin_label(clock: Clock, origin: str | int | None) -> Any:
+    """Read the label of the first row of a fit, as labels of a clock are."""
+    if not clock.dated or origin is None:
+        return origin
+    label = pd.Timestamp(origin)
+    if isinstance(clock, PeriodClock):
+        return pd.Period(label, freq=clock.origin.freq)
+    return label if label.tz is None else label.tz_convert(clock.origin.tz)
+
+
+def _hold_closed(rows: _Rows, signature: Signature) -> None:
+    """Hold targets at their last value where none is ever observed, as a fit does."""
+    values = rows.values
+    steps = values.index.get_level_values(1).to_numpy()
+    wall = rows.wall_steps_at(steps, signature.origin)
+    is_closed = np.zeros(len(values), dtype=bool)
+    for season, phases in signature.closed:
+        is_closed |= np.isin(wall % season, phases)
+    targets = range(len(signature.targets))
+    in_time = values[targets].sort_index()
+    held = in_time.groupby(level=0).ffill().reindex(values.index)
+    values.loc[is_closed, targets] = held[is_closed]
 
 
 def _make_clock(time: pd.Index, signature: Signature) -> Clock:

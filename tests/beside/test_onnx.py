@@ -161,6 +161,39 @@ def test_ridges_and_network_of_a_long_table_are_exported(known, tmp_path, capfd)
     assert "onnxruntime" not in capfd.readouterr().err
 
 
+def make_nights():
+    """Make hours of sunlight, and of a flag by which nothing happens now and then."""
+    n = 700
+    index = pd.date_range("2024-03-01", periods=n, freq="h")
+    random = np.random.default_rng(0)
+    height = np.sin((index.hour - 6) / 12 * np.pi)
+    is_open = (random.random(n) > 0.03) * 1.0
+    is_open[-96:-20] = 1.0
+    is_open[[-12, -10]] = 0.0
+    load = np.where(height > 0.01, 400 * height * random.uniform(0.5, 1.0, n), 0.0)
+    return pd.DataFrame({"load": load * is_open, "open": is_open}, index)
+
+
+@pytest.mark.slow
+def test_bounds_are_in_the_file(tmp_path):
+    """Nights, closures, and what forecasts do not leave."""
+    X = make_nights()
+    sizes = {"seq_len": 48, "pred_len": 24, "known_future": ["open"], "random_state": 0}
+    model = InformerRegressor("load", members=["ridges", "network"], **sizes)
+    model.fit(X[:-24])
+    assert model._closures_.found
+    model.export_onnx(tmp_path / "load.onnx")
+    session = open_session(tmp_path / "load.onnx")
+    signature = Signature.of_metadata(session.get_modelmeta().custom_metadata_map)
+    inputs, _ = window_inputs(X, signature, X.index[[-24]])
+    assert "steps" in inputs
+    (forecast,) = session.run(["forecast"], inputs)
+    expected = model.predict(X[-24:])
+    assert np.abs(forecast.ravel() - expected).max() < 1e-5 * X["load"].std()
+    assert (forecast.ravel()[[-12, -10]] == 0).all()
+    assert (forecast == 0).sum() > 10
+
+
 def assert_plain(path, n_weights):
     """Find no source paths and stack traces, which exporters write beside each node."""
     content = path.read_bytes()

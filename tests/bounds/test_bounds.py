@@ -88,7 +88,7 @@ def test_one_sale_after_many_zeros_is_no_level(of_mean, level):
     y[58] = 7.0
     windows = Windows(y, [60, 50])
     points = np.full((2, 4, 1), 5.0, dtype=np.float32)
-    bounds_of(nights()).level(points, windows, of_mean=of_mean)
+    bounds_of(nights()).level(points, windows, of_mean=of_mean, look_back=60)
     assert points[0].ravel().tolist() == pytest.approx([level] * 4)
     assert points[1].ravel().tolist() == [5.0] * 4
 

@@ -65,3 +65,13 @@ def test_what_may_be_a_level_is_one(values, least):
     """Few zeros say little of how rare sales are, and two sales in a row are no rare ones."""
     model = InformerRegressor("y", seq_len=8, pred_len=4, random_state=0)
     assert model.fit(sold(values)).forecast()["y"].iloc[0] > least
+
+
+def test_a_sale_is_lone_whatever_else_is_asked_for():
+    """Ranges and later rows are made from more rows, which say no more of the sale."""
+    rows = sold([0] * 150 + [7] + [0] * 6)
+    parameters = {"seq_len": 42, "pred_len": 7, "members": ["ridges"]}
+    model = InformerRegressor("y", random_state=0, **parameters).fit(rows[:151])
+    alone = model.forecast()["y"]
+    np.testing.assert_allclose(model.forecast(coverage=0.8)["y"], alone)
+    np.testing.assert_allclose(model.predict(rows[60:])[91:], alone[:6])

@@ -127,14 +127,13 @@ def test_parts_are_what_each_says_alone_and_what_it_counts(trio):
 
 
 def test_weights_are_told_by_step_by_series_and_by_candidate(trio):
-    """Means over the others; what the network counts is its base's in the blend without it."""
+    """Means over the others."""
     names = pd.Index(["a", "b"], name="shop")
     assert trio.by_step(2).loc[2].tolist() == [0.25, 0.75, 0.0]
     assert trio.by_series(names, pd.Index(["y"])).loc["b"].tolist() == [0.0, 1.0, 0.0]
     assert list(trio.series_blend(names, pd.Index(["y"]))) == ["other", "ridges"]
     mixed = trio.with_network_share(0.2)
     assert mixed.trust == pytest.approx(0.15)
-    assert mixed.base_blend == {"other": 0.25, "ridges": 0.75}
     assert mixed.without("other").weights[0, 0, 0] == pytest.approx([0.0, 0.8, 0.2])
 
 

@@ -355,7 +355,7 @@ def test_the_signature_is_plain():
     model = fit(X, members=["network"])
     signature = json.loads(model.signature_.to_json())
     assert signature == {
-        "version": 2,
+        "version": 3,
         "targets": ["load"],
         "past": ["flow"],
         "known": ["price", "area"],
@@ -367,6 +367,8 @@ def test_the_signature_is_plain():
         "freq": "h",
         "tz": None,
         "may_miss": False,
+        "origin": None,
+        "closed": [],
     }
 
 

@@ -240,13 +240,14 @@ def test_wild_ridges_do_not_run_away():
     assert forecast.max() > values.max() + 0.9 * room  # there it was held
 
 
-def test_a_closed_step_holds_what_was_before_it():
-    """In the history, and in what forecasts are built on."""
+@pytest.mark.parametrize("members", [["ridges"], ["ridges", "network"]], ids=str)
+def test_a_closed_step_holds_what_was_before_it(members):
+    """In the history, and in what forecasts are built on, whoever forecasts."""
     index = pd.date_range("2024-01-01", periods=24 * 20, freq="h")
     open_ = (index.hour > 8) & (index.hour < 18)
     values = np.where(open_, waves(480, 24), np.nan)
     model = InformerRegressor(
-        "y", seq_len=24, pred_len=12, members=["ridges"], random_state=0
+        "y", seq_len=24, pred_len=12, members=members, random_state=0
     )
     model.fit(pd.DataFrame({"y": values}, index))
     held = pd.Series(model.timeline_.values[:, 0], index)

@@ -168,9 +168,9 @@ def test_a_file_of_others_is_told():
     )
     with pytest.raises(ValueError, match=r".") as caught:
         Signature.of_metadata(
-            {"skinformer": SIGNATURE.to_json().replace('"version": 2', '"version": 3')}
+            {"skinformer": SIGNATURE.to_json().replace('"version": 3', '"version": 4')}
         )
     assert str(caught.value) == (
-        "version=3 of an exported model's signature must be 2: another version of skinformer wrote "
+        "version=4 of an exported model's signature must be 3: another version of skinformer wrote "
         "it. Install that one, or export the model again."
     )
