@@ -26,7 +26,7 @@ from skinformer.selection import MOST_STRETCHES
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 FILE = DOCS / "quoted_numbers.json"
-RECORDS = DOCS / "laboratory"
+RECORDS = ROOT / "notes"
 
 
 def read_code():

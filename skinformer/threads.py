@@ -2,7 +2,7 @@
 
 On a machine that others use too, a product that is split waits for the slowest of its threads, and
 each wait lasts as long as the system lets another process run: trees on two threads took twenty
-times as long beside four busy processes as on one (docs/laboratory/performance.md), and not less
+times as long beside four busy processes as on one (notes/performance.md), and not less
 in a fit that has the machine to itself. So work that more threads would hardly speed up is done by
 one.
 
@@ -52,7 +52,7 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
     """Run functions in parallel, each on one thread, on as many as this thread may use.
 
     They never wait for each other, so that on a machine that others use, too, none takes longer
-    than it would alone (laboratory/performance.md). What comes back is in the order of the works.
+    than it would alone (notes/performance.md). What comes back is in the order of the works.
     """
 
     def alone(work: Callable[[], _Found]) -> _Found:

@@ -23,9 +23,12 @@ from skinformer.timeline.timeline import Table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("laboratory/*.md"))]
+NOTES = ROOT / "notes"
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted(NOTES.glob("*.md"))]
 TEXTS = {
-    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    path.relative_to(DOCS if path.parent == DOCS else ROOT).as_posix(): path.read_text(
+        encoding="utf-8"
+    )
     for path in PAGES
 }
 CODE = {
@@ -311,8 +314,8 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
 def test_every_page_is_in_the_index():
     """A page that nothing links to is not read."""
-    listed = ["index.md"]
-    for folder in ("", "laboratory/"):
+    listed = ["index.md", "notes/index.md"]
+    for folder in ("", "notes/"):
         lists = TEXTS[f"{folder}index.md"].partition("\n## ")[2]
         listed += [
             f"{folder}{page}" for page in re.findall(r"\]\(([\w/]+\.md)\)", lists)
@@ -335,7 +338,7 @@ def test_every_difference_is_listed():
 
 def test_every_trap_names_its_code_and_tests_that_exist():
     """A test that was renamed protects nobody from the trap as far as a reader can tell."""
-    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["laboratory/traps.md"], re.M)
+    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["notes/traps.md"], re.M)
     assert len(rows) >= 22
     for row in rows:
         _trap, _harm, places, tests = row.split(" | ")

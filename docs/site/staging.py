@@ -13,24 +13,21 @@ def stage(docs: Path, source: Path) -> None:
     shutil.copytree(docs / "images", source / "images")
     examples = examples_of(docs.parent / "examples")
     pages = {
-        path.relative_to(docs).as_posix(): path.read_text(encoding="utf-8")
-        for path in [*sorted(docs.glob("*.md")), *sorted(docs.glob("laboratory/*.md"))]
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(docs.glob("*.md"))
     }
-    (source / "laboratory").mkdir()
     made = {
         "api.md": link_names,
         "gallery.md": lambda text: (
             text + gallery(pages, examples, docs.parent / "examples")
         ),
         "index.md": lambda text: text + contents(text),
-        "laboratory/index.md": lambda text: text + contents(text),
     }
     for name, text in pages.items():
         text = made.get(name, str)(text)
-        up = "../" * name.count("/")
         text = re.sub(
-            rf"\[([^\]]+)\]\({re.escape(up)}\.\./([^)#]+)(#[^)]*)?\)",
-            lambda link, up=up: outward(link, docs.parent, source, examples, up),
+            r"\[([^\]]+)\]\(\.\./([^)#]+)(#[^)]*)?\)",
+            lambda link: outward(link, docs.parent, source, examples),
             text,
         )
         (source / name).write_text(text, encoding="utf-8")
@@ -69,23 +66,18 @@ def link_names(api: str) -> str:
     return NAME.sub(r"### [\1](reference/\1.rst)", api) + "\n".join(toctree)
 
 
-def outward(
-    link: re.Match, root: Path, source: Path, examples: list[Path], up: str = ""
-) -> str:
-    """Lead a link that leaves the docs to the page of an example, or to a copy of the file.
-
-    `up` leads from the page's folder to that of all pages.
-    """
+def outward(link: re.Match, root: Path, source: Path, examples: list[Path]) -> str:
+    """Lead a link that leaves the docs to the page of an example, or to a copy of the file."""
     text, target = link[1], root / link[2]
     if target in examples:
         page = target.relative_to(root / "examples").with_suffix(".rst")
-        return f"[{text}]({up}examples/{page.as_posix()})"
+        return f"[{text}](examples/{page.as_posix()})"
     if target.is_dir() and target.is_relative_to(root / "examples"):
-        return f"[{text}]({up}gallery.md#examples)"
+        return f"[{text}](gallery.md#examples)"
     if target == root / "README.md":
-        return f"[{text}]({up}index.md)"
+        return f"[{text}](index.md)"
     copy = Path("files") / target.relative_to(root)
     copy = copy.with_suffix(".txt") if copy.suffix == ".md" else copy
     (source / copy).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(target, source / copy)
-    return f"[{text}]({up}{copy.as_posix()})"
+    return f"[{text}]({copy.as_posix()})"

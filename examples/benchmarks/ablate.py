@@ -1,4 +1,4 @@
-"""What each rule is worth: a table of docs/laboratory/rules.md.
+"""What each rule is worth: a table of notes/rules.md.
 
 Run ``python examples/benchmarks/ablate.py [RULE …]``; it lists all rules with ``--list``. A rule is
 switched off by replacing one name of a module, and measured on the development rows that it is for:

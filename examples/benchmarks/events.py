@@ -1,4 +1,4 @@
-"""How well the defaults forecast data in which something happens: see docs/laboratory/ordinary.md.
+"""How well the defaults forecast data in which something happens: see notes/ordinary.md.
 
 Run ``python examples/benchmarks/events.py``; ``--shape`` and ``--frequency`` run some of the cells.
 

@@ -1,4 +1,4 @@
-"""How well the defaults forecast ordinary data: the tables of docs/laboratory/ordinary.md.
+"""How well the defaults forecast ordinary data: the tables of notes/ordinary.md.
 
 Run ``python examples/benchmarks/ordinary.py``; ``--part 0.05`` runs a random part of the cells.
 

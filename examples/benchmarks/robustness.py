@@ -1,4 +1,4 @@
-"""What one wild value does to forecasts: the table of docs/laboratory/robustness.md.
+"""What one wild value does to forecasts: the table of notes/robustness.md.
 
 Run ``python examples/benchmarks/robustness.py``. Seven kinds of wild values spoil four tables in
 the training rows, in the context of forecasts, at the last row before them, and in a column known

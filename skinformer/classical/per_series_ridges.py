@@ -138,7 +138,7 @@ def fit_per_series_ridges(
     """
     n_series = len(first_row) - 1
     # Eight directions nearly suffice where series are alike, and where they are not, 32
-    # (docs/laboratory/panels.md); all own maps have 24 million numbers at most.
+    # (notes/panels.md); all own maps have 24 million numbers at most.
     n_maps = 2 * len(look_backs) * n_series
     n_directions = min(max(24_000_000 // (n_maps * pred_len), 8), 32)
     # A series that is not positive throughout has no logarithms: NaN, or minus infinity.

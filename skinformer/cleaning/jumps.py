@@ -57,7 +57,7 @@ def fit_jump_limits(
     if has_few or jumps.max() <= 0.002 * np.ptp(known):
         return np.full((n_phases, 2), np.inf)
     phase = (first_step + rows) % n_phases
-    # So many times as far as ever before is too far (docs/laboratory/robustness.md).
+    # So many times as far as ever before is too far (notes/robustness.md).
     factor = 2.0 if n_phases > 1 else 10.0
     limits = factor * _farthest_jumps(jumps, phase, n_phases)
     is_lit = np.isin(np.arange(n_phases), phase[known != 0])

@@ -151,7 +151,7 @@ def _margins(
 ) -> Float64Array:
     """Return how far beyond usual distances from the median outliers lie."""
     # Public series have 4 distances of the farthest other value from the median at most, in units
-    # of hours 1 (docs/laboratory/robustness.md). The one peak of a short table, as at Christmas, is
+    # of hours 1 (notes/robustness.md). The one peak of a short table, as at Christmas, is
     # beyond all others, and no error.
     n_distances = 5.0 + 75.0 / len(distance)
     half, nearly_all = np.quantile(distance, [0.5, 0.95])

@@ -1,7 +1,7 @@
 """One unit in which the series of a panel are comparable: how much they change.
 
 A series that trends has a deviation of up to 170 times its changes: in deviations such series, or a
-typing error, would hold most of all sums (docs/laboratory/panels.md).
+typing error, would hold most of all sums (notes/panels.md).
 """
 
 from dataclasses import replace

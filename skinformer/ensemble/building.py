@@ -125,7 +125,7 @@ def limit_epochs(settings: FitSettings, first_row: IntArray) -> FitSettings:
 
     first_row: (n_series + 1,), where each series begins.
 
-    Of ten epochs of ETTh1 the first was the best; three are 7 % better (docs/laboratory/).
+    Of ten epochs of ETTh1 the first was the best; three are 7 % better (notes/).
     """
     trainer = settings.trainer
     window_len = settings.seq_len + settings.pred_len

@@ -208,7 +208,7 @@ class ClassHead(Head):
     z_loss: weight of the squared logarithm of the sum of exponentials of logits.
 
     What is fed back are probabilities. The likeliest class would throw away what the forecast knows
-    of the others, and a run of likeliest classes soon never changes (docs/laboratory/decisions.md).
+    of the others, and a run of likeliest classes soon never changes (notes/decisions.md).
     """
 
     sizes: tuple[int, ...]

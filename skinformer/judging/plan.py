@@ -16,7 +16,7 @@ from skinformer.timeline.timeline import Table
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
-#: by 5 % more, at 4.8 by 9 % less (docs/laboratory/panels.md).
+#: by 5 % more, at 4.8 by 9 % less (notes/panels.md).
 _SHORT = 2.5
 #: Forecasts behind the first context of one series for which a network is trained: two or more to
 #: learn from, and two to be judged by.
@@ -24,7 +24,7 @@ _FORECASTS = 4
 #: Windows' lengths from which on ridges have learnt all that there is.
 _LONG = 20
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
-#: without, trees' errors on ETTh2 were 1.074 of those (docs/laboratory/drivers.md).
+#: without, trees' errors on ETTh2 were 1.074 of those (notes/drivers.md).
 MARGIN = 1.0
 #: Rows that built-in trees need.
 _ROWS_OF_TREES = 1500
@@ -163,7 +163,7 @@ def margin_of_trees(
     last_value: how much the last value counts among the ridges.
     is_complete: whether the split has all stretches. Trees that see no more than ridges do need
     them, and are not asked without: what few long forecasts say of a level holds for their season
-    alone, and cost 26 % on ETTh1, 336 steps ahead (docs/laboratory/drivers.md).
+    alone, and cost 26 % on ETTh1, 336 steps ahead (notes/drivers.md).
     """
     # .38 to .75 on walks and prices, 0 to .13 on hours of weather, streets and loads.
     is_random_walk = last_value > 1 / 3

@@ -40,7 +40,7 @@ class NetworkTrial:
         batches: of the training that is planned; `train` takes batches and settings.
 
         If it is, all is as before. Few stretches of the split say nothing of a trial: WTH, 720
-        steps ahead, has four, and was 1.1 % worse (docs/laboratory/performance.md).
+        steps ahead, has four, and was 1.1 % worse (notes/performance.md).
         """
         training, validation = batches
         trainer = self.settings.trainer

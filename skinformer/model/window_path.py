@@ -9,7 +9,7 @@ class WindowPath(nn.Linear):
 
     A step ahead that looks like one of yesterday's is a linear function of the window. Attention
     has to find this through the phases of tokens; here it is there from the first step of training
-    on, and what is left is the network's (docs/laboratory/decisions.md).
+    on, and what is left is the network's (notes/decisions.md).
 
     seq_len, pred_len: steps of the window and of the forecast, at least 1.
 

@@ -404,7 +404,7 @@ def _plan_trees(
     if closest == 0 and errors[0] < 0.2 * errors[LEVEL]:
         steady = closest
     # One that sees what is usual, and one that is not led by it when nothing is usual
-    # (docs/laboratory/drivers.md). This one sees no level: trees that do expect each to return to
+    # (notes/drivers.md). This one sees no level: trees that do expect each to return to
     # what it was in training, and err most where it drifts.
     of_medians = _Plan(_steady_sight(maker, training, steady), medians, of_mean=of_mean)
     of_means = _Plan(

@@ -26,7 +26,7 @@ def default_regressors(
 
     The first is for distances from a level that stays, the second for those from the closest
     anchor. Medians on the one hand and means on the other err in different places
-    (docs/laboratory/drivers.md).
+    (notes/drivers.md).
     """
     if simple:
         n_trees, learning_rate = (70, 0.2) if quick else (100, 0.15)

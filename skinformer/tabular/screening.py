@@ -64,7 +64,7 @@ def _are_helpful(
     fits = [partial(error, features, group) for group in groups]
     fits += [partial(error, shuffled, group) for group in groups]
     own_order, random_order = np.reshape(at_once(fits), (2, -1))
-    # A column of noise alone can lower the error by 1 % by luck (laboratory/drivers.md).
+    # A column of noise alone can lower the error by 1 % by luck (notes/drivers.md).
     least_gain = 0.015
     return own_order < (1 - least_gain) * random_order
 

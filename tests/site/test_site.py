@@ -143,7 +143,7 @@ def test_every_page_is_reached_from_the_index(pages):
 def test_every_markdown_page_and_example_is_there(site, pages):
     """New ones are found by themselves: pages by the index, scripts where they lie."""
     docs = ROOT / "docs"
-    for path in [*docs.glob("*.md"), *docs.glob("laboratory/*.md")]:
+    for path in docs.glob("*.md"):
         assert path.relative_to(docs).with_suffix(".html").as_posix() in pages
     sources = (ROOT / "examples").rglob("*.py")
     titled = [
