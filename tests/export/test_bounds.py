@@ -177,6 +177,16 @@ def test_one_sale_is_no_level(loss):
     assert forecast.max() < 0.2
 
 
+def test_a_rate_near_its_ceiling_is_what_predict_says():
+    index = hours(600)
+    noise = 4 * np.random.default_rng(0).normal(size=600)
+    wave = 8 * np.sin(np.arange(600) / 24 * 2 * np.pi)
+    rows = pd.DataFrame({"y": np.clip(95 + wave + noise, 0, 100)}, index)
+    model = fit(rows[:-120])
+    model.module_.path.own.mul_(1.5)
+    assert_agrees(model, rows, 120)
+
+
 def test_rows_between_the_steps_of_the_fit_are_told():
     """Nights would be others."""
     rows = sunlight(hours(600))
