@@ -7,7 +7,7 @@ from skinformer.datasets.auckland_pedestrians import read_hours
 
 def load_auckland_holidays() -> pd.DataFrame:
     """
-    Load what is known ahead of each hour in Auckland: public holidays and days around them.
+    Load future covariates of each hour in Auckland: public holidays and days around them.
 
     The columns can be named in `known_future`: join them to the counts, or to rows of the hours to
     come, by the index.

@@ -45,7 +45,8 @@ class ForecastDisplay(BacktestDisplay):
     Parameters
     ----------
     actual : Series of shape (n,)
-        The truth, indexed by time; its name labels the axis. NaN, or missing rows, leave a gap.
+        The actual values, indexed by time; its name labels the axis. NaN, or missing rows, leave a
+        gap.
     forecast : Series of shape (n_forecast,)
         Forecasts, indexed by their time, or one for each row of `actual`.
     quantiles : DataFrame of shape (n_quantiles, n_levels), default=None
@@ -62,7 +63,7 @@ class ForecastDisplay(BacktestDisplay):
     figure_ : matplotlib Figure
         The figure that holds it.
     actual_line_ : matplotlib Line2D
-        The truth.
+        The actual values.
     line_ : matplotlib Line2D
         The forecast.
     bands_ : list of matplotlib FillBetweenPolyCollection
@@ -71,7 +72,7 @@ class ForecastDisplay(BacktestDisplay):
     See Also
     --------
     skinformer.evaluation.backtest : Makes the forecasts of `from_estimator`.
-    CoverageDisplay : Whether as many truths lie in the bands as should.
+    CoverageDisplay : Whether the bands contain as many actual values as they should.
 
     Examples
     --------
@@ -116,12 +117,12 @@ class ForecastDisplay(BacktestDisplay):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw forecasts beside the truth.
+        Plot forecasts and actual values.
 
         Parameters
         ----------
         actual : Series of shape (n,)
-            The truth, indexed by time.
+            The actual values, indexed by time.
         forecast : Series, or array-like of shape (n,)
             Forecasts with their own time, or one for each row of `actual`. Rows are drawn in
             time order.
@@ -228,8 +229,8 @@ class ForecastDisplay(BacktestDisplay):
         target : label, default=None
             Which target; None is the first.
         coverage : float, sequence of float or None, default=0.8
-            Share of the truth that is to lie in a band; of several one band each. None draws none,
-            and so do fits of too few rows.
+            Share of actual values that should lie in a band; of several one band each. None draws
+            none, and so do fits of too few rows.
         history : int, default=None
             Rows of the history; None is three times as many as are forecast.
         unit : str, default=None

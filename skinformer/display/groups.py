@@ -140,7 +140,7 @@ def _draw_below_one_another(ax: Axes, table: DataFrame) -> list[Line2D]:
 
 class CoverageDisplay(BacktestDisplay):
     """
-    Draw the share of truths in intervals against what was requested.
+    Draw the share of actual values inside intervals against the requested coverage.
 
     scikit-learn's `CalibrationDisplay` judges probabilities of classes; this one, ranges.
 

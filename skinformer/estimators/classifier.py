@@ -29,10 +29,11 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     """
     Forecast classes of time series with an Informer, as a scikit-learn classifier.
 
-    A frame is a timeline, as for `InformerRegressor`: `fit` learns from windows of its rows,
-    `predict` and `predict_proba` tell of each row's class from an origin before that row, and
-    `forecast` and `forecast_proba` of the steps that come after the history. Labels are of any
-    type: strings, bools, integers, categoricals; NaN, None, NaT and NA are missing ones.
+    The rows of a DataFrame are consecutive time steps, as for `InformerRegressor`. `fit` learns
+    from windows of rows, `predict` and `predict_proba` forecast the class of each row from an
+    origin before it, and `forecast` and `forecast_proba` those of the steps after the history.
+    Labels have any type: strings, bools, integers, categoricals. NaN, None, NaT and NA are missing
+    labels.
 
     Parameters
     ----------
@@ -41,18 +42,18 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         `predict` return (n, n_targets), `predict_proba` and `classes_` a list; a tuple names one
         column of two levels. Where X is an array, columns are named by position.
     seq_len : int, default=96
-        Steps of the past that a forecast sees, at least 1.
+        Length of the context, the past steps that a forecast is based on; at least 1.
     pred_len : int, default=24
-        Steps forecast at once, at least 1. Beyond them forecasts are fed back.
+        Steps that are forecast at once, at least 1. Longer horizons are forecast recursively.
     known_future : str, list, tuple or None, default=None
-        Columns whose values are known ahead, such as holidays or planned prices. All others
-        but the target count as known only up to the present. Columns made by
-        `CalendarFeatures` are known without being named, and so are all columns of X when y
-        is not one of them. What is named here is never taken for static.
+        Future covariates: columns whose values are known in advance, such as holidays or planned
+        prices. All other columns except the target are past covariates. Columns made by
+        `CalendarFeatures` are future covariates without being listed, and so are all columns of X
+        if y is not one of them. Columns listed here are never static covariates.
     class_weight : "balanced", dict, list or None, default=None
-        Weights of the classes' truths, in whatever is fitted: what is forecast are the
-        probabilities of rows so weighed. "balanced" makes all classes count the same; a dict names
-        weights by labels; a list holds one of them a target.
+        Weights of the classes, in all members; the forecast probabilities are those of the weighted
+        rows. "balanced" makes all classes count the same; a dict maps labels to weights; a list
+        has one of these per target.
     time, series : str, int, tuple or None, default=None
         Columns that hold the times of rows and the names of their series, where the index does not;
         None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
@@ -66,39 +67,39 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         are embedded: "auto" takes those that the step calls for and that vary in training; those
         of the year from three years on.
     label_smoothing : float, default=0.0
-        Probability that the network's training takes from each truth and shares equally among the
+        Probability that the network's training takes from each label and shares equally among the
         other classes, in [0, 1).
     z_loss : float, default=1e-4
         Weight of ``logsumexp(logits)**2`` in its loss, which keeps logits from drifting.
     members : "auto", list or tuple, default="auto"
         The members of the ensemble, weighted by their log losses on validation rows:
         "classes" are how often each class is, at each phase of the season and after each class, by
-        step ahead, and a multinomial logistic map of lags, calendar and columns known ahead;
+        step ahead, and a multinomial logistic map of lags, calendar and future covariates;
         "trees", from 1500 rows on, boosted ones (`HistGradientBoostingClassifier`) on the same
         features, in whose place a classifier of scikit-learn may stand, which is cloned; "network"
         is the Informer. "auto" is all three; a list holds "classes", or is ``["network"]``.
     network : Network or None, default=None
-        What the Informer is built of: width, layers, attention, embeddings; None is ``Network()``.
-        A search names its parameters ``network__d_model``.
+        The architecture of the Informer: width, layers, attention, embeddings; None is
+        ``Network()``. In a search its parameters are named ``network__d_model`` and so on.
     training : Training or None, default=None
-        How it is trained: epochs, windows, optimiser, precision, checkpoint; None is
-        ``Training()``. A search names its parameters ``training__learning_rate``.
+        The training of the Informer: epochs, windows, optimiser, precision, checkpoint; None is
+        ``Training()``. In a search its parameters are named ``training__learning_rate`` and so on.
     early_stopping : bool or "auto", default="auto"
-        Watch the loss on the last rows of each series, keep the best epoch's weights, and share
-        the forecast by what each forecaster did there. "auto" does so from
+        Compute the loss on the last rows of each series, keep the weights of the best epoch, and
+        weight the members by their errors there. "auto" does so from
         ``seq_len + 2 * pred_len`` rows on, and then fits all but the Informer again on all rows;
         True leaves the last rows out of every fit.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
     warm_start : bool, default=False
-        Go on from the weights of the last `fit` instead of new ones.
+        Continue from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
         Where the network runs: "cpu", "cuda", …; "auto" is CUDA where torch finds it.
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and dropout. With an int, two fits are equal; no global
         generator of torch or numpy is touched.
     verbose : int or bool, default=0
-        Above 0: one line when each part of a fit begins, and one per epoch.
+        Above 0: print one line at the start of each stage of a fit, and one per epoch.
 
     Attributes
     ----------
@@ -310,7 +311,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Raises
         ------
         ValueError
-            If a column known ahead lacks a value at one of the steps.
+            If a future covariate lacks a value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
         frame = self.reader_.decode_frame(
@@ -371,14 +372,14 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         sample_weight: Any = None,
     ) -> float:
         """
-        Return the accuracy of `predict`; rows whose truth is missing are left out.
+        Return the accuracy of `predict`; rows with a missing actual value are left out.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows to forecast.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            The truth; None takes it from X's target column(s).
+            The actual values; None takes them from X's target column(s).
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
 

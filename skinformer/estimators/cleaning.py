@@ -60,7 +60,7 @@ def _without_closures(
     table: Table,
     settings: FitSettings,
 ) -> Table:
-    """Take zeros of a fit as missing where a column known ahead explains them."""
+    """Take zeros of a fit as missing where a future covariate explains them."""
     closures = Closures()
     if settings.head.in_units:
         closures = Closures.of(table, len(model.roles_.past))

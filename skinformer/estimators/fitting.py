@@ -367,7 +367,7 @@ class Fit:
             warn_of_idle_network(params, trained=len(model.history_) > 0)
 
     def fill_history(self, missing: BoolArray | None) -> None:
-        """Put forecasts in for the missing truths, from which later forecasts start."""
+        """Put forecasts in for the missing actual values, from which later forecasts start."""
         if missing is not None:
             with timed("filling"):
                 self.model._forecaster.fill_missing(missing)

@@ -56,8 +56,8 @@ class IntervalsMixin(RequestMixin):
             Steps to forecast, at least 1. None: the rows of X after the history, of each series its
             own, else `pred_len`.
         coverage : float or sequence of float, default=None
-            Share of the truth that is to lie between two columns more; of several the bounds of
-            all, ascending, each once.
+            Share of actual values that should lie between two further columns; of several the
+            bounds of all, ascending, each once.
         levels : sequence of float, default=None
             Levels of quantiles, one column more each; not together with `coverage`.
 
@@ -72,7 +72,7 @@ class IntervalsMixin(RequestMixin):
         Raises
         ------
         ValueError
-            If a column known ahead lacks a value at one of the steps, or if the rows of the fit
+            If a future covariate lacks a value at one of the steps, or if the rows of the fit
             were too few for ranges.
         """
         check_fitted(self)
@@ -103,7 +103,7 @@ class IntervalsMixin(RequestMixin):
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows as `predict` takes them.
         coverage : float, default=0.9
-            Share of the truth that is to lie within, in (0, 1): as much of the rest lies above
+            Share of actual values that should lie inside, in (0, 1): as much of the rest lies above
             as below.
 
         Returns
@@ -152,8 +152,8 @@ class IntervalsMixin(RequestMixin):
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows as `predict` takes them.
         levels : sequence of float, default=None
-            Each in (0, 1): the share of the truth that is to lie below. None: those that `loss`
-            lists, ascending.
+            Each in (0, 1): the share of actual values that should lie below. None: those that
+            `loss` lists, ascending.
 
         Returns
         -------

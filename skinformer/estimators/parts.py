@@ -273,7 +273,7 @@ class MemorySaving(Part):
 )
 class Network(Part):
     """
-    What the Informer is built of.
+    The architecture of the Informer.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ class Network(Part):
 )
 class Training(Part):
     """
-    How the Informer is trained.
+    The training of the Informer.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
         See Also
         --------
-        skinformer.display.ForecastDisplay : Forecasts beside the truth.
+        skinformer.display.ForecastDisplay : Forecasts and actual values.
 
         Examples
         --------
@@ -360,14 +360,14 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         sample_weight: Any = None,
     ) -> float:
         """
-        Return the R² of `predict`; rows whose truth is missing are left out.
+        Return the R² of `predict`; rows with a missing actual value are left out.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows to forecast.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            The truth; None takes it from X's target column(s).
+            The actual values; None takes them from X's target column(s).
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
 

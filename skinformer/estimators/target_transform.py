@@ -170,7 +170,7 @@ def _residual_sums(
     validation: WindowBatches,
     series: IntArray,
 ) -> Float64Array:
-    """Count known truths, and add up residuals of logarithms and their exponentials.
+    """Count known actual values, and add up residuals of logarithms and their exponentials.
 
     series: that of each window.
 

@@ -13,8 +13,8 @@ def read_scored(
 ) -> tuple[Float64Array, Float64Array]:
     """Return truth and forecasts as (n, n_targets, *behind); raise where they do not fit.
 
-    It is a ValueError, too, if forecasts are missing where the truth is known, or if it is known
-    nowhere.
+    It is a ValueError, too, if forecasts are missing where the actual value is known, or if it is
+    known nowhere.
     """
     y = numeric_truth(y_true)
     y_pred = np.asarray(y_pred, dtype=np.float64)

@@ -120,7 +120,7 @@ def backtest(
         an origin, and these keep the local time of `start` over summer time, which 24 rows of hours
         do not.
     known_future : str or list, default=()
-        Columns of X whose values are known ahead, besides those that an `InformerRegressor`
+        Columns of X whose values are known in advance, besides those that an `InformerRegressor`
         has by its own parameter and those that `CalendarFeatures` makes.
     refit : bool or int, default=False
         Whether a clone of the estimator is fitted to all rows of X before an origin: at each
@@ -139,9 +139,9 @@ def backtest(
     DataFrame
         One row for each origin, row ahead and target: ``origin`` (label of the first row
         forecast; only rows before it were seen), ``time`` (label of the row), ``ahead``
-        (1 … `horizon`), ``target``, ``actual`` and ``forecast`` in the truth's units; of a panel
-        the ``series`` before them. Quantiles follow as ``q0.05`` and so on. The last origin may
-        have fewer than `horizon` rows; a shorter horizon is ``result[result["ahead"] <= 6]``.
+        (1 … `horizon`), ``target``, ``actual`` and ``forecast`` in the units of the target; of a
+        panel the ``series`` before them. Quantiles follow as ``q0.05`` and so on. The last origin
+        may have fewer than `horizon` rows; a shorter horizon is ``result[result["ahead"] <= 6]``.
 
     Raises
     ------

@@ -35,9 +35,9 @@ def summary(
     Returns
     -------
     DataFrame
-        A row for each group: ``n`` known truths, ``mae``, ``rmse``, ``bias`` (mean of forecast
-        less truth); with quantiles ``pinball``, and ``coverage`` and ``width`` between the lowest
-        and the highest.
+        A row for each group: ``n`` known actual values, ``mae``, ``rmse``, ``bias`` (mean of
+        forecast less actual value); with quantiles ``pinball``, and ``coverage`` and ``width``
+        between the lowest and the highest.
 
     See Also
     --------
@@ -136,7 +136,7 @@ def compare(
 
 
 def _errors(part: DataFrame) -> dict[str, float]:
-    """Average the errors of rows whose truth is known."""
+    """Average the errors of rows with a known actual value."""
     actual = part["actual"].to_numpy()
     error = part["forecast"].to_numpy() - actual
     errors = {

@@ -26,7 +26,7 @@ def pinball_loss(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
         Forecasts of its quantiles.
     levels : array-like of shape (n_levels,)
@@ -61,7 +61,7 @@ def weighted_quantile_loss(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
         Forecasts of its quantiles.
     levels : array-like of shape (n_levels,)
@@ -100,7 +100,7 @@ def crps_of_quantiles(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
         Forecasts of its quantiles.
     levels : array-like of shape (n_levels,)
@@ -141,7 +141,7 @@ def crps_of_samples(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_samples : array-like of shape (n, n_samples) or (n, n_targets, n_samples)
         Draws, such as `InformerRegressor.sample` gives.
     sample_weight : array-like of shape (n,), default=None
@@ -177,14 +177,14 @@ def interval_coverage(
     sample_weight: Any = None,
 ) -> float:
     """
-    Return which share of the truth lies within its interval.
+    Return the share of actual values that lie inside their interval.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
-        Lower and upper bounds; a truth on a bound is covered.
+        Lower and upper bounds; an actual value on a bound is covered.
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
@@ -215,7 +215,7 @@ def interval_width(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth: rows without it have no part, as in the other scores.
+        The actual values: rows without one are left out, as in the other scores.
     y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
         Lower and upper bounds.
     sample_weight : array-like of shape (n,), default=None
@@ -244,12 +244,12 @@ def winkler_score(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure intervals by their width, and by how far the truth lies outside.
+    Measure intervals by their width, and by how far actual values lie outside.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
         Lower and upper bounds.
     coverage : float

@@ -184,7 +184,7 @@ def _as_floats(X: DataFrame, columns: list[int]) -> DataFrame:
 
 
 def _without_holes(frame: DataFrame, series: IntArray, roles: Roles) -> DataFrame:
-    """Fill columns known ahead from their past, as an Informer does.
+    """Fill future covariates from their past, as an Informer does.
 
     Rows of an origin may end in a hole, which there looks like a column that was not filled in.
     Names that may be missing stay.

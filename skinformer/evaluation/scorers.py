@@ -49,7 +49,7 @@ class ForecastScorer:
     """
     A score that cross-validation and searches take as ``scoring``.
 
-    scikit-learn's `make_scorer` takes no intervals, and no NaN in the truth; this calls the
+    scikit-learn's `make_scorer` takes no intervals, and no NaN in actual values; this calls the
     estimator itself, the last step of a Pipeline for intervals and quantiles.
 
     Parameters
@@ -75,7 +75,7 @@ class ForecastScorer:
 
     See Also
     --------
-    skip_missing : Lets a metric of scikit-learn leave out missing truths.
+    skip_missing : Lets a metric of scikit-learn leave out missing actual values.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class ForecastScorer:
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows to forecast.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            The truth; None takes it from X's target column(s).
+            The actual values; None takes them from X's target column(s).
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; MASE and RMSSE have none.
 
@@ -191,8 +191,8 @@ class ForecastScorer:
 def _stored_truth(model: FittedState) -> DataFrame:
     """Return the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
 
-    They are in the truth's units, series after series; NaN where one was missing. Rounded to single
-    precision, in which rows are kept.
+    They are in the units of the target, series after series; NaN where one was missing. Rounded to
+    single precision, in which rows are kept.
     """
     timeline = model.timeline_
     rows = np.arange(len(timeline.values))

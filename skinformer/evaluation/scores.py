@@ -1,8 +1,8 @@
-"""Scores of point forecasts: missing truths left out, targets and series weighed alike.
+"""Scores of point forecasts: missing actual values left out, targets and series weighed alike.
 
-The truth has shape (n,) or (n, n_targets); a NaN in it is a value that was not measured, and has no
-part in any score. Forecasts have its shape.
-Every score is averaged over the rows of a target, then over targets.
+Actual values have shape (n,) or (n, n_targets); a NaN in it is a value that was not measured, and
+has no part in any score. Forecasts have its shape. Every score is averaged over the rows of a
+target, then over targets.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ def wape(
     sample_weight: Any = None,
 ) -> float:
     """
-    Divide the sum of absolute errors by the sum of the truth's sizes.
+    Divide the sum of absolute errors by the sum of absolute actual values.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_pred : array-like of the same shape
         Forecasts of it.
     sample_weight : array-like of shape (n,), default=None
@@ -63,12 +63,12 @@ def smape(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure absolute errors in percent of the mean size of truth and forecast.
+    Measure absolute errors in percent of the mean absolute size of actual value and forecast.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth.
+        The actual values.
     y_pred : array-like of the same shape
         Forecasts of it.
     sample_weight : array-like of shape (n,), default=None
@@ -104,7 +104,7 @@ def mase(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth; under an index of (series, time) that of a panel.
+        The actual values; under an index of (series, time) that of a panel.
     y_pred : array-like of the same shape
         Forecasts of it.
     y_train : array-like of shape (n_train,) or (n_train, n_targets)
@@ -145,7 +145,7 @@ def rmsse(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The truth; under an index of (series, time) that of a panel.
+        The actual values; under an index of (series, time) that of a panel.
     y_pred : array-like of the same shape
         Forecasts of it.
     y_train : array-like of shape (n_train,) or (n_train, n_targets)
@@ -250,7 +250,7 @@ def _series_of(rows: Any, n: int) -> Any:
 
 class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled
     """
-    Make a metric of scikit-learn leave out rows whose truth is missing.
+    Make a metric of scikit-learn leave out rows with a missing actual value.
 
     Parameters
     ----------
@@ -285,12 +285,12 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         **options: Any,
     ) -> float:
         """
-        Measure the rows whose truth is known.
+        Measure the rows with a known actual value.
 
         Parameters
         ----------
         y_true : array-like of shape (n,) or (n, n_targets)
-            The truth; a row with a NaN is left out.
+            The actual values; a row with a NaN is left out.
         y_pred : array-like of the same shape
             Forecasts of it.
         sample_weight : array-like of shape (n,), default=None

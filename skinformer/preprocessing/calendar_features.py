@@ -33,8 +33,8 @@ class CalendarFeatures(RowTransformer):
 
     For each field, ``calendar__<field>_sin`` and ``calendar__<field>_cos`` of its angle, so that
     23:00 lies beside 00:00. `InformerRegressor` embeds these by itself, so that with it holidays
-    are what is left to append; it takes all these columns as known ahead. Rows without dates pass
-    unchanged, with a warning.
+    are what is left to append; it takes all these columns as future covariates. Rows without dates
+    pass unchanged, with a warning.
 
     Parameters
     ----------

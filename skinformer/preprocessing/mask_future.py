@@ -1,4 +1,4 @@
-"""MaskFuture: hide what is not known ahead in the last rows."""
+"""MaskFuture: hide all but future covariates in the last rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     pred_len : int, default=24
         Rows at the end of each series that lie in the future, at least 1.
     known_future : str, list or None, default=None
-        Columns that are known ahead and stay, besides those that `CalendarFeatures` makes.
+        Future covariates, which stay, besides those that `CalendarFeatures` makes.
     fill_value : float, default=nan
         What stands for "unknown".
 

@@ -40,7 +40,7 @@ class Signature:
     tz : str or None
         The time zone of dates.
     may_miss : bool
-        Whether columns known ahead may miss values.
+        Whether future covariates may miss values.
     origin : str, int or None, default=None
         The label from which steps are counted; None where nothing goes by them.
     closed : tuple of (int, tuple of int), default=()

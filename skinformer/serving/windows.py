@@ -119,7 +119,7 @@ def window_inputs(
     ------
     ValueError
         If X lacks a column, has a time zone where the fit had none or the reverse, two rows of one
-        step, rows between two steps, no known target, or no value of a column known ahead in a step
+        step, rows between two steps, no known target, or no value of a future covariate in a step
         to forecast.
 
     Examples
@@ -348,7 +348,7 @@ def _check_ahead(
     clock: Clock,
     start: IntArray,
 ) -> None:
-    """Raise if a column known ahead lacks a value in a step to forecast, and may not."""
+    """Raise if a future covariate lacks a value in a step to forecast, and may not."""
     missing = np.argwhere(np.isnan(ahead))
     if len(missing) and not signature.may_miss:
         window, step, j = missing[0]
