@@ -72,10 +72,12 @@ def fit_linear_path(
     n_folds: equal times, at least 2, for each of which there is a fit `folds`, and by which
     candidates are judged; 0 for none.
 
-    Candidates are compared on four stretches: the split and three equal parts of the second half of
-    the training rows (without a split, four of them). Before each stretch they are solved from
-    windows whose targets end before it. The times of the fits `folds` judge, too, each what is
-    solved without it: the newest stretches may be of one season.
+    Candidates are compared on three equal parts of the second half of the training rows, before
+    each of which they are solved from windows whose targets end before it, and on the times of the
+    fits `folds`, each by what is solved without it: the newest stretches may be of one season. The
+    split judges all members later and chooses nothing in the fit before it; the blend of the final
+    one is chosen by it, too. Without a split, and where too few rows lie before it, there are four
+    stretches, of all rows.
 
     Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products,
     and six decompositions of each candidate; with `n_folds` one pass and ``2 · n_folds``
@@ -85,7 +87,7 @@ def fit_linear_path(
     windows = _usable(problem, origins, steps)
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
-    effect = _choose_effect(problem, windows, split)
+    effect = _choose_effect(problem, training, None)
     rest = effect.find(problem, training.origins)
     # 2. Blends of candidates, by stretches of time that they have not learnt.
     trial = _try_candidates(rest, windows, split)

@@ -59,9 +59,9 @@ def find_phases(
 
     All fits come back with `phases`, the final one's learnt with `late`, too, or as they were where
     these are not sure to help. Windows of each time are corrected by maps that have learnt neither
-    them nor their blend's luck with them. By these, and by those of the split, strength and share
-    are chosen: several seasons speak, where the split is one. Cost: 10,000 windows times the square
-    of the features, and four decompositions for each target.
+    them nor their blend's luck with them. By these strength and share are chosen, and of the final
+    one by the split, too: several seasons speak, where the split is one. Cost: 10,000 windows times
+    the square of the features, and four decompositions for each target.
     """
     layout = _make_layout(problem)
     if layout is None:
@@ -73,26 +73,27 @@ def find_phases(
         n_rows * n_features, n_rows * problem.pred_len
     ):
         return fits
-    # 2. Maps, judged by each time and by the split.
-    judges = _cut_periods(fits, training)
-    judges.append(_Period(fits.before, validation))
-    if not all(len(period.windows.origins) for period in judges):
+    # 2. Maps, judged by each time; the final one by the split, too.
+    periods = _cut_periods(fits, training)
+    split = _Period(fits.before, validation)
+    if not all(len(period.windows.origins) for period in [*periods, split]):
         return fits
-    maps = _find_maps(problem, layout, judges, late)
-    return _with_phases(fits, layout, maps) if maps else fits
+    return _with_maps(problem, layout, fits, periods, split, late)
 
 
-def _find_maps(
+def _with_maps(
     problem: Problem,
     layout: PhaseMaps,
-    judges: list[_Period],
+    fits: LinearFits,
+    periods: list[_Period],
+    split: _Period,
     late: IntArray,
-) -> list[Float64Array]:
-    """Return maps without each period, of all of them, and of late windows, too, if there are any.
+) -> LinearFits:
+    """Add maps to all fits, as far as they are sure to help, by what each fit may know.
 
-    judges: the periods, and the split; none are returned where these are not sure of a gain.
+    Each blend gets those that have not learnt its period, with strength and share chosen by the
+    periods alone, for the split judges it later; the final one's are chosen by the split, too.
     """
-    *periods, split = judges
     # 1. Ridges without each period, and of all of them.
     learn = partial(
         _learn,
@@ -104,17 +105,36 @@ def _find_maps(
     whole = Sums.total(sums)
     learnt = [*Sums.leave_one_out(sums), whole]
     ridges = [each.means().decomposed() for each in learnt]
-    # 2. Strength and share, by periods that were not learnt.
-    strength, share = _choose(problem, layout, judges, ridges)
-    if not share:
-        return []
-    maps = [share * ridge.solve(strength) for ridge in ridges]
-    # 3. Maps of all windows.
+    # 2. Strength and share, by what each ridge has not learnt.
+    judges = [*periods, split]
+    losses = [
+        _stretch_losses(
+            problem, layout, period, ridge, len(judges), is_last=period is split
+        )
+        for period, ridge in zip(judges, ridges, strict=True)
+    ]
+
+    def phases_of(ridge: Decomposition, choice: _Choice) -> PhaseMaps | None:
+        """Return the maps of a ridge; None where they have no share."""
+        if not choice.share:
+            return None
+        weights = choice.share * ridge.solve(choice.strength)
+        return layout._replace(weights=weights.astype(np.float32))
+
+    early = _choose(losses[:-1])
+    folds = [
+        (end, replace(fit, phases=phases_of(ridge, early)))
+        for (end, fit), ridge in zip(fits.folds, ridges, strict=False)
+    ]
+    before = replace(fits.before, phases=phases_of(ridges[-1], early))
+    # 3. Maps of all windows; where the split holds no two forecasts nothing is sure.
+    last = ridges[-1]
     if len(late):
-        newest = learn(split._replace(windows=TimedOrigins(late, late)))
-        everything = Sums.total([whole, newest]).means()
-        maps.append(share * everything.solve(strength))
-    return maps
+        newest = learn(_Period(fits.before, TimedOrigins(late, late)))
+        last = Sums.total([whole, newest]).means().decomposed()
+    newest_choice = _choose(losses) if len(losses[-1]) else _Choice(STRENGTHS[0], 0.0)
+    final = replace(fits.final, phases=phases_of(last, newest_choice))
+    return LinearFits(before, final, tuple(folds))
 
 
 def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
@@ -125,26 +145,6 @@ def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
     for i, (_, fit) in enumerate(fits.folds):
         periods.append(_Period(fit, training.take(number == i)))
     return periods
-
-
-def _with_phases(
-    fits: LinearFits,
-    layout: PhaseMaps,
-    weights: list[Float64Array],
-) -> LinearFits:
-    """Add maps to all fits, so that each blend has those that have not learnt its period.
-
-    weights: without each period, of all of them, and of the split, too, where it is learnt.
-    """
-    phases = [layout._replace(weights=each.astype(np.float32)) for each in weights]
-    folds = []
-    for (end, fit), without in zip(fits.folds, phases, strict=False):
-        folds.append((end, replace(fit, phases=without)))
-    return LinearFits(
-        before=replace(fits.before, phases=phases[len(folds)]),
-        final=replace(fits.final, phases=phases[-1]),
-        folds=tuple(folds),
-    )
 
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:
@@ -251,35 +251,46 @@ def _learn(
     return sums
 
 
-def _choose(
+class _Choice(NamedTuple):
+    """The strength of a ridge, and the share of it that is added, 0 where none is sure to help."""
+
+    strength: float
+    share: float
+
+
+def _choose(losses: list[Float64Array]) -> _Choice:
+    """Choose strength and share by the losses on stretches, (n_stretches, n) each."""
+    known = np.concatenate(losses)
+    if not len(known):
+        return _Choice(STRENGTHS[0], 0.0)
+    strength, share = divmod(upper_bound_share(known), len(SHARES))
+    return _Choice(STRENGTHS[strength], SHARES[share])
+
+
+def _stretch_losses(
     problem: Problem,
     maps: PhaseMaps,
-    judges: list[_Period],
-    ridges: list[Decomposition],
-) -> tuple[float, float]:
-    """Choose strength and share by all stretches of all times, the last of which is the split.
+    period: _Period,
+    ridge: Decomposition,
+    n_periods: int,
+    *,
+    is_last: bool,
+) -> Float64Array:
+    """Return losses of a period's stretches, (n_stretches, n_strengths * n_shares).
 
-    The share is 0 where nothing is sure to help.
+    There are no stretches where the period holds no two forecasts.
     """
-    n_numbers = len(judges) * problem.pred_len * problem.n_targets
+    n_numbers = n_periods * problem.pred_len * problem.n_targets
     n_most = min(max(2_000_000 // n_numbers, 32), 600)
-    losses = []
-    for period, ridge in zip(judges, ridges, strict=True):
-        is_split = period is judges[-1]
-        some = period.thinned(n_most)
-        stretches = time_stretches(
-            some.windows.steps,
-            problem.pred_len,
-            n_most=MOST_STRETCHES if is_split else 4,
-        )
-        if stretches is not None:
-            of_windows = _losses(problem, maps, some, ridge)
-            losses.append(stretch_sums(of_windows, stretches))
-        elif is_split:
-            return STRENGTHS[0], 0.0
-    place = upper_bound_share(np.concatenate(losses))
-    strength, share = divmod(place, len(SHARES))
-    return STRENGTHS[strength], SHARES[share]
+    some = period.thinned(n_most)
+    stretches = time_stretches(
+        some.windows.steps,
+        problem.pred_len,
+        n_most=MOST_STRETCHES if is_last else 4,
+    )
+    if stretches is None:
+        return np.empty((0, len(STRENGTHS) * len(SHARES)))
+    return stretch_sums(_losses(problem, maps, some, ridge), stretches)
 
 
 def _losses(

@@ -522,7 +522,18 @@ def test_with_refit_the_first_maps_are_those_without():
     before, after = fit(problem, split=160, refit=True)
     same_maps(before, fit(problem, split=160)[0], rtol=0, atol=0)
     assert not np.array_equal(before.own, after.own)
-    assert before.blend == after.blend
+
+
+def test_rows_of_the_split_choose_nothing_in_the_fit_before_it():
+    """They judge it beside other members; the blend of the final one goes by them, too."""
+    values = noisy_walk(200, 3)
+    other = values.copy()
+    other[160:] = np.random.default_rng(1).normal(size=other[160:].shape)
+    one, final = fit(make_problem(values, n_known=1), split=160, refit=True)
+    two, other_final = fit(make_problem(other, n_known=1), split=160, refit=True)
+    same_maps(one, two, rtol=0, atol=0)
+    assert one.blend == two.blend
+    assert final.blend != other_final.blend
 
 
 @pytest.mark.usefixtures("same_choice")
