@@ -139,7 +139,7 @@ CAUSALITY = [
     Mutant(
         "phase maps have learnt the time that they are judged by",
         "ridge/phases.py",
-        "_find_maps",
+        "_with_maps",
         "Sums.leave_one_out(sums)",
         "[whole, whole, whole]",
         (
@@ -159,9 +159,9 @@ CAUSALITY = [
     Mutant(
         "the network corrects maps that have learnt its windows",
         "ridge/phases.py",
-        "_find_maps",
-        "ridge.solve(strength)",
-        "ridges[-1].solve(strength)",
+        "_with_maps",
+        "ridge.solve(choice.strength)",
+        "ridges[-1].solve(choice.strength)",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),

@@ -111,8 +111,10 @@ class EnsembleFit:
     @cached_property
     def trial(self) -> NetworkTrial | None:
         """What ends a training that is not worth while; None where all of it is done."""
+        is_weighed = self.scheme in (Scheme.BY_STEP, Scheme.BY_SERIES)
+        is_table = self.rows.timeline.n_series == 1
         # Several quantiles may be worth it where the point among them gains nothing.
-        if self.head.outputs or self.scheme is not Scheme.BY_STEP:
+        if self.head.outputs or not (is_weighed and is_table):
             return None
         validation = self.batches.validation
         assert isinstance(self.module, Corrected)

@@ -233,13 +233,12 @@ def test_ridges_alone_train_nothing_and_forecast_as_beside_a_silent_network(df, 
 
 
 def spied_fits(df, **parameters):
-    """Give the row from which on each fit saw no truth, and the columns that it was told of."""
+    """Give the rows of the first series that each fit saw, and the columns that it was told of."""
     fits = []
     fit = tabular.fit_tabular
 
     def spy(timeline, columns, **options):
-        stop = options["stop"]
-        fits.append((None if stop is None else int(stop[0]), options["plain"]))
+        fits.append((int(timeline.first_row[1]), options["plain"]))
         return fit(timeline, columns, **options)
 
     with mock.patch.object(tabular, "fit_tabular", spy):
@@ -253,11 +252,11 @@ def spied_fits(df, **parameters):
 @pytest.mark.slow
 def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
     """Then fitted to all; with early_stopping=True no forecaster has seen the last rows."""
-    assert spied_fits(df[:600]) == [(540, None), (None, ())]
+    assert spied_fits(df[:600]) == [(540, None), (600, ())]
     assert spied_fits(df[:600], early_stopping=True) == [(540, None)]
     panel = pd.concat({"a": df[:300], "b": df[300:600]}, names=["site", "time"])
     both = spied_fits(panel, members=["ridges", Ridge()])
-    assert both == [(270, None), (None, ())]  # series by series
+    assert both == [(270, None), (300, ())]  # series by series
 
 
 def trees_of(members):

@@ -141,7 +141,7 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
     with torch.no_grad():
         for batch in batches:
             path = model.module_.path(*batch.inputs[:2])
-            assert (path - batch.inputs[-1]).abs().mean() < 0.5 * path.abs().mean()
+            assert (path - batch.inputs[-1]).abs().mean() < 0.75 * path.abs().mean()
 
 
 def test_without_a_path_there_is_nothing_to_correct(shown):
