@@ -56,7 +56,7 @@ def weighted_quantile_loss(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure quantiles by twice their pinball losses over the size of the truth.
+    Measure quantiles by twice their pinball losses over the sum of absolute actual values.
 
     Parameters
     ----------
