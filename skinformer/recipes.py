@@ -1,7 +1,7 @@
-"""Parameters that follow the sources, to splat into the estimators.
+"""Parameters of the Informer as in the paper, and of a modern transformer, for the estimators.
 
-The estimator's own defaults are what the benchmarks say is best; these are what the documents
-say. A recipe names every parameter of the network and of its training step, so that none of its
+The estimators' defaults are what benchmarks show to be best; these follow the literature. A recipe
+names every parameter of the network and of its training step, so that none of its
 values follows a default. What it leaves out belongs to the data and the machine: columns, lengths,
 epochs, early stopping, memory, device, seed; `set_params` changes what it names.
 
@@ -16,10 +16,10 @@ from skinformer.estimators.parts import Network, Training
 
 __all__ = ["BF16", "BF16_CLASSES", "NOTE"]
 
-#: The mathematical note: pre-norm LayerNorm, GELU, weights from N(0, 0.02²), AdamW, MSE. The
-#: calendar is that of its section 2.3, also where "auto" would leave the month out for want of
-#: years; a field that the data do not vary, such as the hour of days, is one more bias. The
-#: decoder's self-attention is dense: masked ProbSparse is not causal in its choice of queries.
+#: The Informer (Zhou et al. 2021): pre-norm LayerNorm, GELU, weights from N(0, 0.02²), AdamW, MSE.
+#: The calendar has three fields, also where "auto" would leave the month out for want of years; a
+#: field that the data do not vary, such as the hour of days, is one more bias. The decoder's
+#: self-attention is dense: masked ProbSparse is not causal in its choice of queries.
 NOTE: dict[str, Any] = {
     "target_transform": None,
     "members": ["network"],
@@ -49,9 +49,9 @@ NOTE: dict[str, Any] = {
     ),
 }
 
-#: The training configuration: zero-centred RMSNorm, QK norm, output gate, SwiGLU, no biases,
+#: A transformer in bfloat16: zero-centred RMSNorm, QK norm, output gate, SwiGLU, no biases,
 #: Xavier with scaled residual outputs, Muon and AdamW, BF16 compute over float32 state. What it
-#: does not speak of (calendar, position, distilling) is the note's.
+#: does not name (calendar, position, distilling) is as in `NOTE`.
 BF16: dict[str, Any] = {
     **NOTE,
     "network": replace(
@@ -69,8 +69,8 @@ BF16: dict[str, Any] = {
     ),
 }
 
-#: The same for `InformerClassifier`: cross-entropy with the z-loss of the training configuration,
-#: and label smoothing as the transformer blocks have it, which share 0.1 among the other classes.
+#: The same for `InformerClassifier`: cross-entropy with z-loss (Chowdhery et al. 2023),
+#: and label smoothing (Szegedy et al. 2016), which shares 0.1 among the other classes.
 BF16_CLASSES: dict[str, Any] = {
     **BF16,
     "class_weight": None,

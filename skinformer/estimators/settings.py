@@ -234,7 +234,7 @@ def _trainer(
         n_iter_no_change=training.n_iter_no_change,
         tol=1e-4,  # in standardised units
         learning_rate=learning_rate,
-        # The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
+        # The BF16 recipe peaks at 0.02 for Muon beside 3e-4 for AdamW.
         muon_learning_rate=0.02 / 3e-4 * learning_rate,
         weight_decay=float(training.weight_decay),
         optimizer=training.optimizer,

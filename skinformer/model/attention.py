@@ -48,7 +48,7 @@ class QKNorm(nn.Module):
 
     **Shape**: q, k and both outputs ``(batch, n_heads, length, d_head)``.
 
-    Training configuration (C), "QK Norm".
+    Henry et al. (2020), Query-Key Normalization for Transformers.
     >>> q, k = QKNorm(n_heads=2, d_head=16)(torch.randn(1, 2, 5, 16), torch.randn(1, 2, 5, 16))
     >>> q.norm(dim=-1).mean().item(), k.norm(dim=-1).mean().item()
     (4.0, 1.0)
@@ -82,15 +82,15 @@ class MultiHeadAttention(nn.Module):
     **Shape**: x ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``, output
     ``(batch, n_last, d_model)``, by default all steps.
 
-    NOTE[DIFF]: attention weights are never dropped. N's formulas drop the branch only; its
-    remark that the fused routine can drop weights is not followed, since that leaves the fused
+    NOTE[DIFF]: attention weights are never dropped. The specification drops the branch only;
+    its remark that the fused routine can drop weights is not followed, since that leaves the fused
     kernel: memory L² and, at 96 steps and width 64, 13 ms more for a training step of 60.
 
-    NOTE[DIFF]: N 4.2 reshapes (batch, n_heads, length, d_head) straight to
+    NOTE[DIFF]: the specification reshapes (batch, n_heads, length, d_head) straight to
     (batch, length, d_model), which mixes steps with heads. Here the axes are transposed first.
 
-    Note on the Informer (N), section 3; training configuration (C), "QK Norm" and
-    "Summary of Stability Techniques".
+    Vaswani et al. (2017), Attention Is All You Need; Qiu et al. (2025), Gated Attention for Large
+    Language Models.
     >>> from types import SimpleNamespace
     >>> settings = SimpleNamespace(
     ...     d_model=8, n_heads=2, qk_norm=True, output_gate=True, bias=False

@@ -40,12 +40,12 @@ class Corrected(nn.Module):
     ``ŷ = path(x) + network(x, path(x))``: the decoder sees, in place of masked targets, what is
     corrected, so that a bound that ridges do not know can be learnt.
 
-    NOTE[DIFF]: N 1 masks all targets ahead with 0. What is written there is no truth: the path's
-    forecast, in training that of a path which has not seen the window's time.
+    NOTE[DIFF]: the paper masks all targets ahead with 0. Here stands the path's forecast, in
+    training that of a path which has not seen the window's time.
 
     **Shape**: those of `Informer`.
 
-    Time-series chapter (T), section 7.5.1, hybrid models.
+    Zhang (2003), Time Series Forecasting Using a Hybrid ARIMA and Neural Network Model.
     >>> from types import SimpleNamespace
     >>> class Last(nn.Module):
     ...     def forward(self, past, future, *calendar):

@@ -18,7 +18,7 @@ class DenseAttention(nn.Module):
     **Shape**: q ``(batch, n_heads, n_queries, d_head)``, k and v
     ``(batch, n_heads, n_keys, d_head)``, output ``(batch, n_heads, n_last, d_head)``.
 
-    Note on the Informer (N), sections 3 and 6.1.
+    Vaswani et al. (2017), Attention Is All You Need.
     >>> q = k = v = torch.randn(2, 4, 96, 16)
     >>> DenseAttention(causal=True)(q, k, v, keys=None, n_last=96).shape
     torch.Size([2, 4, 96, 16])

@@ -19,7 +19,7 @@ class Distil(nn.Module):
     **Shape**: input ``(batch, length, d_model)``, output ``(batch, ⌈length/2⌉, d_model)``,
     float32.
 
-    Note on the Informer (N), section 5.2.
+    Zhou et al. (2021), Informer: self-attention distilling.
     >>> Distil(d_model=8)(torch.randn(2, 97, 8)).shape
     torch.Size([2, 49, 8])
     """

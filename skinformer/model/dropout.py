@@ -30,7 +30,7 @@ class Dropout(RandomModule, nn.Dropout):
 
     **Shape**: input and output of any one shape.
 
-    Note on the Informer (N), section 5.1.
+    Srivastava et al. (2014), Dropout.
     >>> Dropout(0.25)(torch.ones(100, 100)).unique()
     tensor([0.0000, 1.3333])
     """

@@ -27,10 +27,10 @@ class CalendarEmbedding(nn.Module):
     **Shape**: input ``(batch, length, n_fields)``, int64, field i in [0, sizes[i]); output
     ``(batch, length, d_model)``.
 
-    NOTE[DIFF]: N counts months from 1 and gives them a table of 12, which December overruns;
-    every field here counts from 0.
+    NOTE[DIFF]: the specification counts months from 1 and gives them a table of 12, which December
+    overruns; every field here counts from 0.
 
-    Note on the Informer (N), section 2.3.
+    Zhou et al. (2021), Informer: the uniform input representation.
     >>> calendar = CalendarEmbedding(sizes=(24, 7, 12), d_model=16)
     >>> calendar(torch.tensor([[[23, 6, 11]]])).shape
     torch.Size([1, 1, 16])
@@ -73,15 +73,14 @@ class StepEmbedding(nn.Module):
     **Shape**: input ``(batch, length, n_inputs)``, calendar ``(batch, length, n_fields)``, time
     ``(batch, length)``, output ``(batch, length, d_model)``, float32.
 
-    NOTE[DIFF]: N norms only the sum with the calendar; without the norm the position code
-    would outweigh the values, so it stays when the calendar is off. C's mask vector is added
-    to the embedding of a masked step; it does not replace it, since columns known ahead keep
-    their values there.
+    NOTE[DIFF]: the specification norms only the sum with the calendar; without the norm the
+    position code would outweigh the values, so it stays when the calendar is off. The mask vector
+    is added to the embedding of a masked step; it does not replace it, since columns known ahead
+    keep their values there.
 
-    A missing value counts as 0, the mean, and adds its column's learnt vector (C's null_emb).
+    A missing value counts as 0, the mean, and adds its column's learnt vector.
 
-    Note on the Informer (N), section 2; training configuration (C), "Weight Initialization"
-    (mask_emb, null_emb) and "Normalization" (after value encoding).
+    Zhou et al. (2021), Informer: the uniform input representation.
     >>> from types import SimpleNamespace
     >>> layout = SimpleNamespace(n_inputs=3, calendar_sizes=(24,), null_embedding=False)
     >>> settings = SimpleNamespace(

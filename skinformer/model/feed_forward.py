@@ -11,7 +11,7 @@ from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_line
 class FeedForward(nn.Module):
     """Two linear maps with a non-linearity between, the same at every step.
 
-    For ``activation="gelu"`` (N) and ``"relu"`` (B); see `SwiGLU` for the gated form.
+    For ``activation="gelu"`` and ``"relu"``; see `SwiGLU` for the gated form.
 
     d_model, d_ff: width of the states, and inner width.
     activation: non-linearity.
@@ -21,7 +21,7 @@ class FeedForward(nn.Module):
 
     **Shape**: input and output ``(batch, length, d_model)``.
 
-    Note on the Informer (N), section 5.1; transformer blocks (B), section 1.1.
+    Vaswani et al. (2017); Hendrycks and Gimpel (2016), Gaussian Error Linear Units.
     >>> import torch
     >>> layer = FeedForward(d_model=8, d_ff=32, activation="gelu", bias=True)
     >>> layer(torch.zeros(2, 5, 8)).shape
@@ -60,7 +60,7 @@ class SwiGLU(nn.Module):
 
     **Shape**: input and output ``(batch, length, d_model)``.
 
-    Training configuration (C), "Summary of Stability Techniques".
+    Shazeer (2020), GLU Variants Improve Transformer.
     >>> import torch
     >>> SwiGLU(d_model=8, d_ff=32, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])

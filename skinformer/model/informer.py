@@ -52,10 +52,10 @@ class Informer(nn.Module):
     calendars ``(batch, length, n_fields)``, times ``(batch, length)``, output
     ``(batch, pred_len, n_targets, *outputs)``.
 
-    NOTE[DIFF]: N 1 takes the guiding rows from the encoder output, which is shorter after
-    distilling; the rows of the input are meant and used.
+    NOTE[DIFF]: the specification takes the guiding rows from the encoder output, which is shorter
+    after distilling; the rows of the input are meant and used.
 
-    Note on the Informer (N), sections 1 and 7; training configuration (C).
+    Zhou et al. (2021), Informer.
     >>> layout = WindowLayout(
     ...     n_targets=1, n_past=0, n_known=1, apart=False, season=0, calendar_sizes=(24, 7),
     ...     seq_len=48, label_len=24, pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(),

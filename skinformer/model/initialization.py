@@ -68,11 +68,11 @@ def initialize(
     N(0, 0.02²), the maps from data to the model's width (`InputLinear`) Xavier uniform, the linear
     paths of covariates and windows 0; norms and temperatures keep the values they are built with.
 
-    NOTE[DIFF]: C scales by 1/√(4·n_layers), for four residual sublayers in a layer of another
-    architecture; here the sublayers are counted.
+    NOTE[DIFF]: the BF16 recipe scales by 1/√(4·n_layers), for four residual sublayers in a layer of
+    another architecture; here the sublayers are counted.
 
-    References: note on the Informer (N), section 9.5; training configuration (C), "Weight
-    Initialization".
+    References: Glorot and Bengio (2010); Radford et al. (2019), Language Models are Unsupervised
+    Multitask Learners.
     """
     if any(weight.is_meta for weight in model.parameters()):
         return  # shapes alone: torch imports its compiler to draw what holds no numbers

@@ -21,7 +21,7 @@ class KeySampler(RandomModule):
 
     **Shape**: returns ``(n_keys,)``, int64.
 
-    Note on the Informer (N), section 4.1.
+    Zhou et al. (2021), Informer: query sparsity measurement.
     >>> sampler = KeySampler(seed=0).eval()
     >>> keys = sampler(length=96, n_keys=22, device=torch.device("cpu"))
     >>> again = sampler(length=96, n_keys=22, device=torch.device("cpu"))

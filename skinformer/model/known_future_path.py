@@ -24,10 +24,10 @@ class KnownFuturePath(nn.Linear):
     **Shape**: input ``(batch, pred_len, n_known)``, output ``(batch, pred_len, n_targets)``,
     float32.
 
-    NOTE[DIFF]: N has no linear path; T 7.5.1 puts a linear model beside the network. This is
+    NOTE[DIFF]: the paper has no linear path; a hybrid model has one beside the network. This is
     the part of it that is trained; `LinearPath` is the other.
 
-    Time-series chapter (T), section 7.5.1.
+    Zhang (2003), Time Series Forecasting Using a Hybrid ARIMA and Neural Network Model.
     >>> path = KnownFuturePath(n_known=2, n_targets=1)
     >>> path(torch.ones(1, 3, 2)).flatten().tolist()
     [0.0, 0.0, 0.0]

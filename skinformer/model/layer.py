@@ -26,7 +26,7 @@ class Layer(nn.Module):
     **Shape**: input ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``, output
     ``(batch, n_last, d_model)``, by default all steps.
 
-    Note on the Informer (N), sections 5.1 and 6; transformer blocks (B), sections 1.1 and 1.2.
+    Zhou et al. (2021), Informer; Vaswani et al. (2017), Attention Is All You Need.
     >>> import torch
     >>> settings = NetworkSettings(
     ...     d_model=8, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.0,

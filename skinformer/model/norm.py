@@ -20,7 +20,7 @@ class FloatLayerNorm(nn.LayerNorm):
 
     **Shape**: input ``(..., d_model)`` of any floating type, output the same shape, float32.
 
-    Note on the Informer (N), sections 2.3 and 5.1; transformer blocks (B), section 2.
+    Ba et al. (2016), Layer Normalization.
     >>> FloatLayerNorm(d_model=8)(torch.randn(2, 5, 8, dtype=torch.bfloat16)).dtype
     torch.float32
     """
@@ -48,7 +48,7 @@ class ZeroCentredRMSNorm(nn.Module):
 
     **Shape**: input ``(..., d_model)`` of any floating type, output the same shape, float32.
 
-    Training configuration (C), "Normalization: Zero-Centered RMSNorm".
+    Zhang and Sennrich (2019), Root Mean Square Layer Normalization.
     >>> ZeroCentredRMSNorm(d_model=2)(torch.tensor([3.0, 4.0])) * 12.5**0.5
     tensor([3.0000, 4.0000], grad_fn=<MulBackward0>)
     """

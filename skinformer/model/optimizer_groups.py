@@ -12,11 +12,11 @@ def parameter_groups(module: nn.Module) -> dict[str, list[nn.Parameter]]:
     decay). "decayed": other weights of linear maps and convolutions (AdamW with decay). "plain":
     biases, norms, embeddings, temperatures (AdamW without decay).
 
-    NOTE[DIFF]: N 9.2 decays every parameter of two or more dimensions, embedding tables
-    included; here they are left out, as C lists them beside norms and biases.
+    NOTE[DIFF]: the specification decays every parameter of two or more dimensions, embedding tables
+    included; here they are left out, like norms and biases.
 
-    References: note on the Informer (N), section 9.2; training configuration (C), "Optimizer:
-    Muon + AdamW".
+    References: Loshchilov and Hutter (2019), Decoupled Weight Decay Regularization; Jordan et al.
+    (2024), Muon.
     """
     groups: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
     for owner in module.modules():

@@ -64,10 +64,10 @@ class SinusoidalPosition(nn.Module):
 
     **Shape**: ``weight`` is ``(length, d_model)``.
 
-    NOTE[DIFF]: N slices ``PE[:, :, L, :]``, one position instead of the first L; the code here
-    has exactly the rows that are needed.
+    NOTE[DIFF]: the specification slices ``PE[:, :, L, :]``, one position instead of the first L;
+    the code here has exactly the rows that are needed.
 
-    Note on the Informer (N), section 2.2.
+    Vaswani et al. (2017), Attention Is All You Need.
     >>> SinusoidalPosition(length=96, d_model=64).weight.shape
     torch.Size([96, 64])
     """
@@ -100,10 +100,10 @@ class ContinuousPosition(nn.Module):
 
     **Shape**: time ``(batch, length)``, output ``(batch, length, d_model)``.
 
-    NOTE[DIFF]: N's positions are step numbers, for which a month of 28 days is as long as one
-    of 31.
+    NOTE[DIFF]: the paper's positions are step numbers, for which a month of 28 days is as long as
+    one of 31.
 
-    Note on the Informer (N), section 2.2.
+    Vaswani et al. (2017), Attention Is All You Need.
     >>> position = ContinuousPosition(origin=2, d_model=4)
     >>> position(torch.tensor([[-2.0, -0.9]]))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
@@ -142,7 +142,7 @@ class LearnedPosition(nn.Embedding):
 
     **Shape**: ``weight`` is ``(length, d_model)``.
 
-    Note on the Informer (N), section 2.2, "Comparison with learned positional embeddings".
+    Vaswani et al. (2017), Attention Is All You Need.
     >>> LearnedPosition(length=96, d_model=64).weight.shape
     torch.Size([96, 64])
     """

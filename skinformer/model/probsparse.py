@@ -81,14 +81,14 @@ class ProbSparseAttention(nn.Module):
 
     **Shape**: q, k, v and output ``(batch, n_heads, length, d_head)``.
 
-    NOTE[DIFF]: one key set per call, shared by batch, heads and queries, as N writes it; the
-    original implementation draws one per query, which costs a factor of ten in time.
+    NOTE[DIFF]: one key set per call, shared by batch, heads and queries, which the paper
+    allows; its implementation draws one per query, which costs a factor of ten in time.
 
-    NOTE[DIFF]: masked ProbSparse is undefined in N (its mean over all of V shows the future,
+    NOTE[DIFF]: masked ProbSparse is not defined (its mean over all of V shows the future,
     and the original's cumulative sum grows with the length). Here: cumulative mean, masked
     sampled scores, and the logarithm of the visible count subtracted.
 
-    Note on the Informer (N), sections 4.1 to 4.3 and 6.1.
+    Zhou et al. (2021), Informer: ProbSparse self-attention.
     >>> attention = ProbSparseAttention(causal=False, factor=5, seed=0).eval()
     >>> q = k = v = torch.randn(2, 4, 96, 16)
     >>> attention(q, k, v, keys=attention.draw_keys(96, q.device), n_last=96).shape

@@ -22,11 +22,10 @@ class InputLinear(nn.Linear):
 
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
 
-    NOTE[DIFF]: N 9.5 draws every linear layer from N(0, 0.02²). Content embedded so is 35
-    times smaller than the position code added to it; C's Xavier rule is used here instead.
+    NOTE[DIFF]: the specification draws every linear layer from N(0, 0.02²). Content embedded so is
+    35 times smaller than the position code added to it; Xavier's rule is used here instead.
 
-    Note on the Informer (N), sections 2.1, 2.3 and 9.5; training configuration (C),
-    "Weight Initialization".
+    Glorot and Bengio (2010).
     >>> InputLinear(3, 8, bias=True)(torch.zeros(2, 5, 3)).shape
     torch.Size([2, 5, 8])
     """
@@ -43,7 +42,7 @@ class HiddenLinear(nn.Linear):
 
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
 
-    Training configuration (C), "Optimizer: Muon + AdamW".
+    Jordan et al. (2024), Muon.
     >>> HiddenLinear(8, 8, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
@@ -60,7 +59,7 @@ class ResidualOutput(HiddenLinear):
 
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
 
-    Training configuration (C), "Weight Initialization".
+    Radford et al. (2019), Language Models are Unsupervised Multitask Learners.
     >>> ResidualOutput(16, 8, bias=False)(torch.zeros(2, 5, 16)).shape
     torch.Size([2, 5, 8])
     """

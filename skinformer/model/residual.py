@@ -24,8 +24,8 @@ class Residual(nn.Module):
     **Shape**: input ``(batch, length, d_model)``, output ``(batch, n_last, d_model)``, n_last the
     number of steps that the sublayer returns, as a rule all.
 
-    Note on the Informer (N), section 5.1 (pre-norm); transformer blocks (B), section 1.1
-    (post-norm).
+    Xiong et al. (2020), On Layer Normalization in the Transformer Architecture (pre-norm); Vaswani
+    et al. (2017) (post-norm).
     >>> import torch
     >>> from types import SimpleNamespace
     >>> settings = SimpleNamespace(d_model=8, dropout=0.0, norm="layer", norm_first=True)

@@ -29,14 +29,14 @@ class Stack(nn.Module):
     ``(batch, n_last, d_model)``, n_last by default all steps, ``⌈length/2^(n_layers - 1)⌉`` with
     distilling.
 
-    NOTE[DIFF]: N has no norm after the last layer; a pre-norm stack then ends in a sum of
-    unnormalised branches. C's final norm is used.
+    NOTE[DIFF]: the specification has no norm after the last layer; a pre-norm stack then ends in a
+    sum of unnormalised branches. A final norm is used.
 
-    NOTE[DIFF]: N 6.1 gives the mask an autoregressive meaning; the decoder never sees a
+    NOTE[DIFF]: the specification gives the mask an autoregressive meaning; the decoder never sees a
     future target, so the steps are forecast together and the product there does not describe
     it.
 
-    Note on the Informer (N), sections 5 to 7; training configuration (C), "Normalization".
+    Zhou et al. (2021), Informer.
     >>> import torch
     >>> from skinformer.model.settings import NetworkSettings
     >>> settings = NetworkSettings(

@@ -33,8 +33,7 @@ class WindowNorm(nn.Module):
 
     **Shape**: input ``(batch, seq_len, n_inputs)``, output the same and `WindowStatistics`.
 
-    Time-series chapter (T), sections 7.5 and 7.6, on non-stationary series; there is no such
-    step in N.
+    Kim et al. (2022), Reversible Instance Normalization; the Informer has no such step.
     >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     >>> z, statistics = norm(torch.tensor([[[10.0], [12.0], [14.0]]]))
     >>> z.flatten()

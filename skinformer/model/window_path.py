@@ -19,10 +19,10 @@ class WindowPath(nn.Linear):
     **Shape**: input ``(batch, seq_len, n_targets)``, output ``(batch, pred_len, n_targets)``,
     float32.
 
-    NOTE[DIFF]: N has no path of the window; T 7.5.1 puts a linear model beside the network.
+    NOTE[DIFF]: the paper has no path of the window; a hybrid model has one beside the network.
     `LinearPath` is the one that is fitted in closed form, which the network then corrects.
 
-    Time-series chapter (T), section 7.5.1.
+    Zhang (2003), Time Series Forecasting Using a Hybrid ARIMA and Neural Network Model.
     >>> WindowPath(seq_len=3, pred_len=2)(torch.tensor([[[1.0], [2.0], [4.0]]])).flatten().tolist()
     [4.0, 4.0]
     """

@@ -47,7 +47,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "weekday": attrgetter("day_of_week"),
     "day": lambda dates: dates.day - 1,
     "week": lambda dates: (dates.day_of_year - 1) // 7,
-    # NOTE[DIFF] N 2.3 counts months from 1, which breaks a table of 12 in December.
+    # NOTE[DIFF] the specification counts months from 1, which breaks a table of 12 in December.
     "month": lambda dates: dates.month - 1,
     "minute of day": lambda dates: dates.hour * 60 + dates.minute,
     "weekend": lambda dates: dates.day_of_week > 4,

@@ -10,7 +10,7 @@ def mask_future(
     hidden: slice | list[int],
     fill: float,
 ) -> Any:
-    """Hide columns in the last rows of each window, or one table, in a copy (the note, section 1).
+    """Hide columns in the last rows of each window, or one table, in a copy.
 
     Values are standardised: a raw zero may lie many deviations from the mean, so masking comes
     after scaling. ``hidden`` columns are not known ahead: the target and the past-only ones.

@@ -39,7 +39,7 @@ def quantile_error(
     levels: of the output's last axis.
 
     ``max(tau * (y - q), (tau - 1) * (y - q))``: at level 0.9 a forecast that is too low is nine
-    times as bad as one too high. NOTE[DIFF]: the time-series chapter prints the branches the other
+    times as bad as one too high. NOTE[DIFF]: the specification prints the branches the other
     way round, so that its level 0.9 learns the 10 % quantile.
     """
     output = output.float()

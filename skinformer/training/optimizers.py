@@ -24,9 +24,9 @@ def make_optimizers(
     AdamW: ``m = b1 m + (1 - b1) g``, ``v = b2 v + (1 - b2) g**2``, then
     ``theta -= lr * (m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + eps) + decay * theta)`` with
     ``b1 = 0.9``, ``b2 = 0.95``, ``eps = 1e-8``. NOTE[DIFF]: the transformer notes leave out the
-    bias correction; the mathematical note and torch have it.
+    bias correction; the paper and torch have it.
 
-    NOTE[DIFF]: the training configuration gives Muon no decay of its own. Its learning rate is
+    NOTE[DIFF]: the BF16 recipe gives Muon no decay of its own. Its learning rate is
     some 70 times AdamW's, so the same factor would decay matrices 70 times faster; Muon gets
     ``weight_decay * learning_rate / muon_learning_rate``, the same shrinkage per step.
     """

@@ -11,7 +11,7 @@ WARMUP_CAP = 2000  # steps
 def warmup_steps(*, total_steps: int, warmup_fraction: float) -> int:
     """Return the steps of the linear warm-up, ``min(2000, round(warmup_fraction * total_steps))``.
 
-    NOTE[DIFF]: the training configuration asks for 2000 steps or 1 % of the fit, "whichever is
+    NOTE[DIFF]: the BF16 recipe asks for 2000 steps or 1 % of the fit, "whichever is
     larger". A fit of 500 steps would then end at a quarter of the peak, and after the configured
     decay at 2.5 % of it. Here 2000 is the cap, not the minimum.
     """
@@ -29,8 +29,8 @@ def learning_rate_multiplier(
     With ``t = step + 1``, ``S`` total and ``S_w`` warm-up steps: ``t / S_w`` up to ``S_w``, then
     half a cosine to a tenth, ``.1 + .9 (1 + cos πp) / 2``, ``p = min(1, (t - S_w) / (S - S_w))``.
 
-    NOTE[DIFF]: the mathematical note counts from 0 (a first step of zero length), divides by zero
-    at ``S = S_w`` and lets the cosine climb again after ``S``; the training configuration
+    NOTE[DIFF]: the specification counts from 0 (a first step of zero length), divides by zero
+    at ``S = S_w`` and lets the cosine climb again after ``S``; the BF16 recipe
     multiplies ramp and decay, which goes wrong before ``S_w``, where its cosine's argument is
     negative. Here steps count from 1, the decay starts after the ramp and progress is clamped.
     """
