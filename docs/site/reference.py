@@ -66,7 +66,8 @@ def split_parameters(
         return
     titled = []
     for line in lines:
-        parameter = re.fullmatch(r"( +)\*\*(\w+)\*\* : .*", line)
+        # Two that are told together: "time, series".
+        parameter = re.fullmatch(r"( +)\*\*(\w+)(?:, \w+)*\*\* : .*", line)
         if parameter and parameter[2] in groups():
             title = groups()[parameter[2]]
             titled += [f"{parameter[1]}.. rubric:: {title[0].upper()}{title[1:]}", ""]

@@ -107,3 +107,13 @@ def test_long_signatures_are_shortened(modules):
             None, "class", "", None, None, f"({before}*, {fields})", ""
         )
         assert shortened == (f"({before}*, ...)", "")
+
+
+def test_a_group_may_begin_with_two_parameters_that_are_told_together(modules):
+    """Its title would be missing on the page of the estimator."""
+    lines = ["    **loss** : str", "    **time, series** : str", "    **freq** : str"]
+    modules[2].split_parameters(
+        None, "class", "skinformer.InformerRegressor", None, None, lines
+    )
+    title = "    .. rubric:: The data and the members"
+    assert lines.index(title) == lines.index("    **time, series** : str") - 2
