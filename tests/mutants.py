@@ -242,6 +242,84 @@ CAUSALITY = [
     ),
 ]
 
+#: Who takes part, at which cut-offs members are compared, and what they count.
+JUDGING = [
+    Mutant(
+        "a network is trained for two forecasts",
+        "judging/plan.py",
+        "_fits_windows",
+        "_FORECASTS * settings.pred_len",
+        "2 * settings.pred_len",
+        ("judging/test_plan.py::test_reasons_say_which_rows_are_meant",),
+    ),
+    Mutant(
+        "classical forecasters leave tables of two windows",
+        "judging/plan.py",
+        "plan_members",
+        "n_rows >= _LONG * window_len",
+        "n_rows >= 2 * window_len",
+        ("judging/test_plan.py::test_rows_decide_who_takes_part",),
+    ),
+    Mutant(
+        "a table beside classical forecasters is weighed step by step",
+        "judging/plan.py",
+        "choose_scheme",
+        "n_series == 1 and CLASSICAL not in members",
+        "n_series == 1",
+        (
+            "judging/test_plan.py::test_what_is_held_out_decides_how_members_are_weighed",
+        ),
+    ),
+    Mutant(
+        "the last rows are one forecast",
+        "judging/cutoffs.py",
+        "cut_last_rows",
+        "end - n_last",
+        "end - pred_len",
+        (
+            "judging/test_cutoffs.py::test_the_last_rows_are_a_quarter_one_to_four_forecasts_long",
+        ),
+    ),
+    Mutant(
+        "members are judged on rows that they were fitted to",
+        "ensemble/fitting.py",
+        "FitRows.before_cutoff",
+        "timeline.head(self.split)",
+        "timeline",
+        (
+            "judging/test_weights.py::test_nobody_is_judged_on_rows_that_it_was_fitted_to",
+        ),
+    ),
+    Mutant(
+        "the split chooses the ridges that it judges",
+        "ridge/fit.py",
+        "_try_candidates",
+        "of_split if start == split else stretches",
+        "stretches",
+        (
+            "ridge/test_fit.py::test_rows_of_the_split_choose_nothing_in_the_fit_before_it",
+        ),
+    ),
+    Mutant(
+        "a series' own errors do not count",
+        "judging/weights.py",
+        "weigh_series",
+        "logs - mean_logs",
+        "0 * logs",
+        ("judging/test_weights.py",),
+    ),
+    Mutant(
+        "a member that is left out keeps its weight",
+        "judging/leaderboard.py",
+        "_without",
+        "other != name",
+        "True",
+        (
+            "judging/test_leaderboard.py::test_without_a_member_the_others_have_its_weight",
+        ),
+    ),
+]
+
 #: Numbers come back in the units in which they came.
 UNITS = [
     Mutant(
@@ -564,7 +642,7 @@ BOUNDS = [
     ),
 ]
 
-MUTANTS = [*CAUSALITY, *UNITS, *BOUNDS, *TIMESTAMPS, *INTERVALS, *FILES]
+MUTANTS = [*CAUSALITY, *JUDGING, *UNITS, *BOUNDS, *TIMESTAMPS, *INTERVALS, *FILES]
 
 
 def source_of(mutant, root=ROOT):
