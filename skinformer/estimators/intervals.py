@@ -50,30 +50,40 @@ class IntervalsMixin(RequestMixin):
         Parameters
         ----------
         X : DataFrame, Series or array-like, default=None
-            Later history (target observed), what is known of the future (target missing or left
-            out), or both; told apart by the target. The fitted state stays as it was.
+            Later history (rows with an observed target), future covariates (rows with a missing
+            target, or without the column), or both. The fitted model is not changed.
         horizon : int, default=None
-            Steps to forecast, at least 1. None: the rows of X after the history, of each series its
-            own, else `pred_len`.
+            Number of steps to forecast, at least 1. None means the rows of X after the history, for
+            each series its own; without such rows `pred_len`.
         coverage : float or sequence of float, default=None
-            Share of actual values that should lie between two further columns; of several the
-            bounds of all, ascending, each once.
+            Coverage of the prediction intervals, whose bounds are appended as columns; for several
+            coverages all bounds, ascending, each once.
         levels : sequence of float, default=None
-            Levels of quantiles, one column more each; not together with `coverage`.
+            Levels of quantiles, one further column each; not together with `coverage`.
 
         Returns
         -------
         DataFrame of shape (horizon, n_targets) or (horizon, n_targets * (1 + n_levels))
             Forecasts with their timestamps, in the index's time zone and frequency; for several
-            series (those of X, if X is given) so many rows each, under a MultiIndex. Behind each
-            target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9;
-            "load__0.05" and so on where such a name is another target's.
+            series (those of X, if X is given) this number of rows each, under a MultiIndex. The
+            quantiles of a target follow it, such as "load_0.05" and "load_0.95" for a coverage of
+            0.9; "load__0.05" and so on if such a name is another target's.
 
         Raises
         ------
         ValueError
-            If a future covariate lacks a value at one of the steps, or if the rows of the fit
-            were too few for ranges.
+            If a future covariate lacks a value at one of the steps, or if there were too few rows
+            in the fit for prediction intervals.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> months = pd.date_range("2020-01-01", periods=48, freq="MS")
+        >>> df = pd.DataFrame({"sales": np.arange(48.0) % 12}, index=months)
+        >>> model = InformerRegressor("sales", seq_len=12, pred_len=6).fit(df)
+        >>> list(model.forecast(coverage=0.8))
+        ['sales', 'sales_0.1', 'sales_0.9']
         """
         check_fitted(self)
         wanted = check_range_levels(coverage, levels)
@@ -96,15 +106,15 @@ class IntervalsMixin(RequestMixin):
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Float64Array:
         """
-        Return an interval for each row of X at its own time.
+        Return a prediction interval for each row of X at its own time.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows as `predict` takes them.
         coverage : float, default=0.9
-            Share of actual values that should lie inside, in (0, 1): as much of the rest lies above
-            as below.
+            Share of actual values that should lie inside, in (0, 1). The rest is split equally
+            above and below.
 
         Returns
         -------
@@ -114,7 +124,7 @@ class IntervalsMixin(RequestMixin):
         Raises
         ------
         ValueError
-            If the rows of the fit were too few to tell how far forecasts are off.
+            If there were too few rows in the fit for prediction intervals.
 
         See Also
         --------
@@ -122,8 +132,9 @@ class IntervalsMixin(RequestMixin):
 
         Notes
         -----
-        The errors of the windows that ended before a row's origin are looked at: after quiet
-        times intervals are narrow, and after a shift wider, as `update` brings the truth.
+        The width follows the errors of the windows that ended before the origin of a row:
+        intervals are narrow after quiet times, and wider after a shift, once `update` has added the
+        actual values.
 
         Examples
         --------
@@ -163,7 +174,7 @@ class IntervalsMixin(RequestMixin):
         Raises
         ------
         ValueError
-            If the rows of the fit were too few to tell how far forecasts are off, or if neither
+            If there were too few rows in the fit for prediction intervals, or if neither
             `levels` nor `loss` lists any.
 
         Examples
@@ -194,7 +205,7 @@ class IntervalsMixin(RequestMixin):
         random_state: Any = None,
     ) -> pd.DataFrame:
         """
-        Draw paths of the steps after the history.
+        Draw sample paths of the steps after the history.
 
         Parameters
         ----------
@@ -205,7 +216,7 @@ class IntervalsMixin(RequestMixin):
         horizon : int, default=None
             Steps, at least 1; None as in `forecast`.
         random_state : int, RandomState or None, default=None
-            Which paths.
+            Seed of the paths.
 
         Returns
         -------
@@ -216,14 +227,14 @@ class IntervalsMixin(RequestMixin):
         Raises
         ------
         ValueError
-            If the rows of the fit were too few to tell how far forecasts are off.
+            If there were too few rows in the fit for prediction intervals.
 
         Notes
         -----
-        Steps, targets and series of a path go together as the errors of earlier forecasts did, so
-        that sums over a day, or over all shops, have the right spread. What lies beyond `pred_len`
-        is drawn anew every `pred_len` steps. With ``loss="mse"``, whose forecast is a mean, the
-        mean of many paths is the forecast.
+        The steps, targets and series of a path depend on each other as the errors of earlier
+        forecasts did, so that sums over a day, or over all shops, have the right spread. Beyond
+        `pred_len`, errors are drawn anew every `pred_len` steps. With ``loss="mse"``, whose
+        forecast is a mean, the mean of many paths is the forecast.
 
         Examples
         --------
