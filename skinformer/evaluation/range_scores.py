@@ -177,7 +177,7 @@ def interval_coverage(
     sample_weight: Any = None,
 ) -> float:
     """
-    Return the share of actual values that lie inside their interval.
+    Compute the coverage: the share of actual values that lie inside their interval.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def winkler_score(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure intervals by their width, and by how far actual values lie outside.
+    Compute the Winkler score (interval score).
 
     Parameters
     ----------
@@ -253,15 +253,20 @@ def winkler_score(
     y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
         Lower and upper bounds.
     coverage : float
-        What they are meant to cover, in (0, 1).
+        Nominal coverage of the intervals, in (0, 1).
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        Mean of the width plus 2 / (1 - coverage) times the distance outside; in units of the
-        truth, the lower the better.
+        Mean of the width plus ``2 / (1 - coverage)`` times the distance of the actual value from
+        the interval, in the units of the target [1]_; lower is better.
+
+    References
+    ----------
+    .. [1] Winkler (1972), A Decision-Theoretic Approach to Interval Estimation, Journal of the
+       American Statistical Association 67, 187-191.
 
     Examples
     --------

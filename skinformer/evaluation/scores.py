@@ -30,21 +30,27 @@ def wape(
     sample_weight: Any = None,
 ) -> float:
     """
-    Divide the sum of absolute errors by the sum of absolute actual values.
+    Compute the weighted absolute percentage error (WAPE).
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values.
     y_pred : array-like of the same shape
-        Forecasts of it.
+        Forecasts.
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        Free of units, the lower the better.
+        ``sum |y - forecast| / sum |y|``; lower is better.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
 
     Examples
     --------
@@ -63,21 +69,29 @@ def smape(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure absolute errors in percent of the mean absolute size of actual value and forecast.
+    Compute the symmetric mean absolute percentage error (sMAPE).
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values.
     y_pred : array-like of the same shape
-        Forecasts of it.
+        Forecasts.
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        From 0 to 200, as in the M competitions; zero forecast as zero has no error.
+        Mean of ``200 |y - forecast| / (|y| + |forecast|)``, from 0 to 200, as in the M
+        competitions; lower is better. An actual value of zero that is forecast as zero has no
+        error.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
 
     Examples
     --------
@@ -99,24 +113,36 @@ def mase(
     season: int = 1,
 ) -> float:
     """
-    Measure absolute errors in units of each series' own seasonal changes in training.
+    Compute the mean absolute scaled error (MASE).
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values; under an index of (series, time) that of a panel.
     y_pred : array-like of the same shape
-        Forecasts of it.
+        Forecasts.
     y_train : array-like of shape (n_train,) or (n_train, n_targets)
         The training rows in time order, labelled as `y_true` is.
     season : int, default=1
-        Rows of a season; 1 where it is unknown or there is none.
+        Number of rows in a season; 1 if it is unknown or there is none.
 
     Returns
     -------
     float
-        Mean over series; 1 is as good as the seasonal naive forecast was in training, the lower
-        the better. A series that never changed, or that training did not hold, is left out.
+        Mean over series of ``mean |y - forecast| / mean |y_train[t] - y_train[t - season]|``; lower
+        is better. At 1 the forecast is as good as the seasonal naive forecast in training [1]_. A
+        series that never changed in training, or was absent, is left out.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
+
+    References
+    ----------
+    .. [1] Hyndman and Koehler (2006), Another Look at Measures of Forecast Accuracy, International
+       Journal of Forecasting 22, 679-688.
 
     Examples
     --------
@@ -140,24 +166,35 @@ def rmsse(
     season: int = 1,
 ) -> float:
     """
-    Measure root mean squared errors in units of each series' seasonal changes in training.
+    Compute the root mean squared scaled error (RMSSE).
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values; under an index of (series, time) that of a panel.
     y_pred : array-like of the same shape
-        Forecasts of it.
+        Forecasts.
     y_train : array-like of shape (n_train,) or (n_train, n_targets)
         The training rows in time order, labelled as `y_true` is.
     season : int, default=1
-        Rows of a season.
+        Number of rows in a season.
 
     Returns
     -------
     float
-        Mean over series of the root of mean squared errors over mean squared changes, the lower
-        the better.
+        Mean over series of the square root of the mean squared error over the mean squared seasonal
+        change ``y_train[t] - y_train[t - season]`` [1]_; lower is better.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
+
+    References
+    ----------
+    .. [1] Hyndman and Koehler (2006), Another Look at Measures of Forecast Accuracy, International
+       Journal of Forecasting 22, 679-688.
 
     Examples
     --------
@@ -292,7 +329,7 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         y_true : array-like of shape (n,) or (n, n_targets)
             The actual values; a row with a NaN is left out.
         y_pred : array-like of the same shape
-            Forecasts of it.
+            Forecasts.
         sample_weight : array-like of shape (n,), default=None
             Weight of each row.
         **options : object
