@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor
 from skinformer.bounds.bounds import Bounds
 from skinformer.cleaning.closures import Closure, Closures
 from skinformer.timeline.clock import RowClock, clock_for
@@ -138,3 +139,25 @@ def test_without_bounds_nothing_is_bounded():
     assert bounds.zeros(np.zeros((1, 1)), np.zeros(1, int), np.zeros(1, int)) is None
     values = np.full((1, 1), 1e9)
     assert bounds.below_ceilings(values, np.zeros(1, dtype=int)) is values
+
+
+def test_whatever_is_forecast_keeps_to_the_same_bounds():
+    """Points of `predict` and `forecast`, ranges and paths: zero at night, and never below."""
+    index = pd.date_range("2024-05-01", periods=24 * 30, freq="h")
+    clouds = np.random.default_rng(0).uniform(0.1, 1.0, len(index))
+    height = np.sin((index.hour - 6) / 12 * np.pi)
+    rows = pd.DataFrame({"y": np.where(height > 0.01, 50 * height * clouds, 0)}, index)
+    model = InformerRegressor(
+        "y", seq_len=48, pred_len=24, members=["ridges"], random_state=0
+    ).fit(rows[:-48])
+    ahead = index[-48:]
+    is_night = (ahead.hour <= 6) | (ahead.hour >= 18)
+    found = [
+        model.predict(rows[-48:])[:, None],
+        model.forecast(horizon=48, coverage=0.8).to_numpy(),
+        model.sample(20, horizon=48, random_state=0).to_numpy(),
+    ]
+    for values in found:
+        assert (values[is_night] == 0).all()
+        assert (values >= 0).all()
+        assert (values[~is_night] > 0).any(axis=1).all()
