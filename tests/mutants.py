@@ -160,8 +160,8 @@ CAUSALITY = [
         "the network corrects maps that have learnt its windows",
         "ridge/phases.py",
         "_with_maps",
-        "ridge.solve(choice.strength)",
-        "ridges[-1].solve(choice.strength)",
+        "_phases_of(layout, ridge, early)",
+        "_phases_of(layout, ridges[-1], early)",
         (
             "ridge/test_phases.py::test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it",
         ),

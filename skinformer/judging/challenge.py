@@ -83,22 +83,13 @@ def weigh_challengers(
     )
     if stretches is None:
         return None, plan.without("the validation split holds no two forecasts", *kinds)
-    margins: dict[str, float] = dict.fromkeys(kinds, MARGIN)
-    if TREES in kinds:
-        margin = margin_of_trees(
-            settings,
-            has_known=rows.sizes.n_known > 0,
-            last_value=ridges.blend.get("last", 0.0),
-            is_complete=stretches.max() + 1 == MOST_STRETCHES,
-        )
-        if margin is None:
-            del margins[TREES]
-            plan = plan.without(
-                "no future covariate, and a random walk or few validation forecasts",
-                TREES,
-            )
-        else:
-            margins[TREES] = margin
+    margins, plan = _margins(
+        kinds,
+        ridges,
+        rows,
+        plan,
+        is_complete=stretches.max() + 1 == MOST_STRETCHES,
+    )
     if not margins and not settings.forecasters:
         return None, plan
     challenge = Challenge(proof, stretches, proof.forecasts[RIDGES].copy())
@@ -110,6 +101,34 @@ def weigh_challengers(
         fit: MemberFit = partial(UserForecaster.from_source, source)
         challenge.add(fit(rows, settings), MARGIN)
     return challenge, plan
+
+
+def _margins(
+    kinds: Mapping[str, type[Member]],
+    ridges: Ridges,
+    rows: FitRows,
+    plan: Plan,
+    *,
+    is_complete: bool,
+) -> tuple[dict[str, float], Plan]:
+    """Return by how many standard errors members have to gain on ridges, trees if they are asked.
+
+    is_complete: whether the split has all stretches.
+    """
+    margins: dict[str, float] = dict.fromkeys(kinds, MARGIN)
+    if TREES not in kinds:
+        return margins, plan
+    margin = margin_of_trees(
+        plan.settings,
+        has_known=rows.sizes.n_known > 0,
+        last_value=ridges.blend.get("last", 0.0),
+        is_complete=is_complete,
+    )
+    if margin is not None:
+        return margins | {TREES: margin}, plan
+    del margins[TREES]
+    reason = "no column known ahead, and a random walk or few forecasts to be judged by"
+    return margins, plan.without(reason, TREES)
 
 
 def _least_margin(member: Member, rows: FitRows) -> float:

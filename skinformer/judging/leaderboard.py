@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,32 +68,37 @@ class Standings:
         fit_times: pd.DataFrame | None,
     ) -> pd.DataFrame:
         """Return a row for each member, the best first, see `BaseInformer.leaderboard`."""
+        # 1. Who there is, and what each counts.
         weights = {
             name: float(ensemble.weights_of(name)[:-1].mean())
             for name in ensemble.members
         }
+        if self.errors:
+            weights[JOINT] = 1.0
         names = list(dict.fromkeys([*weights, *self.errors, *self.reasons]))
-        table = pd.DataFrame(index=pd.Index(names, name="member", dtype=object))
-        table["weight"] = pd.Series(weights, dtype=float)
-        table["weight"] = table["weight"].fillna(0.0)
-        table.loc[table.index == JOINT, "weight"] = 1.0
-        table["error"] = pd.Series(self.errors, dtype=float)
-        table["error_without"] = pd.Series(self.errors_without, dtype=float)
-        table["fit_seconds"] = _fit_seconds(fit_times, names)
-        table["forecast_seconds"] = pd.Series(self.seconds, dtype=float)
-        table.insert(0, "takes_part", table["weight"] > 0)
-        table["parts"] = pd.Series(
-            [_parts(ensemble, name) for name in names], table.index
+        # 2. What each proved.
+        columns = {
+            "weight": weights,
+            "error": self.errors,
+            "error_without": self.errors_without,
+            "fit_seconds": _fit_seconds(fit_times),
+            "forecast_seconds": self.seconds,
+        }
+        table = pd.DataFrame(
+            {name: pd.Series(column, names, float) for name, column in columns.items()}
         )
+        table = table.rename_axis("member").fillna({"weight": 0.0})
+        table.insert(0, "takes_part", table["weight"] > 0)
+        # 3. What it is made of, or why it is left out.
+        of_parts = [_parts(ensemble, name) for name in names]
+        table["parts"] = pd.Series(of_parts, table.index)
         table["reason"] = [
-            self._reason(name, takes_part, error)
-            for name, takes_part, error in zip(
-                names, table["takes_part"], table["error"], strict=True
-            )
+            "" if takes_part else self._reason(name)
+            for name, takes_part in table["takes_part"].items()
         ]
         table["is_joint"] = table.index == JOINT
-        order = ["is_joint", "takes_part", "weight", "error"]
-        table = table.sort_values(order, ascending=[False, False, False, True])
+        order = ["is_joint", "weight", "error"]
+        table = table.sort_values(order, ascending=[False, False, True])
         return table.drop(columns="is_joint")
 
     def lines(self, ensemble: Ensemble) -> list[str]:
@@ -109,20 +115,13 @@ class Standings:
             lines.append(line)
         return lines
 
-    def _reason(
-        self,
-        name: str,
-        takes_part: bool,
-        error: float,
-    ) -> str:
+    def _reason(self, name: Hashable) -> str:
         """Say why a member takes no part."""
-        if takes_part:
-            return ""
         if name in self.reasons:
-            return self.reasons[name]
-        if np.isnan(error):
-            return "no rows are held out that compare it with others"
-        return "others err less at the cut-offs"
+            return self.reasons[str(name)]
+        if name in self.errors:
+            return "others err less at the cut-offs"
+        return "no rows are held out that compare it with others"
 
 
 def _weights_at(proof: Proof, ensemble: Ensemble) -> dict[str, Float64Array]:
@@ -169,9 +168,8 @@ def _parts(ensemble: Ensemble, name: str) -> dict[str, float]:
     )
 
 
-def _fit_seconds(fit_times: pd.DataFrame | None, names: list[str]) -> list[float]:
+def _fit_seconds(fit_times: pd.DataFrame | None) -> dict[str, float]:
     """Read what fitting each member took, trials before the cut-off among it."""
     if fit_times is None:
-        return [np.nan] * len(names)
-    spent = fit_times.set_index("part")["seconds"]
-    return [float(spent.get(name, np.nan)) for name in names]
+        return {}
+    return dict(zip(fit_times["part"], fit_times["seconds"], strict=True))

@@ -94,7 +94,7 @@ def _with_maps(
     Each blend gets those that have not learnt its period, with strength and share chosen by the
     periods alone, for the split judges it later; the final one's are chosen by the split, too.
     """
-    # 1. Ridges without each period, and of all of them.
+    # 1. Ridges without each period, of all of them, and of late windows, too.
     learn = partial(
         _learn,
         problem,
@@ -105,36 +105,38 @@ def _with_maps(
     whole = Sums.total(sums)
     learnt = [*Sums.leave_one_out(sums), whole]
     ridges = [each.means().decomposed() for each in learnt]
-    # 2. Strength and share, by what each ridge has not learnt.
-    judges = [*periods, split]
-    losses = [
-        _stretch_losses(
-            problem, layout, period, ridge, len(judges), is_last=period is split
-        )
-        for period, ridge in zip(judges, ridges, strict=True)
-    ]
-
-    def phases_of(ridge: Decomposition, choice: _Choice) -> PhaseMaps | None:
-        """Return the maps of a ridge; None where they have no share."""
-        if not choice.share:
-            return None
-        weights = choice.share * ridge.solve(choice.strength)
-        return layout._replace(weights=weights.astype(np.float32))
-
-    early = _choose(losses[:-1])
-    folds = [
-        (end, replace(fit, phases=phases_of(ridge, early)))
-        for (end, fit), ridge in zip(fits.folds, ridges, strict=False)
-    ]
-    before = replace(fits.before, phases=phases_of(ridges[-1], early))
-    # 3. Maps of all windows; where the split holds no two forecasts nothing is sure.
     last = ridges[-1]
     if len(late):
         newest = learn(_Period(fits.before, TimedOrigins(late, late)))
         last = Sums.total([whole, newest]).means().decomposed()
-    newest_choice = _choose(losses) if len(losses[-1]) else _Choice(STRENGTHS[0], 0.0)
-    final = replace(fits.final, phases=phases_of(last, newest_choice))
-    return LinearFits(before, final, tuple(folds))
+    # 2. Strength and share, by what each ridge has not learnt.
+    losses = _stretch_losses(problem, layout, [*periods, split], ridges)
+    early = _choose(losses[:-1])
+    # Where the split holds no two forecasts nothing is sure.
+    latest = _choose(losses) if len(losses[-1]) else _Choice(STRENGTHS[0], 0.0)
+    # 3. The maps of each fit.
+    *of_folds, before = [_phases_of(layout, ridge, early) for ridge in ridges]
+    folds = [
+        (end, replace(fit, phases=phases))
+        for (end, fit), phases in zip(fits.folds, of_folds, strict=True)
+    ]
+    return LinearFits(
+        replace(fits.before, phases=before),
+        replace(fits.final, phases=_phases_of(layout, last, latest)),
+        tuple(folds),
+    )
+
+
+def _phases_of(
+    layout: PhaseMaps,
+    ridge: Decomposition,
+    choice: _Choice,
+) -> PhaseMaps | None:
+    """Return the maps of a ridge; None where they have no share."""
+    if not choice.share:
+        return None
+    weights = choice.share * ridge.solve(choice.strength)
+    return layout._replace(weights=weights.astype(np.float32))
 
 
 def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
@@ -270,27 +272,28 @@ def _choose(losses: list[Float64Array]) -> _Choice:
 def _stretch_losses(
     problem: Problem,
     maps: PhaseMaps,
-    period: _Period,
-    ridge: Decomposition,
-    n_periods: int,
-    *,
-    is_last: bool,
-) -> Float64Array:
-    """Return losses of a period's stretches, (n_stretches, n_strengths * n_shares).
+    judges: list[_Period],
+    ridges: list[Decomposition],
+) -> list[Float64Array]:
+    """Return losses of each period's stretches, (n_stretches, n_strengths * n_shares).
 
-    There are no stretches where the period holds no two forecasts.
+    The last period, the split, has more of them. There are none where one holds no two forecasts.
     """
-    n_numbers = n_periods * problem.pred_len * problem.n_targets
-    n_most = min(max(2_000_000 // n_numbers, 32), 600)
-    some = period.thinned(n_most)
-    stretches = time_stretches(
-        some.windows.steps,
-        problem.pred_len,
-        n_most=MOST_STRETCHES if is_last else 4,
-    )
-    if stretches is None:
-        return np.empty((0, len(STRENGTHS) * len(SHARES)))
-    return stretch_sums(_losses(problem, maps, some, ridge), stretches)
+    n_numbers = len(judges) * problem.pred_len * problem.n_targets
+    n_windows = min(max(2_000_000 // n_numbers, 32), 600)
+    losses = []
+    for period, ridge in zip(judges, ridges, strict=True):
+        some = period.thinned(n_windows)
+        stretches = time_stretches(
+            some.windows.steps,
+            problem.pred_len,
+            n_most=MOST_STRETCHES if period is judges[-1] else 4,
+        )
+        of_period = np.empty((0, len(STRENGTHS) * len(SHARES)))
+        if stretches is not None:
+            of_period = stretch_sums(_losses(problem, maps, some, ridge), stretches)
+        losses.append(of_period)
+    return losses
 
 
 def _losses(
