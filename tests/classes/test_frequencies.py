@@ -26,7 +26,7 @@ def read(number, clock, lengths=None, weight=None, known=None):
         clock=clock,
     )
     missing = None if known is None else ~known[:, None]
-    return read_truths(timeline, slice(0, int(number.max()) + 1), missing, None)
+    return read_truths(timeline, slice(0, int(number.max()) + 1), missing)
 
 
 def fit(number, clock, seasons=(), lengths=None):
