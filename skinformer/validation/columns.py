@@ -1,5 +1,6 @@
 """Columns of X: their names and numbers."""
 
+import re
 from collections.abc import Hashable, Iterable, Sequence, Set
 from numbers import Number
 from os import PathLike
@@ -167,14 +168,25 @@ def numeric_column(
     except (TypeError, ValueError) as error:
         if values.isna().all():
             return np.full(len(values), np.nan)
-        column = where.format(name)
+        example = _example_of_no_number(values)
         raise ValueError(
-            f"could not convert column {name!r} of dtype {dtype} to float: it holds "
-            f"{_example_of_no_number(values)!r}. Correct it, or make such values missing, {column} "
-            f"= pd.to_numeric({column}, errors='coerce'), or columns of 0 and 1, pd.get_dummies. "
-            "Times and names of series belong in the index, X.set_index([series, time]), in a "
-            "Pipeline by TimeIndex."
+            f"could not convert column {name!r} of dtype {dtype} to float: it holds {example!r}. "
+            f"{_how_to_convert(example, where.format(name))}"
         ) from error
+
+
+def _how_to_convert(example: Any, column: str) -> str:
+    """Say what to type, by what a value looks like."""
+    text = str(example).strip()
+    if re.fullmatch(r"-?[\d. ]*,\d+", text):
+        return "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',')."
+    if re.fullmatch(r"-?[\d.]+ ?%", text):
+        return f"Take the sign off, {column} = {column}.str.rstrip('% ').astype(float)."
+    return (
+        f"Correct it, or make such values missing, {column} = pd.to_numeric({column}, "
+        "errors='coerce'), or columns of 0 and 1, pd.get_dummies. Times and names of series "
+        "belong in the index, X.set_index([series, time]), in a Pipeline by TimeIndex."
+    )
 
 
 def _example_of_no_number(values: Any) -> Any:
