@@ -620,9 +620,14 @@ def test_a_target_without_any_value_is_refused(small, df, mode_):
 
 
 def no_number(name, dtype, example, column):
+    fault = f"could not convert column {name!r} of dtype {dtype} to float: it holds {example!r}. "
+    if "," in str(example):
+        return (
+            f"{fault}Decimals stand behind a comma: read the file with "
+            "pd.read_csv(path, decimal=',')."
+        )
     return (
-        f"could not convert column {name!r} of dtype {dtype} to float: it holds {example!r}. "
-        f"Correct it, or make such values missing, {column} = pd.to_numeric({column}, "
+        f"{fault}Correct it, or make such values missing, {column} = pd.to_numeric({column}, "
         "errors='coerce'), or columns of 0 and 1, pd.get_dummies. Times and names of series "
         "belong in the index, X.set_index([series, time]), in a Pipeline by TimeIndex."
     )
