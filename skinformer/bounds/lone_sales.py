@@ -35,8 +35,8 @@ def find_lone_sales(
     """Find the windows of series that hold one sale, of late, and zeros.
 
     zero: (n_series + 1, n_targets), as `standardised_zeros` returns it.
-    look_back: rows up to the last known one that a forecast is made from, however many more are at
-    hand: what else is asked for changes nothing.
+    look_back: rows up to the last known one that a forecast is made from. Of more rows none is
+    read, so that what else is asked for changes nothing.
     """
     last_series, n_targets = len(zero) - 1, zero.shape[1]
     y = windows.values[:, :n_targets]
