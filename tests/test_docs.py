@@ -1,5 +1,6 @@
 """The pages under docs/: their code runs, their links lead somewhere, their lists are whole."""
 
+import ast
 import importlib.util
 import inspect
 import math
@@ -14,7 +15,14 @@ from flat_parameters import with_parts
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skinformer
-from skinformer import InformerRegressor, datasets, display, evaluation, serving
+from skinformer import (
+    InformerRegressor,
+    datasets,
+    display,
+    evaluation,
+    recipes,
+    serving,
+)
 from skinformer.ensemble.head import PointHead
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.plan import plan_members
@@ -372,6 +380,57 @@ def test_the_api_page_lists_every_public_name_with_its_first_line():
         for n, value in names.items()
     }
     assert listed == first_lines
+
+
+def adapters():
+    """Return the parameters with their defaults of each adapter, without its library."""
+    found = {}
+    for path in sorted((ROOT / "skinformer/beside").glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for method in node.body:
+                if getattr(method, "name", "") == "__init__":
+                    found[node.name] = path.stem, defaults_of(method.args)
+    return found
+
+
+def defaults_of(arguments):
+    """Return the default of each parameter as a table writes it, "" for none."""
+    positional = [argument.arg for argument in arguments.args[1:]]
+    given = [ast.literal_eval(value) for value in arguments.defaults]
+    written = [""] * (len(positional) - len(given)) + [code_of(v) for v in given]
+    by_name = {
+        argument.arg: code_of(ast.literal_eval(value))
+        for argument, value in zip(
+            arguments.kwonlyargs, arguments.kw_defaults, strict=True
+        )
+    }
+    return dict(zip(positional, written, strict=True)) | by_name
+
+
+def code_of(value):
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+def test_the_page_of_adapters_tells_their_parameters():
+    """Their classes are imported with their libraries alone, so that no page is made of them."""
+    sections = re.split(r"^## ", TEXTS["adapters.md"], flags=re.M)[1:]
+    told = {}
+    for section in sections:
+        rows = re.findall(r"^\| `(\w+)` \| (`.+?`)? ?\|", section, re.M)
+        [module] = re.findall(r"^`skinformer\.beside\.(\w+)`", section, re.M)
+        told[section.partition("\n")[0]] = module, dict(rows)
+    assert len(told) == 5
+    assert told == adapters()
+
+
+def test_the_page_of_recipes_lists_each():
+    """A recipe that has no row is not found."""
+    first = TEXTS["recipes.md"].partition("\n## ")[0]
+    listed = re.findall(r"^\| `([A-Z0-9_]+)` \|", first, re.M)
+    assert sorted(listed) == sorted(recipes.__all__)
 
 
 def slug(heading):

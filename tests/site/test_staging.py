@@ -32,6 +32,13 @@ def test_the_index_is_the_table_of_contents(modules):
     assert parts == [("One", "b\n"), ("Two", "c\n")]
 
 
+def test_the_menu_has_at_most_eight_groups(modules):
+    """More are not looked through."""
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    captions = re.findall(r":caption: (.+)$", modules[0].contents(text), re.M)
+    assert 4 <= len(captions) <= 8
+
+
 def test_links_that_leave_the_docs_lead_to_pages_or_copies(modules, tmp_path):
     """GitHub shows the repository around the docs; the site does not hold it."""
     staging, gallery_page, _ = modules
