@@ -57,6 +57,8 @@ class Collapses(NamedTuple):
         n_rows = max(forecaster.sizes.seq_len, forecaster.ensemble.look_back)
         season = next(iter(calendar_seasons(history.clock, least_days=1)), 1)
         distinct = np.unique(series[series < history.n_series])
+        if not len(distinct):
+            return cls(first, last)
         batches = np.split(distinct, range(_AT_ONCE, len(distinct), _AT_ONCE))
         for some, j in product(batches, range(n_targets)):
             past = _last_rows(history, some, j, n_rows)

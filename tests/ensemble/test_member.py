@@ -64,7 +64,7 @@ for n_rows in (600, 110):
     assert np.allclose(mean, forecast["y"])
     said = parts[parts["part"] == "constant"]["forecast"]
     assert np.allclose(said, noise["y"].mean(), atol=1e-5)
-    assert np.allclose(board.weight["constant"], share.mean(), atol=1e-3)
+    assert np.allclose(model.leaderboard().weight["constant"], share.mean(), atol=1e-3)
     assert np.allclose(model.series_blend_["constant"], share.mean())
     reasons = explain(model)
     assert np.allclose(reasons.groupby("time")["contribution"].sum(), forecast["y"])

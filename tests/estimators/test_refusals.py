@@ -94,7 +94,7 @@ REFUSALS = {
     "infinite": (lambda X: infinite(reordered(X)), {}),
     "all missing": (lambda X: reordered(X).assign(load=np.nan), {}),
     "out of order": (lambda X: X[::-1], {}),
-    "other columns": (lambda X: X.assign(temp=np.nan, load2=X["load"]), {}),
+    "other columns": (lambda X: X.assign(load2=np.inf), {}),
     "fewer series": (lambda X: infinite(X.loc[["b"]]), {}),
     "one series": (lambda X: infinite(X.loc["b"]), {}),
     "another clock": (lambda X: infinite(X.reset_index(drop=True)), {}),

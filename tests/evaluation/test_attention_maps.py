@@ -165,7 +165,7 @@ def test_a_network_without_a_share_is_told(df):
     model.ensemble_ = model.ensemble_.with_network_share(0.0)
     text = (
         "the network has no share in 6 of 6 forecasts: others make them, and its attention "
-        "explains nothing of them. trust_ tells how far a fit trusts it; with "
+        "explains nothing of them. leaderboard() tells how much it counts; with "
         "members=['network'] it forecasts alone."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$"):

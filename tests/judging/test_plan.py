@@ -9,6 +9,7 @@ from skinformer.ensemble.head import PointHead
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.plan import (
     MARGIN,
+    MARGIN_ON_WALKS,
     Plan,
     Scheme,
     choose_scheme,
@@ -120,7 +121,7 @@ def test_what_is_held_out_decides_how_members_are_weighed(
     ("has_known", "last_value", "is_complete", "margin"),
     [
         (True, 0.0, False, 0.0),
-        (True, 0.4, True, MARGIN),
+        (True, 0.4, True, MARGIN_ON_WALKS),
         (False, 0.0, True, MARGIN),
         (False, 0.0, False, None),
         (False, 0.4, True, None),
