@@ -247,7 +247,7 @@ def parts(runner: Runner) -> list[list[Any]]:
     ]
     names = [
         "reading",
-        "linear path",
+        "ridges",
         "classical",
         "trees",
         "network",

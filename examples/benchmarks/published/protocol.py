@@ -122,7 +122,8 @@ def measure(
     whole["fit_s"] = fitted - started
     whole["predict_s"] = time.perf_counter() - fitted
     whole["peak_mb"] = peak_memory()
-    whole["trust"] = getattr(model, "trust_", np.nan)
+    ensemble = getattr(model, "ensemble_", None)
+    whole["trust"] = np.nan if ensemble is None else ensemble.trust
     whole["epochs"] = model.n_iter_
     rows = {type(model).__name__: whole}
     # 3. Its parts.
