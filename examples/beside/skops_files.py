@@ -31,7 +31,11 @@ with tempfile.TemporaryDirectory() as folder:
     requested = skops.io.get_untrusted_types(file=path)
     print("to be trusted:", requested)
     loaded = skops.io.load(
-        path, trusted=["skinformer.estimators.regressor.InformerRegressor"]
+        path,
+        trusted=[
+            "skinformer.estimators.regressor.InformerRegressor",
+            "skinformer.estimators.parts.Training",
+        ],
     )
 
 assert np.array_equal(loaded.predict(counts), model.predict(counts))

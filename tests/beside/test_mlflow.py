@@ -28,8 +28,11 @@ def test_the_example_logs_each_epoch_and_serves_the_same_forecasts(example):
 
 
 def test_the_default_format_of_mlflow_sklearn_works(example):
-    """skops, with one type to trust."""
-    trusted = ["skinformer.estimators.regressor.InformerRegressor"]
+    """skops, with the estimator and the part that it was given to trust."""
+    trusted = [
+        "skinformer.estimators.parts.Training",
+        "skinformer.estimators.regressor.InformerRegressor",
+    ]
     with mlflow.start_run():
         info = mlflow.sklearn.log_model(
             example["model"], name="model", skops_trusted_types=trusted,

@@ -23,7 +23,7 @@ def test_the_example_prunes_some_trials_and_completes_others(example):
     """A pruner that never or always prunes shows nothing."""
     states = [trial.state.name for trial in example["study"].trials]
     assert set(states) == {"PRUNED", "COMPLETE"}
-    assert example["best"].n_iter_ > 0
+    assert example["model"].n_iter_ > 0
 
 
 def test_each_epoch_is_reported_once_and_the_best_is_the_value(example):
