@@ -392,10 +392,20 @@ class BaseInformer(
             - ``error_without``: the error of the joint forecast if the others had its weight. The
               difference to the joint forecast's error is what the member contributes.
             - ``weight``: mean over series, steps and targets.
-            - ``fit_seconds``: by the clock, before the cut-off and on all rows.
+            - ``fit_seconds``: by the clock, before the cut-off and on all rows; NaN for a regressor
+              in place of trees, whose time ``fit_times_`` has under that name.
             - ``forecast_seconds``: of one window, in a batch.
             - ``parts``: the forecasters that it consists of, and their weights in it.
             - ``reason``: why it takes no part.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+
+        Notes
+        -----
+        Cost: none; what is shown was kept by `fit`.
 
         Examples
         --------

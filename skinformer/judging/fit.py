@@ -215,14 +215,15 @@ class EnsembleFit:
         return Proof.at(windows, self.rows, self.head)
 
     def _trust_one(self) -> Ensemble:
-        """Give one member all weight: a trained network, classical forecasters, else ridges."""
+        """Trust one member alone: a trained network, classical forecasters, else ridges."""
         settings = self.settings
         if NETWORK in settings.members:
             self._warn_of_unjudged(NETWORK)
             return self._refit_ensemble(self.start)
         # Of all others these alone are judged by the rows that they are fitted to.
-        fits = [Classical.from_rows] if CLASSICAL in settings.members else []
-        return self._trust_first([fit(self.rows, settings) for fit in fits])
+        if CLASSICAL in settings.members:
+            return self._trust_first([Classical.from_rows(self.rows, settings)])
+        return self._trust_first([])
 
     def _trust_first(self, members: list[Member]) -> Ensemble:
         """Trust the first of some members alone, or ridges where there are none."""

@@ -116,7 +116,7 @@ class Standings:
         return lines
 
     def _reason(self, name: Hashable) -> str:
-        """Say why a member takes no part."""
+        """Return in words why a member takes no part."""
         if name in self.reasons:
             return self.reasons[str(name)]
         if name in self.errors:

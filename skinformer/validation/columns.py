@@ -176,7 +176,7 @@ def numeric_column(
 
 
 def _how_to_convert(example: Any, column: str) -> str:
-    """Say what to type, by what a value looks like."""
+    """Return what to type instead, by what a value looks like."""
     text = str(example).strip()
     if re.fullmatch(r"-?[\d. ]*,\d+", text):
         return "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',')."
