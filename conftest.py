@@ -1,4 +1,4 @@
-"""Modules that need what is not installed are not collected for their docstrings."""
+"""Fixtures of all rooms; modules that need what is not installed are not collected."""
 
 from importlib.util import find_spec
 
@@ -9,6 +9,8 @@ _ADAPTERS = {
     "sktime_member": "sktime",
     "statsforecast": "statsforecast",
 }
+#: A tiny estimator and frames on every clock, which the tests of most rooms fit.
+pytest_plugins = ["small_fits"]
 collect_ignore = [
     f"skinformer/beside/{module}.py"
     for module, library in _ADAPTERS.items()

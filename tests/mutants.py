@@ -193,7 +193,7 @@ CAUSALITY = [
         "observed.steps >= place.anchor[observed.segment]",
         "observed.steps > place.anchor[observed.segment]",
         (
-            "estimators/test_forecast.py::test_past_only_values_from_the_origin_on_are_not_read",
+            "rolling/test_forecast.py::test_past_only_values_from_the_origin_on_are_not_read",
         ),
     ),
     Mutant(
@@ -347,7 +347,7 @@ UNITS = [
         "Scaler.inverse_without_smearing",
         "replace(self, targets=plain)",
         "self",
-        ("estimators/test_ranges.py::test_quantiles_of_logarithms_are_no_means",),
+        ("intervals/test_ranges.py::test_quantiles_of_logarithms_are_no_means",),
     ),
     Mutant(
         "counts are forecast below zero",
@@ -410,7 +410,7 @@ UNITS = [
         "fed_back + of_windows['smear']",
         "fed_back",
         (
-            "estimators/test_exporting.py::test_an_exported_model_forecasts_what_forecast_does",
+            "export/test_exporting.py::test_an_exported_model_forecasts_what_forecast_does",
         ),
     ),
 ]
@@ -467,7 +467,7 @@ TIMESTAMPS = [
         "block_starts",
         "anchor + (steps - anchor) // pred_len * pred_len",
         "steps // pred_len * pred_len",
-        ("estimators/test_rolling.py::test_rolling_is_the_naive_loop",),
+        ("rolling/test_blocks.py::test_rolling_is_the_naive_loop",),
     ),
     Mutant(
         "served rows are read in their own time zone",
@@ -477,7 +477,7 @@ TIMESTAMPS = [
         "time",
         (
             "serving/test_windows.py",
-            "estimators/test_exporting.py::test_hours_keep_the_clock_on_the_wall_through_daylight_saving",
+            "export/test_exporting.py::test_hours_keep_the_clock_on_the_wall_through_daylight_saving",
         ),
     ),
 ]
@@ -490,7 +490,7 @@ INTERVALS = [
         "IntervalsMixin.predict_interval",
         "(1 - check_coverage(coverage)) / 2",
         "1 - check_coverage(coverage)",
-        ("estimators/test_ranges.py::test_intervals_cover_what_they_are_asked_to",),
+        ("intervals/test_ranges.py::test_intervals_cover_what_they_are_asked_to",),
     ),
     Mutant(
         "ranges know the error of the forecast that they belong to",
@@ -517,7 +517,7 @@ INTERVALS = [
         "errors *= optimism",
         "pass",
         (
-            "estimators/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",
+            "intervals/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",
         ),
     ),
     Mutant(
@@ -527,7 +527,7 @@ INTERVALS = [
         "np.where(targets.is_decreasing, mirrored, table)",
         "table",
         (
-            "estimators/test_ranges.py::test_a_transformer_that_falls_turns_no_level_round",
+            "intervals/test_ranges.py::test_a_transformer_that_falls_turns_no_level_round",
         ),
     ),
 ]
