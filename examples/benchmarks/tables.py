@@ -48,18 +48,18 @@ def street() -> Table:
 
 def etth1() -> Table:
     """Seven columns of a transformer, 336 hours to 96, up to the benchmark's test rows."""
-    return _cut(_read("ETTh1.csv")[:11_520], 2880, {"seq_len": 336, "pred_len": 96})
+    return _cut(read_rows("ETTh1.csv")[:11_520], 2880, {"seq_len": 336, "pred_len": 96})
 
 
 def oil() -> Table:
     """One of these columns, 96 hours to 24."""
-    rows = _read("ETTh1.csv")[["OT"]][:11_520]
+    rows = read_rows("ETTh1.csv")[["OT"]][:11_520]
     return _cut(rows, 2880, {"seq_len": 96, "pred_len": 24})
 
 
 def bikes() -> Table:
     """Bike rentals with weather and holidays, up to the drivers' test rows."""
-    rows = _read("drivers/bike_sharing.csv.gz").asfreq("h")
+    rows = read_rows("drivers/bike_sharing.csv.gz").asfreq("h")
     known = ["holiday", "workingday", "temp", "atemp", "hum", "windspeed"]
     rows[known] = rows[known].ffill()
     n = 60 * DAY
@@ -142,12 +142,13 @@ def step_of(times: pd.DatetimeIndex) -> pd.Timedelta:
     return pd.Timedelta(np.diff(np.unique(times.to_numpy())).min())
 
 
+def read_rows(name: str) -> pd.DataFrame:
+    """Read a table of the data folder, whose first column is its time."""
+    return pd.read_csv(DATA / name, index_col=0, parse_dates=True)
+
+
 def _n_series(rows: pd.DataFrame) -> int:
     return rows.index.get_level_values(0).nunique() if rows.index.nlevels > 1 else 1
-
-
-def _read(name: str) -> pd.DataFrame:
-    return pd.read_csv(DATA / name, index_col=0, parse_dates=True)
 
 
 def _cut(rows: pd.DataFrame, n_later: int, columns: dict[str, Any]) -> Table:

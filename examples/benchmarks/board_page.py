@@ -1,0 +1,273 @@
+"""Write docs/benchmarks.md from results and published figures; `scoreboard.py --page` calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from boards import FEV, GIFT, LOSSES, SOURCES, TASKS, read_published
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+OURS, NAIVE, RIVAL = "skinformer", "seasonal naive", "Chronos-2"
+COMMAND = "python examples/benchmarks/scoreboard.py"
+
+#: Errors that are above the rival's by this share are named.
+FAR = 0.05
+
+#: Whom the tables of single tasks show.
+SHOWN = {
+    GIFT: [RIVAL, "TiRex", "xLSTM-Mixer", "FLAIR", "AutoARIMA"],
+    FEV: [RIVAL, "TiRex-2", "TFT", "LightGBM", "AutoARIMA"],
+}
+KINDS = {
+    "trained": "trained on the task",
+    "pretrained": "pretrained",
+    "statistical": "statistical",
+}
+
+HEAD = """\
+# Benchmarks
+
+[GIFT-Eval](https://github.com/SalesforceAIResearch/gift-eval) and \
+[fev-bench](https://github.com/autogluon/fev) compare forecasters on public data, many of them \
+pretrained on billions of rows. This page shows skinformer's defaults beside their published \
+results, on those tasks whose data can be rebuilt from public files: {n_gift} of 97 and {n_fev} \
+of 100. `{command} --page` writes it from the results.
+
+- **Every number is an error divided by the seasonal naive's**, so 1.000 is the seasonal naive, \
+and lower is better. The first is MASE, of the median; the second is the quantile loss of the \
+levels 0.1 to 0.9: CRPS on GIFT-Eval, SQL (scaled quantile loss) on fev-bench.
+- **skinformer** learns each task from its own rows, on one CPU thread. `seq_len` goes by the \
+frequency alone (two weeks of hours, eight weeks of days, a year of weeks, two years of months), \
+`loss="mae"`, everything else is the default. *Trained on the task* has the same rows; \
+*pretrained* models saw other data before.
+- It forecasts all test windows from one fit, or fits anew before each where rows are few. \
+CPU-seconds are those of all fits and forecasts of a task.
+"""
+
+DATA = """\
+## Data
+
+The folder `SKINFORMER_BENCH_DATA` (by default `../shared/data`) holds these files; none of them \
+is part of skinformer. `{command} --check` compares the seasonal naive's MASE of every task with \
+the published one: all agree to four digits.
+
+| file | from | how it becomes a task |
+|---|---|---|
+| `scoreboard/us_births` | vincentarelbundock/Rdatasets, `csv/mosaicData/Births.csv` | days; \
+full weeks to Tuesday and months, sums |
+| `scoreboard/saugeen` | cran/deseasonalize, `data/SaugeenDay.rda` | days; full weeks to \
+Thursday and months, means |
+| `scoreboard/hierarchical_sales` | GonBla/Pasta_Time_Series, `hierarchical_sales_data.csv`, \
+columns QTY | missing days stay missing; weeks to Wednesday, sums, without the last |
+| `scoreboard/uci_air_quality` | ajayarunachalam/msda, `data/AirQualityUCI.csv` | -200 is \
+missing; days are means, without the first and last; T, RH and AH are known ahead |
+| `scoreboard/gfc14` | Leo-VK/ProEnFo, `data/GEF14/GEFCom2014-E.csv` | from 2013 on; temperature \
+is known ahead |
+| `scoreboard/australian_tourism` | unit8co/darts, `datasets/australian_tourism.csv` | quarters, \
+without the seven columns of states |
+| `ETTm1`, `ETTh1`, `ETTh2` | zhouhaoyi/ETDataset | GIFT-Eval: quarter hours, and means of \
+hours, full days and full weeks to Thursday, of ETTm1. fev-bench: ETTh1 and ETTh2; means of days \
+and of weeks to Sunday, without the first and last |
+| `panels/car_parts`, `panels/covid_deaths` | Monash repository | months and days as they are |
+
+A file is a CSV whose first column is the time, packed by gzip but for `ETTh1` and `ETTh2`. \
+Panels have the columns series, t and y, one series below the other. Tasks, horizons and numbers \
+of windows are in [`boards.py`](../examples/benchmarks/boards.py).
+
+## Other measurements
+
+- [Three datasets with covariates](drivers.md), with [all numbers](../notes/drivers.md)
+- [Nine panels of short series](panels.md), with [all numbers](../notes/panels.md)
+- [Prediction intervals](ranges.md), with [what they cover](../notes/ranges.md)
+- [ETT and other tables of the papers](../notes/accuracy.md), and [seventeen shapes of ordinary \
+data](../notes/ordinary.md)
+- [Seconds and memory](performance.md) beside other libraries
+"""
+
+
+def write_page(results: pd.DataFrame) -> None:
+    """Write the page."""
+    PAGE.write_text(make_page(results, read_published()), encoding="utf-8")
+
+
+def make_page(results: pd.DataFrame, published: pd.DataFrame) -> str:
+    """Return the page's text.
+
+    results: by task, as `scoreboard.py` writes them.
+    published: what others reached, as `read_published` gives it.
+    """
+    commit = results["commit"].value_counts().index[0]
+    measured = results[results["commit"] == commit]
+    ratios = relate(measured, published)
+    names = {
+        board: [name for name, task in TASKS.items() if task.board == board]
+        for board in (GIFT, FEV)
+    }
+    parts = [
+        HEAD.format(n_gift=len(names[GIFT]), n_fev=len(names[FEV]), command=COMMAND)
+    ]
+    for board, tasks in names.items():
+        run = [name for name in tasks if name in measured.index]
+        if run:
+            parts.append(_section(board, tasks, run, ratios, measured, commit))
+    return "\n".join([*parts, DATA.format(command=COMMAND)])
+
+
+def relate(measured: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return errors over the seasonal naive's: task, model, kind, leak, MASE, quantile_loss."""
+    ours = measured.reset_index().assign(model=OURS, kind="trained", leak=False)
+    columns = ["task", "model", "kind", "leak", "MASE", "quantile_loss"]
+    everyone = pd.concat([ours[columns], published[columns]], ignore_index=True)
+    naive = published[published["model"] == NAIVE].set_index("task")
+    for error in ("MASE", "quantile_loss"):
+        everyone[error] /= everyone["task"].map(naive[error])
+    return everyone
+
+
+def rank(ratios: pd.DataFrame, tasks: list[str]) -> pd.DataFrame:
+    """Return geometric means over tasks by model, the best MASE first; a model needs all tasks.
+
+    leaks: tasks whose data the model is known to have been trained on; lost: tasks where
+    skinformer's MASE is higher.
+    """
+    some = ratios[ratios["task"].isin(tasks)]
+    ours = some[some["model"] == OURS].set_index("task").loc[tasks, "MASE"]
+    rows = {}
+    for model, part in some.groupby("model"):
+        if len(part) < len(tasks):
+            continue
+        by_task = part.set_index("task").loc[tasks]
+        rows[model] = {
+            "kind": KINDS[by_task["kind"].iloc[0]],
+            "MASE": geometric_mean(by_task["MASE"]),
+            "quantile_loss": geometric_mean(by_task["quantile_loss"]),
+            "leaks": int(by_task["leak"].sum()),
+            "lost": int((ours > by_task["MASE"]).sum()),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").sort_values("MASE")
+
+
+def geometric_mean(values: pd.Series) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.log(values).mean()))
+
+
+# ----------------------------------------------------------------------------------- text
+def _section(
+    board: str,
+    tasks: list[str],
+    run: list[str],
+    ratios: pd.DataFrame,
+    measured: pd.DataFrame,
+    commit: str,
+) -> str:
+    """Return a board's part: where skinformer stands, the board, and its tasks.
+
+    run: those of the tasks that were run at the commit.
+    """
+    ranked = rank(ratios, run)
+    dates = measured.loc[run, "date"]
+    when = " to ".join(sorted({dates.min(), dates.max()}))
+    lines = [
+        f"## {board}",
+        "",
+        f"Measured {when} at commit {commit} by `{COMMAND}`: {len(run)} of {len(tasks)} tasks. "
+        f"Others' figures: {SOURCES[board]}.",
+        "",
+        _standing(board, ranked, len(run)),
+        "",
+        *_board_table(board, ranked, len(run)),
+        "",
+        _losses(board, ratios, run),
+        "",
+        *_task_table(board, tasks, ratios, measured),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _standing(board: str, ranked: pd.DataFrame, n_tasks: int) -> str:
+    """Say which places skinformer has, and against whom it wins and loses."""
+    places = []
+    for error, name in (("MASE", "MASE"), ("quantile_loss", LOSSES[board])):
+        better = ranked[ranked[error] < ranked.loc[OURS, error]]
+        n_trained = int((better["kind"] != KINDS["pretrained"]).sum())
+        places.append(
+            f"By {name} {len(better)} of {len(ranked) - 1} other models are better; {n_trained} of "
+            f"these {_is_or_are(n_trained)} not pretrained."
+        )
+    lost = ranked.loc[RIVAL, "lost"]
+    places.append(
+        f"{RIVAL} has the lower MASE on {lost} of {n_tasks} tasks, skinformer on {n_tasks - lost}."
+    )
+    return " ".join(places)
+
+
+def _is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _board_table(board: str, ranked: pd.DataFrame, n_tasks: int) -> list[str]:
+    """Return the models, the best first, with geometric means over the tasks."""
+    lines = [
+        f"| model | kind | MASE | {LOSSES[board]} | skinformer is better on |",
+        "|---|---|---|---|---|",
+    ]
+    for model, row in ranked.iterrows():
+        kind = row["kind"]
+        if row["leaks"]:
+            kind += f" (also on the data of {row['leaks']} of these tasks)"
+        wins = "" if model == OURS else f"{n_tasks - row['lost']} of {n_tasks}"
+        name = f"**{model}**" if model == OURS else model
+        lines.append(
+            f"| {name} | {kind} | {row['MASE']:.3f} | {row['quantile_loss']:.3f} | {wins} |"
+        )
+    return lines
+
+
+def _losses(board: str, ratios: pd.DataFrame, run: list[str]) -> str:
+    """Say on which tasks skinformer is far behind, or behind the seasonal naive."""
+    some = ratios[ratios["task"].isin(run)]
+    said = []
+    for error, name in (("MASE", "MASE"), ("quantile_loss", LOSSES[board])):
+        errors = some.pivot_table(index="task", columns="model", values=error).loc[run]
+        behind = errors[OURS] / errors[RIVAL] - 1
+        far = behind[behind > FAR].sort_values(ascending=False)
+        tasks = [f"`{task}` ({share:.0%})" for task, share in far.items()]
+        said.append(
+            f"{name} is more than {FAR:.0%} above {RIVAL}'s on {', '.join(tasks) or 'no task'}."
+        )
+        above = [f"`{task}`" for task in errors.index[errors[OURS] > 1]]
+        if above:
+            said.append(f"{name} is above the seasonal naive's on {', '.join(above)}.")
+    return " ".join(said)
+
+
+def _task_table(
+    board: str, tasks: list[str], ratios: pd.DataFrame, measured: pd.DataFrame
+) -> list[str]:
+    """Return errors by task; the lowest MASE of a row is bold."""
+    models = [OURS, *SHOWN[board]]
+    lines = [
+        f"| task: MASE / {LOSSES[board]} | {' | '.join(models)} | CPU-seconds |",
+        "|---" * (len(models) + 2) + "|",
+    ]
+    by_task = ratios.set_index(["task", "model"])
+    for task in tasks:
+        shown = [model for model in models if (task, model) in by_task.index]
+        best = min(shown, key=lambda model: by_task.loc[(task, model), "MASE"])
+        cells = [task]
+        for model in models:
+            if model not in shown:
+                cells.append("not run at this commit")
+                continue
+            row = by_task.loc[(task, model)]
+            mase = f"{row['MASE']:.3f}"
+            mase = f"**{mase}**" if model == best else mase
+            cells.append(f"{mase} / {row['quantile_loss']:.3f}")
+        seconds = measured["cpu_seconds"].get(task)
+        cells.append("" if seconds is None else f"{seconds:.0f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
