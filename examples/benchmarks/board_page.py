@@ -78,9 +78,9 @@ of windows are in [`boards.py`](../examples/benchmarks/boards.py).
 
 ## Other measurements
 
-- [Three datasets with covariates](drivers.md), with [all numbers](../notes/drivers.md)
+- [Three datasets with covariates](covariates.md), with [all numbers](../notes/drivers.md)
 - [Nine panels of short series](panels.md), with [all numbers](../notes/panels.md)
-- [Prediction intervals](ranges.md), with [what they cover](../notes/ranges.md)
+- [Prediction intervals](intervals.md), with [what they cover](../notes/ranges.md)
 - [ETT and other tables of the papers](../notes/accuracy.md), and [seventeen shapes of ordinary \
 data](../notes/ordinary.md)
 - [Seconds and memory](performance.md) beside other libraries

@@ -104,7 +104,7 @@ def test_it_is_built_without_a_word(built):
 
 
 def test_code_has_a_button_that_copies_it_and_tabs_have_an_icon(site, pages):
-    for name in ("index.html", "start.html", "user_guide.html"):
+    for name in ("index.html", "start.html", "basics.html"):
         assert any("copybutton.js" in file for file in pages[name].loaded)
         icon = next(file for file in pages[name].loaded if "favicon" in file)
         assert (site / icon.partition("?")[0]).is_file()
@@ -320,15 +320,15 @@ def test_pictures_are_loaded(site, browser):
 @pytest.mark.parametrize(
     ("word", "leads"),
     [
-        ("known_future", {"InformerRegressor", "user_guide"}),
-        ("probabilistic", {"ranges", "glossary"}),
-        ("uncertainty", {"ranges", "glossary"}),
-        ("hyperparameter", {"user_guide", "glossary"}),
-        ("multivariate", {"user_guide", "glossary"}),
-        ("exogenous", {"drivers", "user_guide", "cookbook_drivers"}),
-        ("incremental", {"production", "user_guide"}),
-        ("conformal", {"other_intervals", "ranges"}),
-        ("holiday", {"cookbook_drivers", "drivers"}),
+        ("known_future", {"InformerRegressor", "covariates"}),
+        ("probabilistic", {"intervals", "glossary"}),
+        ("uncertainty", {"intervals", "glossary"}),
+        ("hyperparameter", {"tuning", "glossary"}),
+        ("multivariate", {"basics", "glossary"}),
+        ("exogenous", {"covariates", "cookbook_drivers"}),
+        ("incremental", {"production", "basics"}),
+        ("conformal", {"other_intervals", "intervals"}),
+        ("holiday", {"cookbook_drivers", "covariates"}),
     ],
 )
 def test_the_search_finds(site, browser, word, leads):
