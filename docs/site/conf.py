@@ -1,7 +1,15 @@
 """Sphinx's settings; `docs/build.py` says how the site is built."""
 
 from docutils import nodes
-from reference import shorten_signature, split_parameters
+from elsewhere import TYPES, link_elsewhere
+from numpydoc.xref import DEFAULT_LINKS
+from reference import (
+    full_signature,
+    link_uses,
+    list_methods,
+    name_definition,
+    split_parameters,
+)
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
@@ -16,6 +24,8 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
@@ -27,10 +37,16 @@ smartquotes = False  # docstrings write code
 default_role = "literal_text"  # docstrings write `name`, and mean code
 autodoc_typehints = "none"  # numpydoc's sections tell types
 numpydoc_show_class_members = False  # the page of a class lists them
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # of the words of a type, those below are links
+numpydoc_xref_aliases = {
+    **{name: name for name in DEFAULT_LINKS},  # nobody looks up int and str
+    **{name: f"skinformer.{name}" for name in skinformer.__all__},
+    **TYPES,
+}
+autosummary_generate = False  # reference.py writes the pages
 python_use_unqualified_type_names = True
-nitpick_ignore_regex = [
-    ("py:obj", r"sklearn\..*")
-]  # no network: links to other sites are none
+python_maximum_signature_line_length = 80
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",  # where staging.py copies them
@@ -54,13 +70,13 @@ copybutton_selector = (
 )
 html_css_files = ["site.css"]
 html_copy_source = False
+html_theme_options = {"top_of_page_buttons": []}
 html_use_index = False  # api.md lists the names, with a line each
 html_show_search_summary = (
     False  # read by requests, which files opened from a disk refuse
 )
 html_show_sphinx = False
 html_show_copyright = False
-html_theme_options = {"top_of_page_buttons": []}
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
@@ -75,5 +91,8 @@ class LiteralText(SphinxRole):
 def setup(app: Sphinx) -> None:
     app.add_role("literal_text", LiteralText())
     # After numpydoc.
-    app.connect("autodoc-process-docstring", split_parameters, priority=900)
-    app.connect("autodoc-process-signature", shorten_signature, priority=900)
+    for change in (split_parameters, list_methods, link_uses):
+        app.connect("autodoc-process-docstring", change, priority=900)
+    app.connect("autodoc-process-signature", full_signature, priority=900)
+    app.connect("doctree-read", name_definition, priority=400)  # before viewcode
+    app.connect("missing-reference", link_elsewhere)

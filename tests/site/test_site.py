@@ -28,7 +28,8 @@ BUILT_BY = (
     "sphinx_copybutton",
     "sphinx_gallery",
 )
-OF_THE_THEME = {"search.html"}  # reached by the box in the menu
+#: Reached by the box in the menu; and what lists the source of each module.
+OF_THE_THEME = {"search.html", "_modules/index.html"}
 
 pytestmark = pytest.mark.slow
 
@@ -192,6 +193,26 @@ def test_methods_are_told(pages):
     ):
         assert f"skinformer.InformerRegressor.{method}" in anchors
     assert "skinformer.InformerRegressor.get_metadata_routing" not in anchors
+
+
+def test_the_page_of_a_class_leads_on(site, pages):
+    """To each method, to its source, to guides that use it, and to the types of other libraries."""
+    name = "reference/InformerRegressor.html"
+    text = (site / name).read_text(encoding="utf-8")
+    table = text[text.index('<table class="autosummary') :]
+    table = table[: table.index("</table>")]
+    methods = ("fit", "forecast", "predict", "update", "sample", "save")
+    for method in methods:
+        anchor = f"skinformer.InformerRegressor.{method}"
+        assert f'href="#{anchor}"' in table
+        told = text[text.index(f'id="{anchor}"') :].partition("</dd></dl>")[0]
+        assert "[source]</span></span></a>" in told
+        assert "<p>Used in <a" in told, method
+    assert "(*_" not in text
+    links = pages[name].links
+    assert "https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html" in links
+    assert "../ranges.html" in {link.partition("#")[0] for link in links}
+    assert "Network.html#skinformer.Network" in links
 
 
 def test_parameters_stand_in_groups_the_five_to_set_first_on_top(site):

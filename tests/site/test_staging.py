@@ -15,14 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def modules():
     """Import them as the build does: their folder comes first."""
+    pytest.importorskip("sphinx")
     sys.path.insert(0, str(ROOT / "docs/site"))
     try:
+        import elsewhere
         import gallery_page
         import reference
         import staging
     finally:
         sys.path.pop(0)
-    return staging, gallery_page, reference
+    return staging, gallery_page, reference, elsewhere
 
 
 def test_the_index_is_the_table_of_contents(modules):
@@ -41,7 +43,7 @@ def test_the_menu_has_at_most_eight_groups(modules):
 
 def test_links_that_leave_the_docs_lead_to_pages_or_copies(modules, tmp_path):
     """GitHub shows the repository around the docs; the site does not hold it."""
-    staging, gallery_page, _ = modules
+    staging, gallery_page, *_ = modules
     examples = gallery_page.examples_of(ROOT / "examples")
     led = {}
     for target in (
@@ -106,14 +108,58 @@ def test_groups_of_parameters_hold_all(modules, estimator):
     assert set(modules[2].groups()) <= set(inspect.signature(estimator).parameters)
 
 
-def test_long_signatures_are_shortened(modules):
-    """With and without parameters before the star: `Network` has none."""
-    fields = ", ".join(f"parameter_{i}=None" for i in range(12))
-    for before in ("", "target=None, "):
-        shortened = modules[2].shorten_signature(
-            None, "class", "", None, None, f"({before}*, {fields})", ""
-        )
-        assert shortened == (f"({before}*, ...)", "")
+def test_signatures_are_whole(modules):
+    """Sphinx reads `(*_, **params)` off a base of the estimators."""
+    signature, _ = modules[2].full_signature(
+        None, "class", "", InformerRegressor, None, "(*_, **params)", ""
+    )
+    assert signature.startswith("(target=None, *, seq_len=96, pred_len=24, ")
+    assert signature.count("=") == len(inspect.signature(InformerRegressor).parameters)
+
+
+def test_uses_are_read_off_code(modules):
+    """A variable is what it was made of, in later blocks of a page, too; and of the last value."""
+    page = "# P\n\n## The `fit`\n\n```python\nfrom skinformer import InformerRegressor as I\n"
+    page += "from sklearn.base import clone\nmodel = I(seq_len=4).fit(df)\n```\n\n## Later\n\n"
+    page += "```py\nclone(model).update(df)\nother.forecast()\nmodel = other\nmodel.save(x)\n```\n"
+    from uses import _uses_of_page, key
+
+    found = list(_uses_of_page(page))
+    assert (key(InformerRegressor.fit), "#the-fit") in found
+    assert (key(InformerRegressor.update), "#later") in found
+    names = {name for name, _ in found}
+    assert not names & {key(InformerRegressor.forecast), key(InformerRegressor.save)}
+
+
+def test_most_methods_of_the_estimators_have_an_example(modules):
+    """What no guide shows is not found."""
+    reference = modules[2]
+    bare = [
+        name
+        for name in reference.own_members(InformerRegressor)
+        if not reference.uses().get(reference.key(getattr(InformerRegressor, name)))
+    ]
+    assert set(bare) <= {"get_params", "series_blend_"}
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        (
+            "pandas.Series",
+            "https://pandas.pydata.org/docs/reference/api/pandas.Series.html",
+        ),
+        (
+            "numpy.random.RandomState",
+            "https://numpy.org/doc/stable/reference/random/legacy.html#numpy.random.RandomState",
+        ),
+        ("skinformer.load", None),
+        ("pandasaurus.Bone", None),
+    ],
+)
+def test_names_elsewhere_have_addresses(modules, name, address):
+    """Without a network no list of names can be asked for."""
+    assert modules[3].page_elsewhere(name) == address
 
 
 def test_a_group_may_begin_with_two_parameters_that_are_told_together(modules):
