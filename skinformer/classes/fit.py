@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from skinformer.budget import current_share
 from skinformer.classes.features import ClassFeatures, make_features
 from skinformer.classes.frequencies import (
     Frequencies,
@@ -202,6 +203,7 @@ def _fit_target(
     fit = _fit_simple(truths, columns)
     # 1. Pairs among truths that have a known row before them, and their features.
     n_most = _LOGISTIC_PAIRS if classifier is None else MOST_PAIRS
+    n_most = current_share().of(n_most, least=3000)
     has_past = truths.rows > truths.begin[truths.series]
     pairs = draw_pairs(
         timeline,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.budget import current_share
 from skinformer.classical.candidates import (
     Seasons,
     candidate_names,
@@ -306,9 +307,13 @@ def fit_classical(
     errors = ErrorAccumulator(n_series, final.names)
 
     # 1. Candidates are judged at origins.
+    share = current_share()
     distances = origin_distances(sizes.pred_len, n_series)
+    distances = distances[: share.of(len(distances), least=3)]
     last = judged.end_before_rest(distances[-1])
-    for distance in distances:
+    for n_judged, distance in enumerate(distances):
+        if n_judged > 0 and share.must_stop():
+            break
         origin = np.maximum(last - distance, judged.begin)
         judged.add_errors(errors, origin)
 

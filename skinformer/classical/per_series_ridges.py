@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import eigenvectors, product
+from skinformer.budget import current_share
 from skinformer.classical.means import series_log_shift
 from skinformer.classical.windows import (
     UnitWindows,
@@ -250,6 +251,7 @@ def _windows_of(
     series = np.flatnonzero(is_enough & np.isfinite(least))
     # Windows of each series, spread over it: 128 to 256, and so many of all.
     n_taken = min(max(250_000 // len(n_windows), 128), 256)
+    n_taken = current_share().of(n_taken, least=32)
     n_taken -= n_taken % _N_FOLDS
     windows = _WindowsOfSeries(
         values,
@@ -482,7 +484,10 @@ def _log_errors(
     """
     shape = n_series, len(parts), len(_STRENGTHS)
     errors = np.full(shape, np.nan)
+    share = current_share()
     for i, part in enumerate(parts):
+        if i > 0 and share.must_stop():
+            break  # what was not judged has no weight
         errors[part.windows.series, i] = part.cross_validate()
     logs = np.log(np.maximum(errors, 1e-300))
     by_first_shared = logs[:, :1, -1:]

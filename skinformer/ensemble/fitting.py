@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from skinformer.budget import Share
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
@@ -42,6 +43,17 @@ class FitBatches(NamedTuple):
         training = training.with_max_windows(n_drawn)
         if validation is not None:
             validation = validation.with_max_windows(training.n_drawn)
+        return FitBatches(training, validation)
+
+    def with_effort(self, share: Share) -> FitBatches:
+        """Draw fewer windows an epoch where the seconds of a fit are limited."""
+        if not share.is_limited:
+            return self
+        training, validation = self
+        n_drawn = share.of(training.n_drawn, least=training.batch_size, power=0.5)
+        training = training.with_max_windows(n_drawn)
+        if validation is not None:
+            validation = validation.with_max_windows(n_drawn)
         return FitBatches(training, validation)
 
 

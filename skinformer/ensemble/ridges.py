@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from torch import Tensor, nn
 
+from skinformer.budget import current_share
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import RIDGES, Member
@@ -27,6 +28,10 @@ from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.cycle import Cycle, find_cycle
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
+
+#: Efforts from which on periods are left out in turn, and from which on all candidates compete.
+_ENOUGH_FOR_FOLDS = 0.5
+_ENOUGH_FOR_ALL = 0.25
 
 
 @timed(RIDGES)
@@ -49,10 +54,14 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
         cycle=_find_cycle(rows),
     )
+    validation = rows.validation_origins
+    n_windows = training.count + validation.count
     # Spread over the series, so many windows say all that a linear map can take in.
     n_most = 100_000
-    validation = rows.validation_origins
-    share = min(1.0, n_most / max(training.count + validation.count, 1))
+    limit = current_share()
+    if limit.is_limited:
+        n_most = limit.of(min(n_most, n_windows), least=1000)
+    share = min(1.0, n_most / max(n_windows, 1))
     n_training = math.ceil(share * training.count)
     n_validation = math.ceil(share * validation.count)
     origins = np.concatenate(
@@ -64,7 +73,8 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
         rows.times_of(origins),
         split=None if rows.split is None else 0,
         refit=refit,
-        n_folds=3,
+        n_folds=3 if limit.effort >= _ENOUGH_FOR_FOLDS else 0,
+        alone=limit.effort < _ENOUGH_FOR_ALL,
     )
 
 

@@ -396,7 +396,7 @@ class BaseInformer(
               in place of trees, whose time ``fit_times_`` has under that name.
             - ``forecast_seconds``: of one window, in a batch.
             - ``parts``: the forecasters that it consists of, and their weights in it.
-            - ``reason``: why it takes no part.
+            - ``reason``: why it takes no part, or what `max_seconds` took from it.
 
         Raises
         ------

@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 from torch.nn import Module
 
 from skinformer.bounds.closed import Closed
+from skinformer.budget import Budget, Share
+from skinformer.budget import running as running_budget
 from skinformer.cleaning.seasons import name_seasons
 from skinformer.cleaning.short_series import lend_scales
 from skinformer.cleaning.volatility import rescale_by_volatility
@@ -34,6 +37,7 @@ from skinformer.estimators.reading import reading_settings
 from skinformer.estimators.settings import non_default_network_params, read_settings
 from skinformer.estimators.target_transform import fit_scale, with_smearing_factor
 from skinformer.intervals.calibration import Calibration
+from skinformer.judging.costs import FILLING, fit_costs
 from skinformer.judging.cutoffs import cut_windows, find_split
 from skinformer.judging.fit import EnsembleFit
 from skinformer.judging.leaderboard import Standings
@@ -53,6 +57,7 @@ from skinformer.validation.parameters import (
     warn_of_cpu,
     warn_of_idle_loss,
     warn_of_idle_network,
+    warn_of_seconds,
 )
 from skinformer.validation.rows import warn_of_closed
 
@@ -66,6 +71,7 @@ class Fit:
     model: without fitted state.
     device: "auto", or one of torch's.
     earlier: whose weights a warm start goes on from.
+    budget: seconds that it may take.
     """
 
     settings: FitSettings
@@ -78,10 +84,12 @@ class Fit:
         *,
         device: str,
         earlier: BaseInformer | None,
+        budget: Budget,
     ) -> None:
         self.model = model
         self.device = device
         self.earlier = earlier
+        self.budget = budget
 
     def run(
         self,
@@ -90,6 +98,15 @@ class Fit:
         sample_weight: Any,
     ) -> None:
         """Fit the model: the way of the data, from raw rows to weighted members."""
+        with running_budget(self.budget):
+            self._run(X, y, sample_weight)
+
+    def _run(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> None:
         # 1. Rows: read, cleaned, split and standardised.
         with timed("reading"):
             X, y, sample_weight = self.read_labels(X, y, sample_weight)
@@ -118,6 +135,7 @@ class Fit:
             self.fill_history(missing)
             self.keep_range()
             self.model.fit_times_ = running().table()
+            self.warn_of_seconds()
 
     def read_labels(
         self,
@@ -175,7 +193,14 @@ class Fit:
         if Training.of(self.model.training).max_iter is None:
             limited = limit_epochs(self.plan.settings, table.first_row)
             self.plan = replace(self.plan, settings=limited)
+        self.plan_seconds(table)
         self.settings = self.plan.settings
+
+    def plan_seconds(self, table: Table) -> None:
+        """Estimate what the parts of the fit cost, where the user limits its seconds."""
+        if self.budget.is_limited:
+            n_known = len(self.model.roles_.known)
+            self.budget.plan(fit_costs(self.plan.settings, table, n_known))
 
     def standardise(self, table: Table, split: IntArray | None) -> None:
         """Standardise the rows, by those before the validation split."""
@@ -224,7 +249,7 @@ class Fit:
         with self.tasks.stage("ridges"):
             members = self._start_members(split, missing)
             model.ensemble_ = members.start
-            model._standings_ = Standings.of(self.plan.reasons, None, members.start)
+            model._standings_ = Standings.of(self.plan.reasons, None, members.start, {})
             model.calibration_ = Calibration.prepare(
                 model.timeline_, split, self.settings
             )
@@ -252,7 +277,10 @@ class Fit:
         linear = None
         out_of_fold = None
         if RIDGES in settings.members:
-            linear = linear_fit(rows, training, refit=settings.early_stopping == "auto")
+            with self.budget.part(RIDGES):
+                linear = linear_fit(
+                    rows, training, refit=settings.early_stopping == "auto"
+                )
             rows = replace(
                 rows, calendars=(linear.before.calendar, linear.final.calendar)
             )
@@ -287,23 +315,39 @@ class Fit:
         # By as many windows as a prediction: in a small network a larger batch is no larger work.
         n_windows = min(self.settings.batch_size, PREDICTION_CHUNK)
         with self.tasks.training(), threads_for(n_windows * module.largest_product):
-            if NETWORK not in self.settings.members:
+            if not members.may_begin(NETWORK):
                 return TrainingRecord()
-            run = partial(train, module, groups=parameter_groups(module))
-            checkpoint = self.settings.checkpoint
-            trial = members.trial
-            if checkpoint is None and trial is not None:
-                record = trial.train(batches, run)
-                if record is not None:
-                    self.tasks.end_epoch(record)
-                    return record
-            return run(
-                **batches._asdict(),
-                settings=self.settings.trainer,
-                on_epoch=partial(self._end_epoch, members),
-                checkpoint=checkpoint,
-                fingerprint={} if checkpoint is None else fingerprint(self.model),
-            )
+            with self.budget.part(NETWORK) as share:
+                return self._train(members, batches.with_effort(share), share)
+
+    def _train(
+        self,
+        members: EnsembleFit,
+        batches: FitBatches,
+        share: Share,
+    ) -> TrainingRecord:
+        """Train the network, after a trial where there is one.
+
+        share: what it may have of its windows and epochs.
+        """
+        module = members.module
+        run = partial(train, module, groups=parameter_groups(module))
+        checkpoint = self.settings.checkpoint
+        trainer = self.settings.trainer
+        trainer = replace(trainer, max_iter=share.of(trainer.max_iter, power=0.5))
+        trial = members.trial
+        if checkpoint is None and trial is not None:
+            record = trial.train(batches, run)
+            if record is not None:
+                self.tasks.end_epoch(record)
+                return record
+        return run(
+            **batches._asdict(),
+            settings=trainer,
+            on_epoch=partial(self._end_epoch, members),
+            checkpoint=checkpoint,
+            fingerprint={} if checkpoint is None else fingerprint(self.model),
+        )
 
     def _end_epoch(
         self,
@@ -366,11 +410,29 @@ class Fit:
         if params:
             warn_of_idle_network(params, trained=len(model.history_) > 0)
 
+    def warn_of_seconds(self) -> None:
+        """Warn if the fit took longer than the user allows."""
+        budget = self.budget
+        if budget.is_limited and budget.passed > 1.2 * budget.max_seconds:
+            warn_of_seconds(budget.max_seconds, budget.passed, list(budget.efforts))
+
     def fill_history(self, missing: BoolArray | None) -> None:
         """Put forecasts in for the missing actual values, from which later forecasts start."""
-        if missing is not None:
-            with timed("filling"):
-                self.model._forecaster.fill_missing(missing)
+        if missing is None:
+            return
+        model = self.model
+        with timed("filling"), self.budget.part(FILLING) as share:
+            model._forecaster.fill_missing(self._last_missing(missing, share))
+
+    def _last_missing(self, missing: BoolArray, share: Share) -> BoolArray:
+        """Keep the missing actual values of the last rows, where seconds are limited."""
+        if share.effort == 1:
+            return missing
+        timeline = self.model.timeline_
+        n_rows = np.diff(timeline.first_row)
+        first_kept = timeline.first_row[1:] - np.ceil(share.effort * n_rows)
+        is_kept = np.arange(len(missing)) >= first_kept[timeline.series]
+        return missing & is_kept[:, None]
 
     def keep_range(self) -> None:
         """Keep the range of the targets where trees forecast, which know nothing beyond it."""
@@ -408,7 +470,12 @@ def _fit_copy_on(
         if not name.endswith("_"):
             setattr(copy, name, value)
     goes_on = model.warm_start and hasattr(model, "ensemble_")
-    fit = Fit(copy, device=device, earlier=model if goes_on else None)
+    fit = Fit(
+        copy,
+        device=device,
+        earlier=model if goes_on else None,
+        budget=Budget(model.max_seconds),
+    )
     watch = stopwatch()
     if model.verbose:
         # It writes what it measures.

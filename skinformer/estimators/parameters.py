@@ -44,6 +44,7 @@ class Parameters:
     training: Training | None = None
     early_stopping: Any = "auto"
     validation_fraction: float = 0.1
+    max_seconds: float | None = None
     warm_start: bool = False
     device: str = "auto"
     random_state: Any = None

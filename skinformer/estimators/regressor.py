@@ -126,6 +126,15 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         training of the Informer ends there, with one row in ``history_``.
     validation_fraction : float, default=0.1
         Share of the last rows that are held out for validation; in (0, 1).
+    max_seconds : float or None, default=None
+        Seconds that a fit may take, by the clock on the wall; None is as many as it needs. What the
+        members cost is estimated from the rows and the speed of the machine: first there are
+        fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
+        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long;
+        a fit needs the time in which rows are read and ridges are fitted, whatever this is. Your
+        own forecasters and regressors are neither estimated nor stopped. Results depend on the
+        machine and on what else it does, also with a `random_state`. In a search each fit has so
+        many seconds.
     warm_start : bool, default=False
         Continue from the weights of the last `fit` instead of new ones.
     device : str, default="auto"

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from skinformer.budget import current_budget
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import RIDGES, TREES, Member
 from skinformer.ensemble.ridges import Ridges
@@ -93,13 +94,18 @@ def weigh_challengers(
     if not margins and not settings.forecasters:
         return None, plan
     challenge = Challenge(proof, stretches, proof.forecasts[RIDGES].copy())
+    budget = current_budget()
     for name, margin in margins.items():
-        with timed(name):
+        if not budget.takes(name):
+            plan = plan.without(budget.left_out[name], name)
+            continue
+        with timed(name), budget.part(name):
             member = kinds[name].from_rows(rows, settings)
             challenge.add(member, max(margin, _least_margin(member, rows)))
     for source in settings.forecasters:
         fit: MemberFit = partial(UserForecaster.from_source, source)
-        challenge.add(fit(rows, settings), MARGIN)
+        with budget.part(source.name):
+            challenge.add(fit(rows, settings), MARGIN)
     return challenge, plan
 
 

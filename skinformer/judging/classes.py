@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skinformer.budget import current_budget
 from skinformer.classes.blend import TEMPERATURES, log_losses, mixture_weights
 from skinformer.classes.fit import ClassFit
 from skinformer.ensemble.classes import Classes, fit_class_base, probabilities_of
@@ -52,8 +53,10 @@ def weigh_classes(
     mixed = (1 - share) * base_logits + share * logits
     temperature = validation.temperature(mixed)
     # 3. Fit the former to all rows.
-    if settings.refits_on_all:
-        base = replace(base, fit=fit_class_base(rows, settings))
+    budget = current_budget()
+    if settings.refits_on_all and budget.affords_again(Classes.name):
+        with budget.again(Classes.name):
+            base = replace(base, fit=fit_class_base(rows, settings))
     return base, share, temperature
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from math import ceil
 
 import numpy as np
 
+from skinformer.budget import Budget, current_budget
 from skinformer.classes.fit import ClassFit
 from skinformer.ensemble.classes import Classes, fit_class_base
 from skinformer.ensemble.classical import Classical
@@ -22,6 +24,7 @@ from skinformer.ensemble.windows import RowBuffer, Windows
 from skinformer.judging import weights as weighing
 from skinformer.judging.challenge import MemberFit, weigh_challengers
 from skinformer.judging.classes import weigh_classes
+from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
 from skinformer.judging.leaderboard import Standings
 from skinformer.judging.plan import Plan, Scheme, choose_scheme
@@ -89,7 +92,15 @@ class EnsembleFit:
         #: What fits members to all rows, begun when their weights were known.
         self._background_refits: dict[str, Callable[[], Member]] = {}
         self.class_fit: ClassFit | None = None
+        self.budget: Budget = current_budget()
         self.start = self._ensemble_of([], {NETWORK: 1.0})
+
+    def may_begin(self, name: str) -> bool:
+        """Return whether a member takes part, and still fits into the seconds that are left."""
+        if name in self.settings.members and not self.budget.takes(name):
+            self.plan = self.plan.without(self.budget.left_out[name], name)
+            self.settings = self.settings.without(name)
+        return name in self.settings.members
 
     def fit_challengers(self) -> float:
         """Fit all that is weighed before the network is trained; return what is left to this.
@@ -104,7 +115,8 @@ class EnsembleFit:
             return float((self.weights[RIDGES] ** 2).mean())
         if self.rows.split is None or Classes.name not in members:
             return 1.0
-        self.class_fit = fit_class_base(self.rows.before_cutoff(), self.settings)
+        with self.budget.part(Classes.name):
+            self.class_fit = fit_class_base(self.rows.before_cutoff(), self.settings)
         # Half of the logits beside trees that forecast classes.
         return 0.25 if TREES in members else 1.0
 
@@ -128,6 +140,7 @@ class EnsembleFit:
         n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
         if self.settings.forecasters:
             n_most = min(n_most, MOST_WEIGHED)
+        n_most = ceil(self.budget.effort * n_most)
         self.proof = self._proof_at(self._validation_windows(n_most))
         self.proof.add(self.ridges)
         challenge, self.plan = weigh_challengers(
@@ -150,10 +163,12 @@ class EnsembleFit:
             return
         for member in self.challengers:
             # What a user gave has another name.
-            if member.name in settings.members and self.weights[member.name].any():
+            counts = member.name in settings.members and self.weights[member.name].any()
+            if counts and self.budget.affords_again(member.name):
                 self._background_refits[member.name] = run_in_background(
-                    partial(member.refitted, self.rows, settings)
+                    partial(self._refit_again, member)
                 )
+        self.budget.done(REFITS)
 
     def finish(self, scaler: Scaler) -> tuple[Ensemble, Standings]:
         """Weigh all members as the scheme says, and fit those with a weight to all rows.
@@ -164,7 +179,10 @@ class EnsembleFit:
             wait()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
         ensemble = self._weigh_and_refit()
-        return ensemble, Standings.of(self.plan.reasons, self.proof, ensemble)
+        standings = Standings.of(
+            self.plan.reasons, self.proof, ensemble, words_of_cuts(self.budget)
+        )
+        return ensemble, standings
 
     def _weigh_and_refit(self) -> Ensemble:
         """Put the members together that count, fitted to all rows."""
@@ -187,12 +205,12 @@ class EnsembleFit:
         return {name: kind for name, kind in MEMBERS.items() if name in members}
 
     @property
-    def _user_fits(self) -> list[MemberFit]:
-        """Return what fits each forecaster of the user's."""
-        return [
-            partial(UserForecaster.from_source, each)
+    def _user_fits(self) -> dict[str, MemberFit]:
+        """Return what fits each forecaster of the user's, by name."""
+        return {
+            each.name: partial(UserForecaster.from_source, each)
             for each in self.settings.forecasters
-        ]
+        }
 
     def _weigh_classes(self) -> Ensemble:
         n_most = max(40_000 // self.rows.sizes.pred_len, 32)
@@ -222,7 +240,8 @@ class EnsembleFit:
             return self._refit_ensemble(self.start)
         # Of all others these alone are judged by the rows that they are fitted to.
         if CLASSICAL in settings.members:
-            return self._trust_first([Classical.from_rows(self.rows, settings)])
+            with self.budget.part(CLASSICAL):
+                return self._trust_first([Classical.from_rows(self.rows, settings)])
         return self._trust_first([])
 
     def _trust_first(self, members: list[Member]) -> Ensemble:
@@ -243,8 +262,11 @@ class EnsembleFit:
         """
         fits = self._user_fits
         if CLASSICAL in self.settings.members:
-            fits = [Classical.from_rows, *fits]
-        members = [fit(self.rows, self.settings) for fit in fits]
+            fits = {CLASSICAL: Classical.from_rows} | fits
+        members = []
+        for name, fit in fits.items():
+            with self.budget.part(name):
+                members.append(fit(self.rows, self.settings))
         weights = self._last_row_weights(fits) if len(fits) > 1 else None
         if weights is None:
             last_rows = self.rows.timeline.first_row[1:] - 1
@@ -255,7 +277,7 @@ class EnsembleFit:
         return self._ensemble_of(members, weights)
 
     def _last_row_weights(
-        self, fits: list[MemberFit]
+        self, fits: Mapping[str, MemberFit]
     ) -> dict[str, Float64Array] | None:
         """Weigh members, fitted without the last rows, by these; None where they are too few."""
         split, origins = cut_last_rows(self.rows.timeline, self.rows.sizes.pred_len)
@@ -271,7 +293,7 @@ class EnsembleFit:
 
     def _prove(
         self,
-        fits: list[MemberFit],
+        fits: Mapping[str, MemberFit],
         rows: FitRows,
         origins: Origins,
     ) -> list[Member]:
@@ -280,15 +302,22 @@ class EnsembleFit:
         Cut-offs are few where a forecaster of the user's takes part; at least one a series.
         """
         before = rows.before_cutoff()
-        members = [fit(before, self.settings) for fit in fits]
         windows = Windows(self._buffer, series_origins(origins))
+        n_most = len(windows)
         if self.settings.forecasters:
-            n_most = max(MOST_WEIGHED, rows.timeline.n_series)
-            windows = windows.take(spread_places(len(windows), n_most))
+            n_most = MOST_WEIGHED
+        n_most = max(ceil(self.budget.effort * n_most), rows.timeline.n_series)
+        windows = windows.take(spread_places(len(windows), n_most))
         self.proof = self._proof_at(windows)
-        for member in members:
-            member.check_seconds(windows)
-            self.proof.add(member)
+        members = []
+        for name, fit in fits.items():
+            if name in self._kinds and not self.may_begin(name):
+                continue
+            with self.budget.part(name):
+                member = fit(before, self.settings)
+                member.check_seconds(windows)
+                self.proof.add(member)
+            members.append(member)
         return members
 
     def _series_weights(
@@ -316,8 +345,10 @@ class EnsembleFit:
         """Weigh all members by the errors of each series."""
         rows = self.rows
         assert self.ridges is not None
-        of_kinds = [kind.from_rows for kind in self._kinds.values()]
-        others = self._prove(of_kinds + self._user_fits, rows, rows.validation_origins)
+        fits: dict[str, MemberFit] = {
+            name: kind.from_rows for name, kind in self._kinds.items()
+        }
+        others = self._prove(fits | self._user_fits, rows, rows.validation_origins)
         members = [*others, self.ridges]
         if NETWORK in self.settings.members:
             members.append(self.network)
@@ -362,6 +393,7 @@ class EnsembleFit:
 
     def _refit_ensemble(self, ensemble: Ensemble) -> Ensemble:
         """Leave out members without weight, and fit the others to the validation split, too."""
+        self.budget.done(REFITS)
         members = {}
         held_out = {}
         weights = []
@@ -397,7 +429,14 @@ class EnsembleFit:
             return member
         if member.name in self._background_refits:
             return self._background_refits[member.name]()
-        return member.refitted(self.rows, self.settings)
+        if not self.budget.affords_again(member.name):
+            return member
+        return self._refit_again(member)
+
+    def _refit_again(self, member: Member) -> Member:
+        """Fit a member to all rows, as far as it was fitted before."""
+        with self.budget.again(member.name):
+            return member.refitted(self.rows, self.settings)
 
     @cached_property
     def _buffer(self) -> RowBuffer:

@@ -32,12 +32,15 @@ class Standings:
         That of the joint forecast, where the others have the weight of a member.
     seconds : dict of str to float
         That a forecast of one window took, in a batch of many.
+    cuts : dict of str to str
+        What a limit of seconds took from members that were fitted, in words.
     """
 
     reasons: dict[str, str]
     errors: dict[str, float]
     errors_without: dict[str, float]
     seconds: dict[str, float]
+    cuts: dict[str, str]
 
     @classmethod
     def of(
@@ -45,13 +48,14 @@ class Standings:
         reasons: dict[str, str],
         proof: Proof | None,
         ensemble: Ensemble,
+        cuts: dict[str, str],
     ) -> Standings:
         """Read them off what members have proved; errors are unknown where nothing was.
 
         ensemble: all members of the proof, with their weights.
         """
         if proof is None:
-            return cls(reasons, {}, {}, {})
+            return cls(reasons, {}, {}, {}, cuts)
         errors = {name: proof.error(each) for name, each in proof.forecasts.items()}
         weights = _weights_at(proof, ensemble)
         errors[JOINT] = proof.error(_joint(proof, weights))
@@ -60,7 +64,7 @@ class Standings:
             if len(weights) > 1:
                 others = _without(weights, name, ensemble)
                 without[name] = proof.error(_joint(proof, others))
-        return cls(reasons, errors, without, dict(proof.seconds))
+        return cls(reasons, errors, without, dict(proof.seconds), cuts)
 
     def table(
         self,
@@ -93,7 +97,7 @@ class Standings:
         of_parts = [_parts(ensemble, name) for name in names]
         table["parts"] = pd.Series(of_parts, table.index)
         table["reason"] = [
-            "" if takes_part else self._reason(name)
+            self._reason(name, takes_part=takes_part)
             for name, takes_part in table["takes_part"].items()
         ]
         table["is_joint"] = table.index == JOINT
@@ -110,18 +114,24 @@ class Standings:
                 line += f"takes no part, {row['reason']}"
             elif name != JOINT:
                 line += f"weight {row['weight']:.0%}"
+                if row["reason"]:
+                    line += f", {row['reason']}"
             if np.isfinite(row["error"]):
                 line = f"{line.removesuffix(': ')}, error {row['error']:.3f}"
             lines.append(line)
         return lines
 
-    def _reason(self, name: Hashable) -> str:
-        """Return in words why a member takes no part."""
+    def _reason(self, name: Hashable, *, takes_part: bool) -> str:
+        """Return in words why a member takes no part, and what a limit of seconds took from it."""
+        cut = self.cuts.get(str(name), "")
+        if takes_part:
+            return cut
         if name in self.reasons:
             return self.reasons[str(name)]
-        if name in self.errors:
-            return "others err less at the cut-offs"
-        return "no rows are held out that compare it with others"
+        if name not in self.errors:
+            return "no rows are held out that compare it with others"
+        reason = "others err less at the cut-offs"
+        return f"{reason}; {cut}" if cut else reason
 
 
 def _weights_at(proof: Proof, ensemble: Ensemble) -> dict[str, Float64Array]:

@@ -62,6 +62,7 @@ def fit_linear_path(
     split: int | None,
     refit: bool,
     n_folds: int = 0,
+    alone: bool = False,
 ) -> LinearFits:
     """Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
 
@@ -71,6 +72,7 @@ def fit_linear_path(
     refit: whether the winners are fitted again with the split.
     n_folds: equal times, at least 2, for each of which there is a fit `folds`, and by which
     candidates are judged; 0 for none.
+    alone: whether one map that all targets share competes with the last value alone.
 
     Candidates are compared on three equal parts of the second half of the training rows, before
     each of which they are solved from windows whose targets end before it, and on the times of the
@@ -90,7 +92,7 @@ def fit_linear_path(
     effect = _choose_effect(problem, training, None)
     rest = effect.find(problem, training.origins)
     # 2. Blends of candidates, by stretches of time that they have not learnt.
-    trial = _try_candidates(rest, windows, split)
+    trial = _try_candidates(rest, windows, split, alone=alone)
     periods = _Periods(rest, training, n_folds)
     late = _without_jumps(rest, training, windows) if refit else origins[:0]
     fits = _fit_blends(trial, periods, late)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skinformer.budget import current_share
 from skinformer.tabular.anchored import Anchored, Sight, find_zeros
 from skinformer.tabular.features import (
     LEVEL,
@@ -273,7 +274,8 @@ def _draw_training_pairs(
         begin,
         usable,
         random_state,
-        MOST_PAIRS,
+        # Pairs and trees are both cut.
+        current_share().of(MOST_PAIRS, least=5000, power=0.5),
     )
 
 

@@ -7,10 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from skinformer.budget import current_share
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
@@ -32,6 +36,9 @@ def default_regressors(
         n_trees, learning_rate = (70, 0.2) if quick else (100, 0.15)
     else:
         n_trees, learning_rate = (150, 0.2) if quick else (300, 0.1)
+    n_all = n_trees
+    n_trees = current_share().of(n_all, least=20, power=0.5)
+    learning_rate = min(learning_rate * n_all / n_trees, max(learning_rate, 0.3))
     medians = HistGradientBoostingRegressor(
         loss="absolute_error",
         max_iter=n_trees,
@@ -89,7 +96,7 @@ class ReadyRegressor:
         if weighted and has_fit_parameter(self.regressor, "sample_weight"):
             sample_weight = {"sample_weight": weights}
         with threads_for(0):
-            self.regressor.fit(self._filled(features), y, **sample_weight)
+            _fit_in_time(self.regressor, self._filled(features), y, **sample_weight)
         return self
 
     def raise_to_mean(
@@ -128,6 +135,31 @@ class ReadyRegressor:
             return features
         standardised = (features - self.mean) / self.deviation
         return np.nan_to_num(standardised, copy=False)
+
+
+def _fit_in_time(
+    regressor: Any,
+    features: Float64Array,
+    y: Float64Array,
+    **sample_weight: Any,
+) -> None:
+    """Fit a regressor; boosted trees are fewer where their seconds are over before."""
+    share = current_share()
+    is_boosted = isinstance(
+        regressor, HistGradientBoostingRegressor | HistGradientBoostingClassifier
+    )
+    if not (share.is_limited and is_boosted):
+        regressor.fit(features, y, **sample_weight)
+        return
+    n_trees = regressor.max_iter
+    n_parts = 5
+    regressor.set_params(warm_start=True)
+    for part in range(1, n_parts + 1):
+        regressor.set_params(max_iter=max(n_trees * part // n_parts, 1))
+        regressor.fit(features, y, **sample_weight)
+        if part < n_parts and share.must_stop():
+            break
+    regressor.set_params(warm_start=False)
 
 
 def _varying(features: Float64Array) -> BoolArray:

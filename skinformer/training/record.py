@@ -72,8 +72,8 @@ class TrainingRecord:
     rows: one per finished epoch.
     best_iter: epoch whose weights the module now has; 0 for those it came with.
     best_loss: validation loss of that epoch (training loss without validation); infinite at first.
-    stopped: "converged", "max_iter", "callback" (also where the network gave up), "interrupted"; ""
-    while the fit goes on.
+    stopped: "converged", "max_iter", "max_seconds", "callback" (also where the network gave up),
+    "interrupted"; "" while the fit goes on.
     """
 
     rows: list[EpochRow] = field(default_factory=list)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
+from skinformer.budget import current_share
 from skinformer.persistence.atomic import FilePath
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
@@ -68,7 +69,8 @@ def train(
     before an epoch has ended raises KeyboardInterrupt, with the weights the module came with. Later
     it warns and returns the record; the best weights so far are kept, or without validation the
     current ones. A
-    checkpoint that cannot be written warns once.
+    checkpoint that cannot be written warns once. Where the share of a budget is over, the epoch
+    ends early, and is the last one.
     """
     fit = _Fit(
         module,
@@ -138,6 +140,7 @@ class _Fit:
         self.step = 0
         self.n_skipped = 0
         self.stopped = ""
+        self.share = current_share()
         self.unwritten = False  # whether a checkpoint could not be written
         self.recorded = self._record_steps()
 
@@ -200,6 +203,8 @@ class _Fit:
             stopped = "converged"
         elif row.epoch >= settings.max_iter:
             stopped = "max_iter"
+        elif self.share.must_stop():
+            stopped = "max_seconds"
         rows = [*self.rows, row]
         # In one statement: Ctrl-C finds the whole epoch noted, or nothing of it.
         self.best, self.rows, self.stopped = best, rows, stopped
@@ -336,6 +341,8 @@ class _Fit:
         while group := list(islice(batches, self.settings.accumulate)):
             unread.append(self.take_step(group))
             self.step += 1
+            if self.share.must_stop():
+                break
             if len(unread) == 100:
                 read.append(self._read_steps(unread))
                 unread = []

@@ -1,5 +1,6 @@
 """Parameters: their constraints, and those that depend on one another."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -49,6 +50,7 @@ CONSTRAINTS: dict[str, Any] = {
     "loss": [StrOptions({"mse", "mae", "huber"}), _SHARE, list, tuple],
     "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [_SHARE],
+    "max_seconds": [None, Interval(Real, 0, math.inf, closed="neither")],
     "warm_start": ["boolean"],
     "device": [str],
     "random_state": ["random_state"],
@@ -401,6 +403,15 @@ def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
         "and others make forecasts without it (see leaderboard()). Set or search what "
         "they go by, such as seq_len, members and known_future; with members=['network'] the "
         "network forecasts alone."
+    )
+
+
+def warn_of_seconds(most: float, seconds: float, parts: Sequence[str]) -> None:
+    """Warn that a fit took longer than it was allowed to."""
+    warn_user(
+        f"the fit took {seconds:.1f} s, where max_seconds={most:g} allows less: rows have to be "
+        f"read, and {', '.join(parts)} were the least that could be fitted. Allow more "
+        "seconds, or fit fewer rows, columns or series."
     )
 
 

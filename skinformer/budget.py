@@ -1,0 +1,312 @@
+"""How long a fit may take: what its parts cost, what is left, and the share that each part has.
+
+A part that learns asks `current_share` how much of its windows, trees or epochs it may have, and
+stops where its share is over. Where no budget is set the share is all, and never over.
+
+Seconds are those of the clock on the wall: beside other work on the machine everything takes
+longer. How much longer is read off the parts that are done.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+#: The least share of windows, trees and epochs that a part is worth having with.
+LEAST = 0.1
+#: The share of the seconds that is planned with; the rest is for what no one can stop.
+_PLANNED = 0.9
+#: The share of a part's seconds in which it learns; then it forecasts the cut-offs.
+_OF_LEARNING = 0.75
+#: Seconds for which the plan is believed beside those that were measured.
+_BELIEVED = 0.5
+
+Clock = Callable[[], float]
+
+
+class Cost(NamedTuple):
+    """Seconds of a part.
+
+    fixed: whatever it learns from.
+    variable: more, with all windows, trees and epochs.
+    """
+
+    fixed: float
+    variable: float = 0.0
+
+    def at(self, effort: float) -> float:
+        """Return the seconds of a part that has a share of its windows, trees and epochs."""
+        return self.fixed + effort * self.variable
+
+    def scaled(self, factor: float) -> Cost:
+        """Return the cost where everything takes so many times as long."""
+        return Cost(factor * self.fixed, factor * self.variable)
+
+
+@dataclass
+class Share:
+    """What a part of a fit may have.
+
+    effort: share of its windows, trees and epochs.
+    end: the second of the clock at which it has to be done.
+    stopped: whether it was told to stop before it was done.
+    """
+
+    effort: float = 1.0
+    end: float = math.inf
+    clock: Clock = field(default=time.perf_counter, repr=False)
+    stopped: bool = False
+    _asked: float | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is an end."""
+        return self.end < math.inf
+
+    def must_stop(self) -> bool:
+        """Return whether the next piece of work would go beyond the end; whoever asks then stops.
+
+        It is believed to take as long as the one before.
+        """
+        if not self.is_limited:
+            return False
+        now = self.clock()
+        piece = 0.0 if self._asked is None else now - self._asked
+        self._asked = now
+        self.stopped |= now + piece >= self.end
+        return self.stopped
+
+    def of(
+        self,
+        n: int,
+        *,
+        least: int = 1,
+        power: float = 1.0,
+    ) -> int:
+        """Return how many of n windows, trees or epochs there may be.
+
+        least: where there are so many.
+        power: below 1 where several numbers are cut, whose product is the effort.
+        """
+        return max(math.ceil(self.effort**power * n), min(least, n))
+
+
+_ALL = Share()
+_share: ContextVar[Share] = ContextVar("_share", default=_ALL)
+
+
+def current_share() -> Share:
+    """Return what the part of a fit that runs here may have; all where none does."""
+    return _share.get()
+
+
+class Budget:
+    """
+    The seconds of a fit.
+
+    Parameters
+    ----------
+    max_seconds : float or None, default=None
+        Seconds that the fit may take; None for any number.
+    clock : callable
+        It returns the seconds of a clock.
+    slowness : float or None, default=None
+        How many times as long as on the machine of the costs everything takes; None measures it.
+
+    Attributes
+    ----------
+    left_out : dict of str to str
+        Why parts do not fit in, in words, by name.
+    efforts : dict of str to float
+        What share of windows, trees and epochs each part had that has begun.
+    stopped : set of str
+        Names of the parts that were stopped before they were done.
+    """
+
+    def __init__(
+        self,
+        max_seconds: float | None = None,
+        *,
+        clock: Clock = time.perf_counter,
+        slowness: float | None = None,
+    ) -> None:
+        self.max_seconds = math.inf if max_seconds is None else float(max_seconds)
+        self.left_out: dict[str, str] = {}
+        self.efforts: dict[str, float] = {}
+        self.stopped: set[str] = set()
+        self._clock = clock
+        self._slowness = slowness
+        self._began = clock()
+        self._ahead: dict[str, Cost] = {}
+        self._measured: dict[str, float] = {}
+        self._planned_seconds = 0.0
+        self._measured_seconds = 0.0
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a number of seconds."""
+        return self.max_seconds < math.inf
+
+    @property
+    def passed(self) -> float:
+        """Seconds since the fit began."""
+        return self._clock() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left to plan with."""
+        return _PLANNED * self.max_seconds - self.passed
+
+    @property
+    def pace(self) -> float:
+        """How many times as long as planned the parts took that are done, 1 at least."""
+        planned = self._planned_seconds + _BELIEVED
+        return max((self._measured_seconds + _BELIEVED) / planned, 1.0)
+
+    @property
+    def effort(self) -> float:
+        """The share of windows, trees and epochs that all parts ahead can have."""
+        if not self.is_limited:
+            return 1.0
+        ahead, _ = self._fitting_in()
+        fixed = sum(cost.fixed for cost in ahead.values())
+        variable = sum(cost.variable for cost in ahead.values())
+        if variable <= 0:
+            return 1.0
+        affordable = (self.left / self.pace - fixed) / variable
+        return min(max(affordable, LEAST), 1.0)
+
+    def plan(self, costs: Mapping[str, Cost]) -> None:
+        """Take note of the parts ahead; the most important one stands first, and always fits in."""
+        slowness = machine_slowness() if self._slowness is None else self._slowness
+        self._ahead = {name: cost.scaled(slowness) for name, cost in costs.items()}
+
+    def takes(self, name: str) -> bool:
+        """Return whether a part fits in, now that others have taken what they took."""
+        _, reasons = self._fitting_in()
+        if name in reasons:
+            self.left_out[name] = reasons[name]
+            self.done(name)
+        return name not in self.left_out
+
+    def done(self, name: str) -> None:
+        """Take note that a part is no longer ahead."""
+        self._ahead.pop(name, None)
+
+    def _fitting_in(self) -> tuple[dict[str, Cost], dict[str, str]]:
+        """Return the parts ahead that fit in by the least share, and why others do not.
+
+        Each has to fit in beside those that are more important.
+        """
+        if not self.is_limited:
+            return self._ahead, {}
+        ahead = {}
+        reasons = {}
+        left = self.left
+        for name, cost in self._ahead.items():
+            seconds = self.pace * cost.at(LEAST)
+            is_first = not ahead and not self.efforts
+            if is_first or seconds <= left:
+                ahead[name] = cost
+                left -= seconds
+            else:
+                reasons[name] = (
+                    f"it would take {seconds:.1f} s at least, and {max(left, 0.0):.1f} s were left "
+                    f"of max_seconds={self.max_seconds:g}"
+                )
+        return ahead, reasons
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[Share]:
+        """Begin a part, and give it its share of the seconds that are left."""
+        effort = self.effort
+        ahead, reasons = self._fitting_in()
+        if name in reasons:
+            effort = LEAST
+        others = self.pace * sum(
+            cost.at(effort) for other, cost in ahead.items() if other != name
+        )
+        planned = self._ahead.pop(name, Cost(0.0)).at(effort)
+        began = self._clock()
+        seconds = _OF_LEARNING * (self.left - others)
+        share = Share(effort, began + seconds, self._clock)
+        self.efforts[name] = effort
+        token = _share.set(share)
+        try:
+            yield share
+        finally:
+            _share.reset(token)
+            self._measured[name] = self._clock() - began
+            if planned:
+                self._planned_seconds += planned
+                self._measured_seconds += self._measured[name]
+            if share.stopped:
+                self.stopped.add(name)
+
+    def affords_again(self, name: str) -> bool:
+        """Return whether a part can be done once more, in the seconds that it took."""
+        return self._measured.get(name, 0.0) <= self.left
+
+    @contextmanager
+    def again(self, name: str) -> Iterator[Share]:
+        """Begin a part once more, with as much effort as before."""
+        end = self._clock() + self.left
+        token = _share.set(Share(self.efforts.get(name, 1.0), end, self._clock))
+        try:
+            yield _share.get()
+        finally:
+            _share.reset(token)
+
+
+_budget: ContextVar[Budget | None] = ContextVar("_budget", default=None)
+
+
+def current_budget() -> Budget:
+    """Return the budget of the fit that runs here; one without limits where none does."""
+    return _budget.get() or Budget()
+
+
+@contextmanager
+def running(budget: Budget) -> Iterator[Budget]:
+    """Let the parts inside have their shares of a budget."""
+    token = _budget.set(budget)
+    try:
+        yield budget
+    finally:
+        _budget.reset(token)
+
+
+@cache
+def machine_slowness() -> float:
+    """Measure how many times as long as on the machine of the costs everything takes.
+
+    Cost: some 15 milliseconds, once in a process.
+    """
+    usual = 0.0017
+    _some_work()  # what is loaded at first does not count
+    # The mean, not the quickest: other work on the machine counts.
+    took = sum(_seconds_of(_some_work) for _ in range(8)) / 8
+    return min(max(took / usual, 0.2), 20.0)
+
+
+def _seconds_of(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _some_work() -> None:
+    """Do what fits do: products, sorting, and steps of the interpreter."""
+    numbers = np.random.default_rng(0).random((256, 256), dtype=np.float32)
+    for _ in range(4):
+        numbers @ numbers
+    np.sort(numbers.ravel())
+    sum(range(30_000))

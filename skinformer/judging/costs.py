@@ -1,0 +1,215 @@
+"""What each part of a fit costs, known from rows, columns, series and horizon before it is paid.
+
+Constants are seconds of one quiet core, measured on tables of 300 to 60,000 rows. They need be
+right within a factor of three: `Budget.pace` and the end of each share do the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from skinformer.budget import Budget, Cost
+from skinformer.ensemble.classes import Classes
+from skinformer.ensemble.classical import MOST_ROWS
+from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
+from skinformer.ensemble.own import OwnRidges
+from skinformer.ensemble.settings import FitSettings
+from skinformer.model.patches import n_patches
+from skinformer.tabular.fit import MOST_PAIRS, PAIRS_PER_ROW
+from skinformer.timeline.timeline import Table
+
+#: The fits to all rows of members that were judged by fits to the rows before a cut-off.
+REFITS = "refits"
+#: Forecasts of what is missing.
+FILLING = "filling"
+#: Members in the order of what the ensemble loses without each: of panels, and of one long table.
+_OF_PANELS = (RIDGES, OwnRidges.name, CLASSICAL, TREES)
+_OF_TABLES = (RIDGES, TREES, CLASSICAL)
+#: How many times as long classical forecasters take where rows are missing.
+_OF_GAPS = 8.0
+
+#: What effort is a share of, by member.
+_CUT = {
+    RIDGES: "windows",
+    OwnRidges.name: "windows",
+    CLASSICAL: "origins",
+    TREES: "rows and trees",
+    Classes.name: "rows",
+    NETWORK: "windows and epochs",
+}
+
+
+class _Sizes(NamedTuple):
+    """What costs depend on.
+
+    rows: of the median series.
+    n_windows: of all series.
+    """
+
+    n_rows: int
+    n_series: int
+    rows: int
+    n_targets: int
+    n_columns: int
+    n_known: int
+    seq_len: int
+    pred_len: int
+    n_windows: int
+
+    @classmethod
+    def of(
+        cls,
+        settings: FitSettings,
+        table: Table,
+        n_known: int,
+    ) -> Self:
+        """Read them off a table."""
+        lengths = np.diff(table.first_row)
+        window_len = settings.seq_len + settings.pred_len
+        return cls(
+            n_rows=int(lengths.sum()),
+            n_series=len(lengths),
+            rows=int(np.median(lengths)),
+            n_targets=table.n_targets,
+            n_columns=len(table.columns),
+            n_known=n_known,
+            seq_len=settings.seq_len,
+            pred_len=settings.pred_len,
+            n_windows=int(np.maximum(lengths - window_len + 1, 1).sum()),
+        )
+
+
+def fit_costs(
+    settings: FitSettings,
+    table: Table,
+    n_known: int,
+) -> dict[str, Cost]:
+    """Return what the parts of a fit cost, the most important one first.
+
+    n_known: columns known ahead.
+    """
+    sizes = _Sizes.of(settings, table, n_known)
+    missing = table.missing
+    costs = _members(settings, sizes)
+    if missing is not None and CLASSICAL in costs:
+        costs[CLASSICAL] = costs[CLASSICAL].scaled(_OF_GAPS)
+    refitted = [cost for name, cost in costs.items() if name != RIDGES]
+    if settings.refits_on_all and not _is_alone(settings):
+        costs[REFITS] = _total(refitted)
+    if NETWORK in settings.members:
+        costs[NETWORK] = _network(sizes, settings)
+    if missing is not None and not settings.classifies:
+        costs[FILLING] = _filling(sizes, float(missing.any(axis=1).mean()))
+    return costs
+
+
+def _members(settings: FitSettings, sizes: _Sizes) -> dict[str, Cost]:
+    """Return what members but the network cost, in the order of what the ensemble owes them."""
+    members = settings.members
+    if settings.classifies:  # trees are among the forecasters of classes
+        return {Classes.name: _classes(sizes)} if Classes.name in members else {}
+    if _is_alone(settings):
+        return {CLASSICAL: _classical(sizes)} if CLASSICAL in members else {}
+    costs = {
+        RIDGES: _ridges(sizes),
+        OwnRidges.name: _own_ridges(sizes),
+        CLASSICAL: _classical(sizes),
+        TREES: _trees(sizes),
+    }
+    order = _OF_TABLES if sizes.n_series == 1 else _OF_PANELS
+    return {name: costs[name] for name in order if name in members}
+
+
+def _is_alone(settings: FitSettings) -> bool:
+    """Return whether classical forecasters or a network forecast alone, without cut-offs."""
+    return RIDGES not in settings.members and not settings.classifies
+
+
+def _total(costs: list[Cost]) -> Cost:
+    return Cost(sum(cost.fixed for cost in costs), sum(cost.variable for cost in costs))
+
+
+def _ridges(sizes: _Sizes) -> Cost:
+    """Multiply windows several times over, and decompose their sums."""
+    n_windows = min(sizes.n_windows, 100_000)
+    window_len = sizes.seq_len + sizes.pred_len
+    own = sizes.n_targets * sizes.seq_len * window_len
+    n_mixed = min(sizes.seq_len * sizes.n_columns, 1024) if sizes.n_columns > 1 else 0
+    mixed = n_mixed * (n_mixed + sizes.n_targets * sizes.pred_len)
+    n_decomposed = (1 + sizes.n_targets) * sizes.seq_len**3 + n_mixed**3
+    return Cost(
+        0.05 + 2e-10 * sizes.seq_len**3,
+        0.2 + 1.5e-10 * n_windows * (own + mixed) + 1.5e-9 * n_decomposed,
+    )
+
+
+def _trees(sizes: _Sizes) -> Cost:
+    """Fit two kinds of trees to pairs of an origin and a step, and forecast the cut-offs."""
+    n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * sizes.n_rows * sizes.n_targets)
+    n_features = 50 + 8 * sizes.n_known
+    n_trees = 200 if sizes.n_known == 0 and sizes.n_series == 1 else 450
+    seconds = 2.5e-9 * n_pairs * n_features * n_trees
+    return Cost(0.1, seconds + 5e-4 * n_trees)
+
+
+def _classical(sizes: _Sizes) -> Cost:
+    """Forecast each target of each series by all candidates, at origins and at cut-offs."""
+    n_single = sizes.n_series * sizes.n_targets
+    n_origins = min(max(10_000 // n_single, 8), 24)
+    n_cutoffs = min(max(20_000 // sizes.n_series, 2), 64)
+    rows = min(sizes.rows, MOST_ROWS)
+    of_window = 1e-4 + 1.2e-6 * rows + 4e-6 * sizes.pred_len
+    n_windows = n_single * (n_origins + n_cutoffs)
+    return Cost(0.05, 0.005 * n_origins + of_window * n_windows)
+
+
+def _own_ridges(sizes: _Sizes) -> Cost:
+    """Cross-validate maps of several look-backs on two scales for each series."""
+    n_single = sizes.n_series * sizes.n_targets
+    n_taken = min(max(250_000 // n_single, 128), 256)
+    products = sizes.seq_len * 32 + 32 * (32 + 7 * sizes.pred_len)
+    return Cost(0.1, 10 * 5 * 4e-10 * n_single * n_taken * products)
+
+
+def _network(sizes: _Sizes, settings: FitSettings) -> Cost:
+    """Take the steps of training, and a third of that for the validation of each epoch."""
+    network = settings.network
+    n_drawn = min(sizes.n_windows, settings.max_windows or sizes.n_windows)
+    n_steps = settings.trainer.max_iter * math.ceil(n_drawn / settings.batch_size)
+    n_tokens = n_patches(sizes.seq_len, settings.patch_len)
+    n_ahead = (sizes.seq_len // 2 + sizes.pred_len) // (
+        1 if sizes.n_known else settings.patch_len
+    )
+    layers = network.n_encoder_layers * n_tokens + network.n_decoder_layers * n_ahead
+    products = settings.batch_size * layers * (4 + 8) * network.d_model**2
+    of_step = 0.012 + 1e-10 * products
+    if settings.device.type != "cpu":
+        of_step = 0.004
+    return Cost(0.1, 1.3 * of_step * n_steps)
+
+
+def _classes(sizes: _Sizes) -> Cost:
+    """Fit frequencies, a logistic map and trees for each target."""
+    n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * sizes.n_rows)
+    return Cost(0.1, sizes.n_targets * 8e-5 * n_pairs)
+
+
+def _filling(sizes: _Sizes, share_missing: float) -> Cost:
+    """Forecast each gap after the other."""
+    n_gaps = share_missing * sizes.n_rows
+    return Cost(0.05, 0.03 * n_gaps / sizes.n_series + 1e-3 * n_gaps)
+
+
+def words_of_cuts(budget: Budget) -> dict[str, str]:
+    """Return what a budget took from the members that were fitted, in words."""
+    cuts = {}
+    limit = f"max_seconds={budget.max_seconds:g}"
+    for name, effort in budget.efforts.items():
+        if name in budget.stopped:
+            cuts[name] = f"stopped when its part of {limit} was over"
+        elif effort < 1:
+            cuts[name] = f"{limit} left it {effort:.0%} of its {_CUT.get(name, 'rows')}"
+    return cuts

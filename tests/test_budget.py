@@ -1,0 +1,278 @@
+"""A fit of limited seconds: what it plans, what it leaves out, and where it stops."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from flat_parameters import with_parts
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skinformer import InformerClassifier, InformerRegressor, load
+from skinformer.budget import LEAST, Budget, Cost, Share, current_share
+from skinformer.estimators.fitting import Fit
+from skinformer.training.trainer import _Fit as NetworkFit
+
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 3,
+    "random_state": 0,
+}
+
+
+class Clock:
+    """Time that passes by so much with each look, and when the test says so."""
+
+    def __init__(self, tick=0.0):
+        self.now = 0.0
+        self.tick = tick
+
+    def __call__(self):
+        self.now += self.tick
+        return self.now
+
+
+def planned(costs, seconds=10.0, clock=None):
+    budget = Budget(seconds, clock=clock or Clock(), slowness=1.0)
+    budget.plan(costs)
+    return budget
+
+
+def test_all_parts_are_cut_alike_before_one_is_left_out():
+    """Nine of ten seconds are planned with: of 1 and 16, these are half of what varies."""
+    budget = planned({"a": Cost(1.0, 8.0), "b": Cost(0.0, 8.0)})
+    assert budget.effort == pytest.approx(0.5)
+    assert budget.takes("a")
+    assert budget.takes("b")
+
+
+def test_the_least_important_part_is_left_out_where_the_least_share_is_too_much():
+    budget = planned({"a": Cost(4.0, 20.0), "b": Cost(4.0), "c": Cost(1.0)})
+    assert budget.takes("a")
+    assert not budget.takes("b")
+    assert budget.takes("c")
+    assert budget.left_out == {
+        "b": "it would take 4.0 s at least, and 3.0 s were left of max_seconds=10"
+    }
+
+
+def test_the_first_part_is_never_left_out():
+    budget = planned({"ridges": Cost(100.0, 100.0), "trees": Cost(0.1)})
+    assert budget.takes("ridges")
+    assert not budget.takes("trees")
+    with budget.part("ridges") as share:
+        assert share.effort == LEAST
+
+
+def test_what_took_longer_than_planned_makes_the_rest_take_longer():
+    """As on a machine that others use, too."""
+    clock = Clock()
+    budget = planned({"a": Cost(1.0), "b": Cost(0.0, 4.0)}, 10.0, clock)
+    with budget.part("a"):
+        clock.now += 4
+    assert budget.pace == pytest.approx(3.0)
+    # Of 4 times 3 seconds 5 are left.
+    assert budget.effort == pytest.approx(5 / 12)
+
+
+def test_a_part_that_was_quick_makes_no_other_quicker():
+    clock = Clock()
+    budget = planned({"a": Cost(8.0), "b": Cost(0.0, 10.0)}, 10.0, clock)
+    with budget.part("a"):
+        pass
+    assert budget.pace == 1.0
+
+
+def test_a_part_stops_before_a_piece_that_would_take_too_long():
+    """A piece is believed to take as long as the one before."""
+    clock = Clock()
+    share = Share(1.0, 10.0, clock)
+    stops = []
+    for now in (0.0, 4.0, 8.0):
+        clock.now = now
+        stops.append(share.must_stop())
+    assert stops == [False, False, True]
+    assert share.stopped
+
+
+def test_a_share_of_windows_is_never_less_than_the_least():
+    share = Share(0.25)
+    assert share.of(100) == 25
+    assert share.of(100, power=0.5) == 50
+    assert share.of(100, least=40) == 40
+    assert share.of(30, least=40) == 30
+    assert Share().of(7) == 7
+
+
+def test_without_a_limit_nothing_is_measured_or_stopped():
+    """And outside of a fit all is allowed."""
+    budget = Budget(clock=Clock())
+    with budget.part("trees") as share:
+        assert current_share() is share
+        assert share.effort == 1
+        assert share.end == math.inf
+        assert not share.must_stop()
+    assert current_share().effort == 1
+    assert budget.affords_again("trees")
+
+
+def test_a_part_is_done_again_if_its_seconds_are_left():
+    clock = Clock()
+    budget = planned({"a": Cost(1.0), "b": Cost(1.0)}, 10.0, clock)
+    for name, seconds in {"a": 1, "b": 5}.items():
+        with budget.part(name):
+            clock.now += seconds
+    assert budget.affords_again("a")
+    assert not budget.affords_again("b")
+
+
+# ------------------------------------------------------------------------------------ whole fits
+
+
+def hours(n, seed=0):
+    index = pd.date_range("2024-01-01", periods=n, freq="h")
+    noise = np.random.default_rng(seed).normal(0, 0.2, n)
+    return pd.DataFrame({"y": 10 + np.sin(np.arange(n) * np.pi / 12) + noise}, index)
+
+
+def panel(n, n_series=3):
+    parts = {f"s{i}": hours(n, i) for i in range(n_series)}
+    return pd.concat(parts, names=["shop", "time"])
+
+
+def fitted(df, seconds, clock, slowness=1.0, kind=InformerRegressor, **options):
+    """Fit by a clock of the test."""
+    model = kind("y", **with_parts(**(P | options)), max_seconds=seconds)
+    budget = Budget(seconds, clock=clock, slowness=slowness)
+    Fit(model, device="cpu", earlier=None, budget=budget).run(df, None, None)
+    return model, budget
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Return a clock that work makes go: a second for ten trees or a step of training."""
+    clock = Clock(tick=0.001)
+    clock.trees = clock.steps = 0
+    fit_trees = HistGradientBoostingRegressor.fit
+    take_step = NetworkFit.take_step
+
+    def fit(self, X, y, sample_weight=None):
+        before = getattr(self, "n_iter_", 0) if self.warm_start else 0
+        fit_trees(self, X, y, sample_weight)
+        clock.trees += self.n_iter_ - before
+        clock.now += (self.n_iter_ - before) / 10
+        return self
+
+    def step(self, batches):
+        clock.steps += 1
+        clock.now += 1
+        return take_step(self, batches)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", fit)
+    monkeypatch.setattr(NetworkFit, "take_step", step)
+    return clock
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [12, 40])
+@pytest.mark.parametrize("make", [lambda: hours(1600), lambda: panel(520)])
+def test_a_fit_takes_1_2_times_its_seconds_at_most(work, seconds, make):
+    """Though each piece takes far longer than planned."""
+    _, budget = fitted(make(), seconds, work)
+    assert work.now <= 1.2 * seconds
+    assert budget.efforts.keys() >= {"ridges"}
+
+
+@pytest.mark.slow
+def test_training_stops_within_an_epoch(work):
+    """The network ends with its best weights so far."""
+    model, budget = fitted(hours(900), 20, work, members=["ridges", "network"])
+    assert 1 <= work.steps <= 24
+    assert "network" in budget.stopped
+    assert len(model.history_) >= 1
+    assert "stopped when its part of max_seconds=20 was over" in set(
+        model.leaderboard()["reason"].str.removeprefix(
+            "others err less at the cut-offs; "
+        )
+    )
+
+
+@pytest.mark.slow
+def test_trees_stop_after_some(work):
+    fitted(hours(1600), 15, work, members=["ridges", "trees"])
+    assert 8 <= work.trees < 150
+
+
+@pytest.mark.slow
+def test_where_seconds_are_many_all_takes_part():
+    """Nothing is cut, and forecasts are those without a limit."""
+    df = hours(600)
+    model, budget = fitted(df, 1e6, Clock(tick=1e-6))
+    assert set(budget.efforts.values()) == {1.0}
+    assert not budget.left_out
+    assert not budget.stopped
+    free = InformerRegressor("y", **with_parts(**P)).fit(df)
+    np.testing.assert_array_equal(model.predict(df[-48:]), free.predict(df[-48:]))
+
+
+def test_too_few_seconds_leave_ridges_and_warn():
+    """A forecast is always made; the leaderboard says why nothing else takes part."""
+    clock = Clock(tick=0.05)
+    with pytest.warns(UserWarning, match=r"max_seconds=0.1 allows less.* ridges were"):
+        model, budget = fitted(hours(500), 0.1, clock)
+    assert list(budget.efforts) == ["ridges"]
+    assert np.isfinite(model.forecast().to_numpy()).all()
+    board = model.leaderboard()
+    assert board.index[board["takes_part"]].tolist() == [
+        "joint forecast",
+        "ridges",
+    ] or (board.index[board["takes_part"]].tolist() == ["ridges"])
+    assert board.loc["network", "reason"].startswith("it would take ")
+    assert board.loc["network", "reason"].endswith("of max_seconds=0.1")
+
+
+def test_the_leaderboard_says_what_was_cut(tmp_path):
+    """Also from a file."""
+    model, _ = fitted(hours(500), 10.0, Clock(tick=1e-4), slowness=60.0)
+    reason = model.leaderboard().loc["ridges", "reason"]
+    assert reason.startswith("max_seconds=10 left it ")
+    assert reason.endswith("% of its windows")
+    model.save(tmp_path / "model.skinformer")
+    again = load(tmp_path / "model.skinformer")
+    pd.testing.assert_frame_equal(again.leaderboard(), model.leaderboard())
+
+
+@pytest.mark.slow
+def test_classes_have_a_budget(work):
+    df = hours(1600)
+    df["y"] = np.where(df["y"] > 10, "high", "low")
+    _, budget = fitted(df, 20, work, kind=InformerClassifier)
+    assert work.now <= 24
+    assert "classes" in budget.efforts
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan, "5"])
+def test_seconds_are_positive(seconds):
+    with pytest.raises(ValueError, match="max_seconds"):
+        InformerRegressor("y", max_seconds=seconds).fit(hours(60))
+
+
+def test_seconds_are_a_parameter():
+    model = InformerRegressor("y", max_seconds=5)
+    assert clone(model).max_seconds == 5
+    assert model.set_params(max_seconds=None).get_params()["max_seconds"] is None
+
+
+@pytest.mark.slow
+def test_gaps_are_filled_whatever_is_left():
+    """The last ones by forecasts; nothing stays missing."""
+    df = hours(600)
+    df[np.random.default_rng(0).random(600) < 0.15] = np.nan
+    model, budget = fitted(df, 3.0, Clock(tick=0.01), slowness=50.0)
+    assert budget.efforts["filling"] < 1
+    assert np.isfinite(model.timeline_.values).all()
+    assert np.isfinite(model.forecast().to_numpy()).all()
