@@ -208,8 +208,8 @@ class Budget:
         """
         if not self.is_limited:
             return self._ahead, {}
-        ahead = {}
-        reasons = {}
+        ahead: dict[str, Cost] = {}
+        reasons: dict[str, str] = {}
         left = self.left
         for name, cost in self._ahead.items():
             seconds = self.pace * cost.at(LEAST)

@@ -516,9 +516,7 @@ INTERVALS = [
         "calibrate",
         "errors *= optimism",
         "pass",
-        (
-            "intervals/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",
-        ),
+        ("intervals/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",),
     ),
     Mutant(
         "levels are turned round by a transformer that falls",

@@ -22,6 +22,7 @@ from flat_parameters import set_flat, with_parts
 from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
+from skinformer.budget import current_share
 from skinformer.estimators.parts import PARTS
 from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer
@@ -63,7 +64,8 @@ def build(long_tables):
     told = {}
 
     def train(module, **given):
-        told.update(given, start=copy.deepcopy(module))
+        limited = current_share().is_limited
+        told.update(given, start=copy.deepcopy(module), limited=limited)
         module.eval()
         row = EpochRow(1, 0.5, 0.25, 1e-3, 1.0, 0.0)
         record = TrainingRecord(
@@ -176,6 +178,7 @@ def describe_data(model, told):
         if watched is None
         else sum(len(b.target) for b in watched),
         "validation shuffled": watched is not None and watched.get_state() is not None,
+        "seconds are limited": told["limited"],
         "device": model.device_,
         "tensors": {
             past.device.type,
@@ -325,6 +328,7 @@ DEFAULT = {
     "order": 209652396,
     "validation windows": 7,
     "validation shuffled": False,
+    "seconds are limited": False,
     "device": "cpu",
     "tensors": {"cpu"},
     "label_len": 48,
@@ -398,6 +402,7 @@ NOTE = {
     "order": 209652396,
     "validation windows": 7,
     "validation shuffled": False,
+    "seconds are limited": False,
     "device": "cpu",
     "tensors": {"cpu"},
     "label_len": 48,
@@ -471,6 +476,7 @@ BF16 = {
     "order": 209652396,
     "validation windows": 7,
     "validation shuffled": False,
+    "seconds are limited": False,
     "device": "cpu",
     "tensors": {"cpu"},
     "label_len": 48,
@@ -683,6 +689,7 @@ CHANGES = [
     ),
     ("early_stopping", True, {"linear path fitted again": False}, WHOLE),
     ("validation_fraction", 0.2, {"validation windows": 37, "batches": 2}),
+    ("max_seconds", 1e6, {"seconds are limited": True}),
     ("n_iter_no_change", 5, {"trainer: n_iter_no_change": 5}),
     ("checkpoint", "links.pt", {"checkpoint": "links.pt", "fingerprint": True}),
     ("warm_start", True, {"starts from": "an earlier fit", "epochs": 2}),
