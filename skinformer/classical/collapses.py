@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Deviations from the usual value of a phase beyond which a row is far off.
 _FAR = 6.0
@@ -34,31 +34,46 @@ def recovered_rows(past: Past, season: int) -> BoolArray:
         accident.
     """
     found = np.zeros(past.values.shape, dtype=bool)
-    n_seasons = past.n_rows // season
     fewest = max(4 * season, 24)
     if past.n_rows < fewest:
         return found
     n_known = past.known.sum(axis=1)
-    for i, distance in enumerate(_distances(past, season, n_seasons)):
-        far = np.flatnonzero(np.abs(distance) > _FAR)
-        if len(far) < _FEWEST or n_known[i] < fewest:
-            continue
-        first, last = far[0], far[-1]
-        is_one_side = (np.sign(distance[far]) == np.sign(distance[first])).all()
-        is_dense = len(far) >= 0.7 * (last - first + 1)
-        is_short = last - first < n_known[i] / 4
-        n_behind = past.n_rows - 1 - last
-        # One that ended long ago is in the way of nothing, and may be a date of the year.
-        is_recent = FEWEST_BEHIND <= n_behind < max(4 * season, 24)
-        if is_one_side and is_dense and is_short and is_recent:
-            # What leads into it and out of it is off to the same side.
-            side = distance * np.sign(distance[first]) > _FAR / 3
-            while first > 0 and side[first - 1]:
-                first -= 1
-            while last < past.n_rows - 1 and side[last + 1]:
-                last += 1
-            found[i, first : last + 1] = last < past.n_rows - FEWEST_BEHIND
+    distances = _distances(past, season, past.n_rows // season)
+    for i in np.flatnonzero(n_known >= fewest):
+        collapse = _find_collapse(distances[i], n_known[i], fewest)
+        if collapse is not None:
+            found[i, collapse] = True
     return found
+
+
+def _find_collapse(distance: Float64Array, n_known: int, fewest: int) -> slice | None:
+    """Return the rows of the one collapse of a window, (n_rows,), that ended of late.
+
+    fewest: rows behind its end at which it ended long ago: it is in the way of nothing then, and
+    may be a date of the year.
+    """
+    far = np.flatnonzero(np.abs(distance) > _FAR)
+    if len(far) < _FEWEST:
+        return None
+    first, last = far[0], far[-1]
+    side = np.sign(distance[first])
+    last_row = len(distance) - 1
+    is_recent = FEWEST_BEHIND <= last_row - last < fewest
+    if not is_recent or not _is_one_event(far, distance[far], n_known):
+        return None
+    # What leads into it and out of it is off to the same side.
+    is_usual = np.flatnonzero(distance * side <= _FAR / 3)
+    first = is_usual[is_usual < first].max(initial=-1) + 1
+    last = is_usual[is_usual > last].min(initial=len(distance)) - 1
+    return slice(first, last + 1) if last_row - last >= FEWEST_BEHIND else None
+
+
+def _is_one_event(far: IntArray, distance: Float64Array, n_known: int) -> bool:
+    """Return whether rows far off are on one side, close together, and few beside known ones."""
+    is_one_side = (np.sign(distance) == np.sign(distance[0])).all()
+    length = far[-1] - far[0]
+    is_dense = len(far) >= 0.7 * (length + 1)
+    return bool(is_one_side and is_dense and length < n_known / 4)
 
 
 def _distances(

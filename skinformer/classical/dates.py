@@ -83,19 +83,14 @@ class _Groups(NamedTuple):
     rows: IntArray
     usual: IntArray
 
-    def values(self, of_rows: Float64Array) -> Float64Array:
-        """Read values of rows, (n, n_rows); NaN before the window."""
-        window = np.arange(len(of_rows))[:, None, None, None]
-        read = of_rows[window, np.maximum(self.rows, 0)]
-        return np.where(self.rows >= 0, read, np.nan)
+    def chosen(self, distance: Float64Array, usual: _Variances) -> IntArray:
+        """Return the rows of the best group of each place, (n, n_places, n_years).
 
-    def of_years(self, of_rows: Float64Array, chosen: IntArray) -> Float64Array:
-        """Read values of the rows of one group a place, (n, n_places, n_years).
-
-        chosen: the group of each place, (n, n_places).
+        distance: of rows from their level, (n, n_rows).
         """
-        values = self.values(of_rows)
-        return np.take_along_axis(values, chosen[:, :, None, None], axis=2)[:, :, 0]
+        best = _choose(_read(distance, self.rows), self.usual, usual)
+        rows = np.take_along_axis(self.rows, best[:, :, None, None], axis=2)
+        return rows[:, :, 0]
 
 
 def find_date_effects(
@@ -120,43 +115,98 @@ def find_date_effects(
     DateEffects or None
         None where windows hold no year.
     """
-    n_rows = past.n_rows
     year = YEARS[step_days]
-    if n_rows < year:
+    if past.n_rows < year:
         return None
     # 1. How far former years lie from their level: a share of it where all is positive.
     measured = _measure(past, past.values, step_days)
     usual = _find_variances(measured.distance, year)
     # 2. The rows of each date, which stand where those of the same number stood.
-    n_ahead = min(past.horizon, year - 2 * _MARGIN)
-    places = np.arange(-_MARGIN, n_ahead + _MARGIN)
-    groups = _find_groups(last_day, places, n_rows, step_days)
-    chosen = _choose(groups.values(measured.distance), groups.usual, usual)
-    matches = _match(groups, chosen)
-    # 3. What sticks out in all years.
-    of_years = groups.of_years(measured.distance, chosen)
+    places = np.arange(-_MARGIN, _n_ahead(past.horizon, year) + _MARGIN)
+    groups = _find_groups(last_day, places, past.n_rows, step_days)
+    by_date = groups.chosen(measured.distance, usual)
+    matches = _match(groups.rows[:, :, 0], by_date)
+    # 3. What sticks out in all years, in the rows and ahead.
+    found = _find_excess(past, measured, usual, matches, by_date, step_days)
+    rows = matches.rows(past.n_rows)
+    of_past = matches.spread(found.excess, found.unit, matches.by_number)
+    rest = np.take_along_axis(past.values, rows, axis=1) - of_past
+    ahead = _at_steps(found.excess, past.horizon, usually=0.0)
+    ahead *= _unit_ahead(found.unit, rest, year)[:, None]
+    misled = _was_date(found.of_dates, year, past.horizon) & (ahead == 0)
+    widening = _at_steps(found.widening, past.horizon, usually=1.0)
+    return DateEffects(rows, of_past, ahead, misled, widening)
+
+
+def _n_ahead(horizon: int, year: int) -> int:
+    """Return how many steps ahead have places around them that lie within one year."""
+    return min(horizon, year - 2 * _MARGIN)
+
+
+class _Excess(NamedTuple):
+    """
+    What sticks out at dates.
+
+    Attributes
+    ----------
+    excess : ndarray of shape (n, n_places)
+        At places around the steps ahead, in units.
+    widening : ndarray of shape (n, n_places)
+        By what factor errors are larger there.
+    of_dates : ndarray of shape (n, n_rows)
+        In rows of these dates, at first sight.
+    unit : ndarray of shape (n, n_rows)
+        The unit of each row.
+    """
+
+    excess: Float64Array
+    widening: Float64Array
+    of_dates: Float64Array
+    unit: Float64Array
+
+
+def _find_excess(
+    past: Past,
+    measured: _Measured,
+    usual: _Variances,
+    matches: _Matches,
+    by_date: IntArray,
+    step_days: int,
+) -> _Excess:
+    """Find what sticks out in all years at the rows of a date, (n, n_places, n_years).
+
+    Found once, it is taken off before levels are measured again: neither these nor the places
+    around hold a date then.
+    """
+    of_years = _read(measured.distance, by_date)
     excess = _common_excess(of_years, of_years, usual)
     of_dates = matches.spread(excess, measured.unit, matches.by_date)
     if of_dates.any():
-        # Neither levels nor places around hold a date.
         measured = _measure(past, past.values - of_dates, step_days)
-        of_years = groups.of_years(measured.distance, chosen)
-        of_rest = groups.of_years(measured.distance - of_dates / measured.unit, chosen)
+        of_years = _read(measured.distance, by_date)
+        of_rest = _read(measured.distance - of_dates / measured.unit, by_date)
         again = _common_excess(of_years, of_rest, usual)
         excess = np.where(excess != 0, again, 0.0)
-    of_past = matches.spread(excess, measured.unit, matches.by_number)
-    # 4. The same ahead.
-    rows = matches.rows(n_rows)
-    rest = np.take_along_axis(past.values, rows, axis=1) - of_past
-    ahead = _at_steps(excess, past.horizon, usually=0.0)
-    ahead *= _unit_ahead(measured.unit, rest, year)[:, None]
-    season_ago = slice(n_rows - year, n_rows - year + n_ahead)
-    misled = np.zeros(ahead.shape, dtype=bool)
-    misled[:, :n_ahead] = of_dates[:, season_ago] != 0
-    misled &= ahead == 0
-    larger = np.where(excess != 0, _widening(of_years, usual), 1.0)
-    widening = _at_steps(larger, past.horizon, usually=1.0)
-    return DateEffects(rows, of_past, ahead, misled, widening)
+    widening = np.where(excess != 0, _widening(of_years, usual), 1.0)
+    return _Excess(excess, widening, of_dates, measured.unit)
+
+
+def _read(of_rows: Float64Array, rows: IntArray) -> Float64Array:
+    """Read values of windows, (n, n_rows), at rows of any number, (n, …); NaN before a window."""
+    window = np.arange(len(rows)).reshape(-1, *[1] * (rows.ndim - 1))
+    return np.where(rows >= 0, of_rows[window, np.maximum(rows, 0)], np.nan)
+
+
+def _was_date(of_dates: Float64Array, year: int, horizon: int) -> BoolArray:
+    """Return at which steps ahead something stuck out a season ago, (n, horizon).
+
+    of_dates: what sticks out in rows, (n, n_rows).
+    """
+    n_ahead = _n_ahead(horizon, year)
+    first = of_dates.shape[1] - year
+    was_date = np.zeros((len(of_dates), horizon), dtype=bool)
+    was_date[:, :n_ahead] = of_dates[:, first : first + n_ahead] != 0
+    return was_date
 
 
 class _Matches(NamedTuple):
@@ -198,10 +248,9 @@ class _Matches(NamedTuple):
         return out
 
 
-def _match(groups: _Groups, chosen: IntArray) -> _Matches:
-    """Match rows of the same date with those of the same number."""
-    by_number = groups.rows[:, :, 0]
-    by_date = np.take_along_axis(groups.rows, chosen[:, :, None, None], axis=2)[:, :, 0]
+def _match(by_number: IntArray, by_date: IntArray) -> _Matches:
+    """Match rows of the same date with those of the same number, (n, n_places, n_years) each."""
+    by_date = by_date.copy()
     # Before the window a year is like the one after it.
     for later in range(by_date.shape[2] - 1):
         is_before = by_date[:, :, later + 1] < 0
@@ -299,17 +348,25 @@ def _find_groups(
     year = YEARS[step_days]
     years = np.arange(1, n_rows // year + 1)
     day = last_day[:, None] + step_days * places * _DAY
-    month = day.astype("datetime64[M]")
-    day_of_month = day - month.astype("datetime64[D]")
-    same_month = (month[:, :, None] - 12 * years).astype("datetime64[D]")
-    same_day = same_month + day_of_month[:, :, None]
-    days_ago = (last_day[:, None, None] - same_day).astype(np.int64)
+    days_ago = last_day[:, None, None] - _same_date(day, years)
+    days_ago = days_ago.astype(np.int64)
     days_before = np.arange(step_days)[:, None]
     by_date = n_rows - (days_before + days_ago[:, :, None]) // step_days
     by_number = n_rows + places[:, None] - year * years
     by_number = np.broadcast_to(by_number, (len(day), *by_number.shape))
     rows = np.concatenate([by_number[:, :, None], by_date], axis=2)
     return _Groups(rows, 1 + _days_into_week(day) % step_days)
+
+
+def _same_date(day: AnyArray, years: IntArray) -> AnyArray:
+    """Return the same dates so many years ago, (n, n_places, n_years), of days, (n, n_places).
+
+    Of a leap day it is the first of March.
+    """
+    month = day.astype("datetime64[M]")
+    day_of_month = day - month.astype("datetime64[D]")
+    same_month = (month[:, :, None] - 12 * years).astype("datetime64[D]")
+    return same_month + day_of_month[:, :, None]
 
 
 def _days_into_week(day: AnyArray) -> IntArray:
@@ -346,21 +403,24 @@ def _find_variances(distance: Float64Array, year: int) -> _Variances:
     n, n_rows = distance.shape
     n_years = n_rows // year
     seasons = distance[:, n_rows - n_years * year :].reshape(n, n_years, year)
-    n_known = (~np.isnan(seasons)).sum(axis=1)
-    mean = _mean(seasons, axis=1)
-    square = np.nansum((seasons - mean[:, None]) ** 2, axis=1)
-    is_known = n_known > 1
-    variance = np.where(is_known, square / np.maximum(n_known - 1, 1), np.nan)
-    variance[~is_known.any(axis=1)] = np.inf
-    change = np.diff(np.where(is_known, mean, np.nan), axis=1)
-    change[np.isnan(change).all(axis=1)] = np.inf
+    years = _Spread.of(seasons, axis=1)
+    is_known = years.n_known > 1
+    variance = years.squares / np.maximum(years.n_known - 1, 1)
+    chance = _median_of_known(np.where(is_known, variance, np.nan))
+    change = np.diff(np.where(is_known, years.mean, np.nan), axis=1)
     # Medians of a chi-square lie below its mean.
-    chance = np.nanmedian(variance, axis=1) / _median_of_chi_square(n_years - 1)
-    places = np.nanmedian(change**2, axis=1) / 2 / _median_of_chi_square(1)
+    chance /= _median_of_chi_square(n_years - 1)
+    places = _median_of_known(change**2) / 2 / _median_of_chi_square(1)
     return _Variances(
         chance[:, None, None],
         np.maximum(chance, places)[:, None, None],
     )
+
+
+def _median_of_known(squares: Float64Array) -> Float64Array:
+    """Return medians of rows, (n, k), without NaN; infinite where all are."""
+    is_unknown = np.isnan(squares).all(axis=1, keepdims=True)
+    return np.nanmedian(np.where(is_unknown, np.inf, squares), axis=1)
 
 
 def _median_of_chi_square(n_free: int) -> float:
@@ -385,27 +445,34 @@ def _choose(
     usual : _Variances
         Square distances that chance and the season make.
     """
-    n_known = (~np.isnan(values)).sum(axis=3)
-    mean = _mean(values, axis=3)
-    square = _mean((values - mean[..., None]) ** 2, axis=3)
-    # 1. Years with and without what happens at a date lie far apart; others differ by chance.
-    most_mixed = square.max(axis=2, keepdims=True)
-    agrees = square <= np.maximum(4 * usual.chance, most_mixed / 5)
-    # What grows, or adds to another day of the week, is no share.
-    agrees |= square <= mean**2 / 25
-    # One year alone agrees with itself. The date of the earliest may lie before the window.
-    agrees &= n_known >= np.maximum(n_known[:, :, :1] - 1, 2)
-    # 2. Of those that agree the nearest to the usual one; the first is no neighbour of any.
+    years = _Spread.of(values, axis=3)
+    agrees = _years_agree(years, usual)
+    # Of groups that agree the nearest to the usual one; the first is no neighbour of any.
     distance = np.abs(np.arange(values.shape[2]) - nearest_group[:, :, None])
     distance = np.where(agrees, distance, np.inf)
     distance[:, :, 0] = np.inf
     nearest = distance.argmin(axis=2)
-    # 3. It has to say something else than the same number does, or this has to be mixed.
-    nearest_mean = np.take_along_axis(mean, nearest[:, :, None], axis=2)[:, :, 0]
-    differs = (nearest_mean - mean[:, :, 0]) ** 2 > _SURE * usual.places[:, :, 0]
+    # It has to say something else than the same number does, or this has to be mixed.
+    of_nearest = np.take_along_axis(years.mean, nearest[:, :, None], axis=2)[:, :, 0]
+    differs = (of_nearest - years.mean[:, :, 0]) ** 2 > _SURE * usual.places[:, :, 0]
     is_mixed = ~agrees[:, :, 0]
     is_needed = (differs | is_mixed) & np.isfinite(distance.min(axis=2))
     return np.where(is_needed, nearest, 0)
+
+
+def _years_agree(years: _Spread, usual: _Variances) -> BoolArray:
+    """Return in which groups of a place years differ by chance alone, (n, n_places, n_groups).
+
+    Years with and without what happens at a date lie far apart.
+    """
+    square = years.mean_square
+    most_mixed = square.max(axis=2, keepdims=True)
+    agrees = square <= np.maximum(4 * usual.chance, most_mixed / 5)
+    # What grows, or adds to another day of the week, is no share.
+    agrees |= square <= years.mean**2 / 25
+    # One year alone agrees with itself. The date of the earliest may lie before the window.
+    agrees &= years.n_known >= np.maximum(years.n_known[:, :, :1] - 1, 2)
+    return agrees
 
 
 def _common_excess(
@@ -420,18 +487,16 @@ def _common_excess(
 
     of_years, of_rest: (n, n_places, n_years), distances of a place, and of those around it.
     """
-    n_known = (~np.isnan(of_years)).sum(axis=2)
-    mean = _mean(of_years, axis=2)
-    square = _mean((of_years - mean[..., None]) ** 2, axis=2)
+    years = _Spread.of(of_years, axis=2)
     # Only places that were seen, and every place is beside itself.
-    seen = np.where(n_known > 0, _mean(of_rest, axis=2), np.nan)
+    seen = np.where(years.n_known > 0, _mean(of_rest, axis=2), np.nan)
     ends = (0, 0), (_MARGIN, _MARGIN)
     padded = np.pad(seen, ends, constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * _MARGIN + 1, axis=1)
     unseen = np.isnan(around).all(axis=2)
-    excess = mean - np.nanmedian(np.where(unseen[..., None], 0.0, around), axis=2)
-    least = np.maximum(_SURE * usual.places[:, :, 0], 4 * square)
-    is_sure = (excess**2 > least) & (n_known >= 2)
+    excess = years.mean - np.nanmedian(np.where(unseen[..., None], 0.0, around), axis=2)
+    least = np.maximum(_SURE * usual.places[:, :, 0], 4 * years.mean_square)
+    is_sure = (excess**2 > least) & (years.n_known >= 2)
     return np.where(is_sure, excess, 0.0)
 
 
@@ -442,15 +507,44 @@ def _widening(of_years: Float64Array, usual: _Variances) -> Float64Array:
     Years of a date differ by chance at least. A year more differs from the mean of some by a
     variance that is larger by one of their number.
     """
-    n_years = np.maximum((~np.isnan(of_years)).sum(axis=2), 1)
-    mean = _mean(of_years, axis=2)
-    square = _mean((of_years - mean[..., None]) ** 2, axis=2)
+    years = _Spread.of(of_years, axis=2)
+    n_years = np.maximum(years.n_known, 1)
     chance = usual.chance[:, :, 0]
-    variance = n_years * square + _PRIOR_YEARS * chance
+    variance = n_years * years.mean_square + _PRIOR_YEARS * chance
     variance /= n_years - 1 + _PRIOR_YEARS
     is_known = np.isfinite(chance) & (chance > 0)
     ratio = np.divide(variance, chance, out=np.ones_like(variance), where=is_known)
     return np.sqrt(np.maximum(ratio, 1.0) * (1 + 1 / n_years))
+
+
+class _Spread(NamedTuple):
+    """
+    How values lie along an axis, as far as they are known.
+
+    Attributes
+    ----------
+    n_known : ndarray
+        How many there are.
+    mean, squares : ndarray
+        Their mean, and the sum of the squares around it; 0 where there are none.
+    """
+
+    n_known: IntArray
+    mean: Float64Array
+    squares: Float64Array
+
+    @classmethod
+    def of(cls, values: Float64Array, axis: int) -> _Spread:
+        """Measure known values along an axis."""
+        mean = _mean(values, axis)
+        square = (values - np.expand_dims(mean, axis)) ** 2
+        n_known = (~np.isnan(values)).sum(axis=axis)
+        return cls(n_known, mean, np.nansum(square, axis=axis))
+
+    @property
+    def mean_square(self) -> Float64Array:
+        """The mean square distance from the mean; 0 where nothing is known."""
+        return self.squares / np.maximum(self.n_known, 1)
 
 
 def _mean(values: Float64Array, axis: int) -> Float64Array:

@@ -160,7 +160,7 @@ def fit_per_series_ridges(
     return OwnFit(max(look_backs), pred_len, ridges)
 
 
-class _Windows(NamedTuple):
+class _CentredWindows(NamedTuple):
     """Windows less their mean, in units, as many of each series.
 
     past, future: (n_series, n, rows or pred_len).
@@ -195,7 +195,7 @@ class _WindowsOfSeries(NamedTuple):
     pred_len: int
     n_taken: int
 
-    def cut(self, some: slice, step: int = 1) -> _Windows:
+    def cut(self, some: slice, step: int = 1) -> _CentredWindows:
         """Cut every so many windows of some series."""
         length = self.rows + self.pred_len
         begin = self.begin[some, None]
@@ -210,7 +210,7 @@ class _WindowsOfSeries(NamedTuple):
         both -= middle
         past, future = np.split(both, [self.rows], axis=2)
         kept = self._kept(place, n_windows)
-        return _Windows(
+        return _CentredWindows(
             past,
             future,
             middle,
@@ -307,7 +307,7 @@ def _cross_validate_shared(
     return np.stack(tried)[:, best], gram
 
 
-def _sample(part: _WindowsOfSeries) -> tuple[_Windows, IntArray]:
+def _sample(part: _WindowsOfSeries) -> tuple[_CentredWindows, IntArray]:
     """Cut some windows of some series, 20,000 in all, and find the fold of each."""
     most_windows = 20_000
     n_windows = len(part.series) * part.n_taken
@@ -332,7 +332,7 @@ class _PerSeriesMaps:
     directions: Float64Array
     shared: Float64Array
 
-    def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
+    def _chunks(self) -> Iterator[tuple[slice, _CentredWindows, Float64Array]]:
         """Return windows of some series after the other, and what is read of them."""
         part = self.windows
         n_values = part.n_taken * (part.rows + part.pred_len)
@@ -345,7 +345,7 @@ class _PerSeriesMaps:
 
     def _fit(
         self,
-        windows: _Windows,
+        windows: _CentredWindows,
         read: Float64Array,
         fold: int,
     ) -> list[Float64Array]:
@@ -377,7 +377,7 @@ class _PerSeriesMaps:
 
     def _errors_on_fold(
         self,
-        windows: _Windows,
+        windows: _CentredWindows,
         read: Float64Array,
         fold: int,
     ) -> Float64Array:

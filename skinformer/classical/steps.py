@@ -65,27 +65,29 @@ def _moved_by_factor(
     What a factor makes of the usual season before is clearly nearer to the rows behind the step
     then than what is added makes of it. All rows are positive there, and the season returns.
     """
-    moved = np.full(past.values.shape, np.nan)
+    factor = np.full(len(past.values), np.nan)
     for i in np.flatnonzero(step.first_behind):
-        values, first = past.values[i], step.first_behind[i]
-        behind = values[first : first + season]
-        # Of up to four seasons: the noise of one hides what is nearer.
-        n_before = min(first // season, 4)
-        seasons = values[first - n_before * season : first].reshape(n_before, season)
-        before = mean_of_known(seasons.T)[: len(behind)]
-        is_known = ~np.isnan(behind + before)
-        behind, before = behind[is_known], before[is_known]
-        if not len(behind) or np.nanmin(values) <= 0:
-            continue
-        if not _returns(seasons[:, : len(is_known)][:, is_known]):
-            continue
-        factor = behind.sum() / before.sum()
-        added = behind.mean() - before.mean()
-        error_of_factor = ((behind - factor * before) ** 2).sum()
-        error_of_added = ((behind - before - added) ** 2).sum()
-        if error_of_factor < 0.8 * error_of_added:
-            moved[i] = factor * values
-    return moved
+        factor[i] = _factor_of_step(past.values[i], step.first_behind[i], season)
+    return factor[:, None] * past.values
+
+
+def _factor_of_step(values: Float64Array, first: int, season: int) -> float:
+    """Return the factor from before a row to the season behind it; NaN where none is nearer."""
+    behind = values[first : first + season]
+    # Of up to four seasons: the noise of one hides what is nearer.
+    n_before = min(first // season, 4)
+    seasons = values[first - n_before * season : first].reshape(n_before, season)
+    before = mean_of_known(seasons.T)[: len(behind)]
+    is_known = ~np.isnan(behind + before)
+    seasons = seasons[:, : len(behind)][:, is_known]
+    if not is_known.any() or np.nanmin(values) <= 0 or not _returns(seasons):
+        return np.nan
+    behind, before = behind[is_known], before[is_known]
+    factor = behind.sum() / before.sum()
+    added = behind.mean() - before.mean()
+    error_of_factor = ((behind - factor * before) ** 2).sum()
+    error_of_added = ((behind - before - added) ** 2).sum()
+    return factor if error_of_factor < 0.8 * error_of_added else np.nan
 
 
 def _returns(seasons: Float64Array) -> bool:
@@ -130,13 +132,13 @@ def find_step(past: Past, season: int) -> Step | None:
     height, growth, relative = _possible_steps(differences / unit, first_raised, season)
 
     highest = relative.argmax(axis=1)
-    windows = np.arange(len(highest))
-    # In standard deviations of differences.
-    is_step = relative[windows, highest] > 4.0
-    height = height[windows, highest] * unit[:, 0]
-    growth = growth[windows, highest] * unit[:, 0]
+    at_highest = np.arange(len(highest)), highest
+    height = height[at_highest] * unit[:, 0]
+    growth = growth[at_highest] * unit[:, 0]
     first_behind = season + first_raised[highest]
-    is_step &= _lasts(past, season, height, growth, first_behind)
+    is_step = _lasts(past, season, height, growth, first_behind)
+    # In standard deviations of differences.
+    is_step &= relative[at_highest] > 4.0
     return Step(
         np.where(is_step, height, 0.0),
         np.where(is_step, first_behind, 0),
@@ -157,17 +159,15 @@ def _lasts(
     is the smaller part.
     """
     last = past.n_rows - _FEWEST + np.arange(_FEWEST)
-    is_behind = last >= first_behind[:, None]
-    n_seasons = (last - first_behind[:, None]) // season + 1
+    n_rows_behind = last - first_behind[:, None]
+    n_seasons = n_rows_behind // season + 1
     raised = []
     for n_more in range(6):
-        before = last - (n_seasons + n_more) * season
-        is_there = is_behind & (before >= 0)
-        columns = np.maximum(before, 0)
-        change = past.values[:, last] - np.take_along_axis(past.values, columns, axis=1)
-        change -= (n_seasons + n_more) * growth[:, None]
-        change = np.where(is_there, change, np.nan)
-        raised.append(mean_of_known(change))
+        n_since = n_seasons + n_more
+        change = (
+            _changes_since(past, last, n_since * season) - n_since * growth[:, None]
+        )
+        raised.append(mean_of_known(np.where(n_rows_behind >= 0, change, np.nan)))
     known = np.isfinite(raised)
     remaining = np.zeros(len(height))
     some = known.any(axis=0)
@@ -175,6 +175,13 @@ def _lasts(
     # What has grown since is farther off.
     lasts: BoolArray = remaining * np.sign(height) >= 0.6 * np.abs(height)
     return lasts
+
+
+def _changes_since(past: Past, rows: IntArray, n_rows: IntArray) -> Float64Array:
+    """Return how rows have changed since so many rows before each, (n, k); NaN before a window."""
+    before = rows - n_rows
+    earlier = np.take_along_axis(past.values, np.maximum(before, 0), axis=1)
+    return np.where(before >= 0, past.values[:, rows] - earlier, np.nan)
 
 
 def _seasonal_differences(

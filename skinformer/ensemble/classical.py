@@ -17,6 +17,7 @@ from skinformer.classical.past import Past
 from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
+from skinformer.classical.windows import real_rows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
 from skinformer.ensemble.member import CLASSICAL
@@ -31,7 +32,6 @@ from skinformer.timeline.seasons import (
     step_days,
 )
 from skinformer.timeline.timeline import Table
-from skinformer.timeline.windows import window_rows
 
 #: Rows that they look back at most: two weeks of quarters of an hour, four years of days.
 MOST_ROWS = 1500
@@ -138,14 +138,9 @@ class Classical(PerSeriesMember):
         season = _shortest(self.fit.candidates.sizes.seasons)
         seq_len = windows.buffer.sizes.seq_len
         n_rows = _rows_of_step(seq_len, season)
-        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
-        rows = window_rows(windows.origins - n_rows, n_rows)
-        is_real = rows >= windows.begin[:, None]
-        rows = np.maximum(rows, windows.begin[:, None])
-        effect = self.effect.at(windows.values, rows, series, self.scaler)
-        past = effect.taken_off(windows.values[rows, : self.n_targets].astype(float))
-        known = windows.known[rows] & is_real[:, :, None]
-        past = np.where(known, past, np.nan)
+        past, known = self._read_past(windows, n_rows)
+        is_real = real_rows(windows.origins - windows.begin, n_rows)
+        past = np.where(known & is_real[:, :, None], past, np.nan)
         steps = windows.steps[:, None] + np.arange(-n_rows, 0)
         wall = windows.buffer.clock.wall_steps(steps)
         targets = [

@@ -14,14 +14,14 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.forecasters import check_answer, name_of, warn_of_lost
 
 #: Columns beside a history that are no targets, by "past" and "known", (n_rows, n_columns) each.
-Columns = dict[str, Float64Array]
+Covariates = dict[str, Float64Array]
 
 
 class History(NamedTuple):
     """Rows of a series in its units, the newest last, NaN where not observed; columns beside it."""
 
     values: Float64Array
-    columns: Columns
+    columns: Covariates
 
     @property
     def content(self) -> bytes:

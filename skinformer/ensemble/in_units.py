@@ -17,7 +17,7 @@ from skinformer.classical.panel_profile import (
 from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows, observed_targets
-from skinformer.ensemble.known_effect import KnownEffect, fit_known_effect
+from skinformer.ensemble.known_effect import Effects, KnownEffect, fit_known_effect
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -165,22 +165,27 @@ class PerSeriesMember(Member):
         first, group = _group_equal(windows, past, known)
         y_pred = self._forecast_distinct(windows.take(first), past[first], known[first])
         ahead = window_rows(windows.origins, self.fit.pred_len)
-        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
-        effect = self.effect.at(windows.values, ahead, series, self.scaler)
-        return effect.put_on(y_pred[group])
+        return self._effect_at(windows, ahead).put_on(y_pred[group])
 
-    def _read_past(self, windows: Windows) -> tuple[Float64Array, BoolArray]:
-        """Return targets before origins without effects, (n, look_back, n_targets), and if known.
+    def _read_past(
+        self, windows: Windows, n_rows: int | None = None
+    ) -> tuple[Float64Array, BoolArray]:
+        """Return targets before origins without effects, (n, n_rows, n_targets), and if known.
 
-        They are standardised.
+        They are standardised. Before the first row of a series stands this row.
+
+        n_rows: None for `look_back`.
         """
-        n_rows = self.look_back
+        n_rows = n_rows or self.look_back
         rows = window_rows(windows.origins - n_rows, n_rows)
         rows = np.maximum(rows, windows.begin[:, None])
-        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
         past = windows.values[:, : self.n_targets][rows].astype(np.float64)
-        effect = self.effect.at(windows.values, rows, series, self.scaler)
-        return effect.taken_off(past), windows.known[rows]
+        return self._effect_at(windows, rows).taken_off(past), windows.known[rows]
+
+    def _effect_at(self, windows: Windows, rows: IntArray) -> Effects:
+        """Return the effect of columns known ahead in rows of windows, (n, n_rows)."""
+        series = np.minimum(windows.series, len(self.scaler.mean) - 1)[:, None]
+        return self.effect.at(windows.values, rows, series, self.scaler)
 
     def _forecast_distinct(
         self,

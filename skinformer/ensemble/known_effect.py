@@ -205,17 +205,17 @@ def fit_known_effect(
     """
     if not sizes.n_known:
         return KnownEffect.of_nothing(sizes.n_targets)
-    trial = _Trial.of(timeline, sizes, scaler)
-    everything = np.arange(trial.n_windows)
+    windows = _EffectWindows.of(timeline, sizes, scaler)
+    everything = np.arange(windows.n_windows)
     halves = np.array_split(everything, 2)
-    best = trial.fit(_KINDS[0], everything)
-    if trial.n_windows < _FEWEST_WINDOWS:
+    best = windows.fit(_KINDS[0], everything)
+    if windows.n_windows < _FEWEST_WINDOWS:
         return best
-    least_error = trial.cross_validated_error(_KINDS[0], halves)
-    for kind in trial.other_kinds():
-        error = trial.cross_validated_error(kind, halves)
+    least_error = windows.cross_validated_error(_KINDS[0], halves)
+    for kind in windows.other_kinds():
+        error = windows.cross_validated_error(kind, halves)
         if error < (1 - _LEAST_GAIN) * least_error:
-            best, least_error = trial.fit(kind, everything), error
+            best, least_error = windows.fit(kind, everything), error
     return best
 
 
@@ -239,7 +239,7 @@ class _Kind(NamedTuple):
 _KINDS = tuple(_Kind(*kind) for kind in product((False, True), repeat=2))
 
 
-class _Trial(NamedTuple):
+class _EffectWindows(NamedTuple):
     """
     Windows on which kinds of effects are fitted and judged.
 
@@ -274,7 +274,7 @@ class _Trial(NamedTuple):
         timeline: Timeline,
         sizes: ModelSizes,
         scaler: Scaler,
-    ) -> _Trial:
+    ) -> _EffectWindows:
         """Cut windows, spread over all series."""
         begin = timeline.first_row[:-1]
         end = timeline.first_row[1:]
@@ -316,7 +316,7 @@ class _Trial(NamedTuple):
             and (has_logs or not kind.of_logs)
         ]
 
-    def take(self, some: IntArray) -> _Trial:
+    def take(self, some: IntArray) -> _EffectWindows:
         """Choose windows."""
         return self._replace(
             y=self.y[some],

@@ -21,7 +21,7 @@ from skinformer.validation import columns as checks
 
 
 @dataclass(frozen=True)
-class Columns:
+class ReadColumns:
     """X column by column.
 
     values: columns by name; by number for an array. Those that hold names of categories are the
@@ -69,7 +69,7 @@ def read_columns(
     reset: bool,
     roles: Roles | None = None,
     takes_names: bool = False,
-) -> Columns:
+) -> ReadColumns:
     """Read X as columns of numbers, in X's order. NaN and infinity are checked by role, later.
 
     reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
@@ -97,7 +97,7 @@ def read_columns(
     elif not named:
         names = range(values.shape[1])
     columns = dict(zip(names, values.T, strict=True))
-    return Columns(columns, None, named)
+    return ReadColumns(columns, None, named)
 
 
 def _read_frame(
@@ -107,7 +107,7 @@ def _read_frame(
     reset: bool,
     roles: Roles | None,
     takes_names: bool,
-) -> Columns:
+) -> ReadColumns:
     """Read a frame as columns of numbers."""
     checked = _checked_frame(estimator, X, reset=reset, roles=roles)
     if roles is not None:
@@ -141,7 +141,7 @@ def _read_new(
     index: pd.Index,
     *,
     takes_names: bool,
-) -> Columns:
+) -> ReadColumns:
     """Read columns that no fit has seen."""
     values: dict[Hashable, AnyArray] = {}
     names = {}
@@ -152,14 +152,14 @@ def _read_new(
         else:
             values[name] = found.codes
             names[name] = found
-    return Columns(values, index, named=True, names=names)
+    return ReadColumns(values, index, named=True, names=names)
 
 
 def _read_fitted(
     columns: Mapping[Hashable, pd.Series],
     index: pd.Index,
     roles: Roles,
-) -> Columns:
+) -> ReadColumns:
     """Read columns that `fit` saw; those of names become the columns of numbers that it made."""
     categories = {one.name: one for one in roles.categories}
     values: dict[Hashable, AnyArray] = {}
@@ -177,7 +177,7 @@ def _read_fitted(
         is_unseen = codes == encoding.unseen
         if is_unseen.any():
             unseen[name] = column[is_unseen]
-    return Columns(values, index, named=True, unseen=unseen, nameless=nameless)
+    return ReadColumns(values, index, named=True, unseen=unseen, nameless=nameless)
 
 
 def hide_names(X: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_consistent_length
 
-from skinformer.reading.columns import Columns, as_frame, read_columns
+from skinformer.reading.columns import ReadColumns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces, labels_of
 from skinformer.reading.targets import prefer_y, read_targets, targets_of, without
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
@@ -141,7 +141,7 @@ def _read_fitted_columns(
     X: Any,
     roles: Roles,
     optional: Set[Hashable],
-) -> Columns:
+) -> ReadColumns:
     """Read the fitted columns; NaN stands in optional ones that X leaves out."""
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
@@ -171,7 +171,7 @@ def _with_left_out(
 
 
 def _order_columns(
-    columns: Columns,
+    columns: ReadColumns,
     roles: Roles,
 ) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
@@ -188,7 +188,7 @@ def _order_columns(
     return ordered
 
 
-def _hide_left_out(columns: Columns, encoding: LevelEncoding, roles: Roles) -> None:
+def _hide_left_out(columns: ReadColumns, encoding: LevelEncoding, roles: Roles) -> None:
     """Take names that are missing as unknown where X may leave them out.
 
     Elsewhere that they are missing may say something, as on days that are no holiday.

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from skinformer.frames import to_pandas
 from skinformer.reading.categories import encode_names
-from skinformer.reading.columns import Columns, as_frame, read_columns
+from skinformer.reading.columns import ReadColumns, as_frame, read_columns
 from skinformer.reading.copies import find_copies
 from skinformer.reading.places import GroupedRows, group_rows, labels_of
 from skinformer.reading.targets import (
@@ -137,7 +137,7 @@ def _read_roles(
     X: Any,
     y: Any,
     settings: ReadingSettings,
-) -> tuple[Columns, Targets | None, Roles]:
+) -> tuple[ReadColumns, Targets | None, Roles]:
     """Read the columns of X and of y, and find their roles."""
     if isinstance(X, pd.DataFrame):
         check_some_columns(X.shape[1], "X")
@@ -165,7 +165,7 @@ def _read_roles(
 
 
 def _assign_roles(
-    columns: Columns,
+    columns: ReadColumns,
     y_targets: Targets | None,
     settings: ReadingSettings,
     *,
@@ -228,7 +228,7 @@ def _check_targets(
     X: Any,
     y: Any,
     y_targets: Targets,
-    columns: Columns,
+    columns: ReadColumns,
     roles: Roles,
 ) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
@@ -292,7 +292,7 @@ def _check_covariates(
 
 
 def _group_rows(
-    columns: Columns,
+    columns: ReadColumns,
     y_targets: Targets | None,
     n_rows: int,
     settings: ReadingSettings,

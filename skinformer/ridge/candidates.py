@@ -10,7 +10,7 @@ from skinformer.ridge.sums import (
     Equations,
     Problem,
     Sums,
-    Windows,
+    WindowDistances,
     gather,
     mixed_features,
 )
@@ -137,7 +137,7 @@ class Competition:
         self,
         candidate: Candidate,
         ridges: Decomposition,
-        windows: Windows,
+        windows: WindowDistances,
     ) -> Iterator[Float64Array]:
         """Forecast distances from the last values, (n, pred_len, n_targets), by each strength."""
         if candidate.kind == "mixed":

@@ -21,7 +21,7 @@ from skinformer.ridge.sums import (
     Decomposition,
     Problem,
     TimedOrigins,
-    Windows,
+    WindowDistances,
     gather,
 )
 from skinformer.selection import mean_less_error
@@ -445,7 +445,7 @@ def _compare(competition: Competition, origins: IntArray) -> list[Float64Array]:
 def _weighted_errors(
     competition: Competition,
     ridges: dict[Candidate, Decomposition],
-    windows: Windows,
+    windows: WindowDistances,
 ) -> Float32Array:
     """Return the errors of all forecasts, (n_forecasts, n_truths), times roots of weights.
 

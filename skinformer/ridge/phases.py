@@ -113,7 +113,9 @@ def _with_maps(
     losses = _stretch_losses(problem, layout, [*periods, split], ridges)
     early = _choose(losses[:-1])
     # Where the split holds no two forecasts nothing is sure.
-    latest = _choose(losses) if len(losses[-1]) else _Choice(STRENGTHS[0], 0.0)
+    latest = (
+        _choose(losses) if len(losses[-1]) else _StrengthAndShare(STRENGTHS[0], 0.0)
+    )
     # 3. The maps of each fit.
     *of_folds, before = [_phases_of(layout, ridge, early) for ridge in ridges]
     folds = [
@@ -130,7 +132,7 @@ def _with_maps(
 def _phases_of(
     layout: PhaseMaps,
     ridge: Decomposition,
-    choice: _Choice,
+    choice: _StrengthAndShare,
 ) -> PhaseMaps | None:
     """Return the maps of a ridge; None where they have no share."""
     if not choice.share:
@@ -253,20 +255,20 @@ def _learn(
     return sums
 
 
-class _Choice(NamedTuple):
+class _StrengthAndShare(NamedTuple):
     """The strength of a ridge, and the share of it that is added, 0 where none is sure to help."""
 
     strength: float
     share: float
 
 
-def _choose(losses: list[Float64Array]) -> _Choice:
+def _choose(losses: list[Float64Array]) -> _StrengthAndShare:
     """Choose strength and share by the losses on stretches, (n_stretches, n) each."""
     known = np.concatenate(losses)
     if not len(known):
-        return _Choice(STRENGTHS[0], 0.0)
+        return _StrengthAndShare(STRENGTHS[0], 0.0)
     strength, share = divmod(upper_bound_share(known), len(SHARES))
-    return _Choice(STRENGTHS[strength], SHARES[share])
+    return _StrengthAndShare(STRENGTHS[strength], SHARES[share])
 
 
 def _stretch_losses(

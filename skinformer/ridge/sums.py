@@ -16,7 +16,7 @@ from skinformer.timeline.windows import spread_places, window_rows
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
 
 
-class Windows(NamedTuple):
+class WindowDistances(NamedTuple):
     """Some windows, every column as its distance from its last value before the origin.
 
     past: distances in the window, (n, seq_len, n_columns); the last is 0.
@@ -103,7 +103,7 @@ def gather(
     problem: Problem,
     origins: IntArray,
     n_most: int = 2_000_000,
-) -> Iterator[Windows]:
+) -> Iterator[WindowDistances]:
     """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
     length = problem.seq_len + problem.pred_len
     n_bytes = 8 * length * problem.n_columns
@@ -113,7 +113,7 @@ def gather(
         yield _read_windows(problem, origins[start : start + size])
 
 
-def _read_windows(problem: Problem, origins: IntArray) -> Windows:
+def _read_windows(problem: Problem, origins: IntArray) -> WindowDistances:
     """Read windows of ascending origins."""
     seq_len = problem.seq_len
     rows = window_rows(origins - seq_len, seq_len + problem.pred_len)
@@ -134,7 +134,7 @@ def _read_windows(problem: Problem, origins: IntArray) -> Windows:
         weight = np.ones_like(future)
     else:
         weight = problem.weight[rows[:, seq_len:]].astype(float)
-    return Windows(
+    return WindowDistances(
         past,
         future,
         last,
@@ -274,7 +274,7 @@ class Sums(NamedTuple):
         self.cross[group] += product(features.T, weighted)
         self.weight[group] += weight.sum(axis=0)
 
-    def add_columns(self, windows: Windows) -> None:
+    def add_columns(self, windows: WindowDistances) -> None:
         """Add each target's own window, to a group of its own where there are several.
 
         Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products.
@@ -287,7 +287,7 @@ class Sums(NamedTuple):
                 windows.weight[:, :, j],
             )
 
-    def add_mixed(self, windows: Windows, *, length: int) -> None:
+    def add_mixed(self, windows: WindowDistances, *, length: int) -> None:
         """Add the last rows of all columns together, see `mixed_features`."""
         features = mixed_features(windows, length=length)
         n = len(features)
@@ -321,7 +321,7 @@ class Sums(NamedTuple):
         return Sums(*(part.sum(axis=0, keepdims=True) for part in self))
 
 
-def mixed_features(windows: Windows, *, length: int) -> Float64Array:
+def mixed_features(windows: WindowDistances, *, length: int) -> Float64Array:
     """Lay out distances of all columns row by row, then the last values, then 1: (n, features)."""
     n, seq_len, _ = windows.past.shape
     return np.column_stack(

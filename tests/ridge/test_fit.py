@@ -12,7 +12,7 @@ from skinformer.ridge import fit as fitting
 from skinformer.ridge.calendar import known_effect
 from skinformer.ridge.candidates import Competition
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.sums import STRENGTHS, Problem, Windows, gather
+from skinformer.ridge.sums import STRENGTHS, Problem, WindowDistances, gather
 from skinformer.timeline.cycle import find_cycle
 
 SEQ, PRED = 12, 4
@@ -246,7 +246,9 @@ def test_the_errors_by_which_candidates_count_are_those_of_their_forecasts(
     errors, competition = np.diag(stretches[-1]), Competition(problem)
     learnt, origins = course.compared[-1]
     competition.learn(learnt)
-    windows = Windows(*map(np.concatenate, zip(*gather(problem, origins), strict=True)))
+    windows = WindowDistances(
+        *map(np.concatenate, zip(*gather(problem, origins), strict=True))
+    )
     last = (windows.future**2 * windows.weight).sum() / windows.weight.sum()
     np.testing.assert_allclose(errors[: len(STRENGTHS)], last, rtol=1e-5)
     for candidate, equations in competition.equations():
