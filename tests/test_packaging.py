@@ -155,8 +155,13 @@ def test_ci_installs_what_tests_skip_without():
     }
     ordinary = set((ROOT / "tests").rglob("test_*.py")) - beside
     assert asked_packages(ordinary) <= needs["plot"] | needs["progress"] | needs["test"]
-    imported = set.union(*needs.values()) | {"chronos"}  # of chronos-forecasting
-    assert "chronos-forecasting" in needs["chronos"]
+    imported = set.union(*needs.values())
+    for package, distribution in (
+        ("chronos", "chronos-forecasting"),
+        ("tirex", "tirex-ts"),
+    ):
+        assert distribution in needs[package]
+        imported.add(package)
     assert asked_packages(beside) <= imported
 
 
@@ -240,8 +245,9 @@ def undeclared_imports(path, source):
     optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
     optional |= {"narwhals", "pyarrow"}  # the extra "frames"
-    # An adapter.
-    optional |= {path.stem.split("_")[0]} if path.parent.name == "beside" else set()
+    if path.parent.name == "beside":  # an adapter
+        library = path.stem.split("_")[0]
+        optional |= {{"flair": "flaircast"}.get(library, library)}
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional
     roots = {name.split(".")[0] for name in imported_names(source)}
     return sorted(roots - declared - set(sys.stdlib_module_names))

@@ -3,14 +3,12 @@
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.metaestimators import available_if
 
-from skinformer.beside.histories import Adapter, beside_columns, quantile_weights
+from skinformer.beside.histories import Pretrained, beside_columns, quantile_weights
 from skinformer.timeline.arrays import Float64Array
 
 try:
@@ -21,7 +19,7 @@ except ImportError as error:
     ) from error
 
 
-class ChronosForecaster(Adapter):
+class ChronosForecaster(Pretrained):
     """
     A pretrained Chronos model, for `members` of an `InformerRegressor`.
 
@@ -51,6 +49,8 @@ class ChronosForecaster(Adapter):
     'chronos-bolt-small'
     """
 
+    _parameter = "pipeline"
+
     def __init__(
         self,
         pipeline: Any,
@@ -67,17 +67,6 @@ class ChronosForecaster(Adapter):
         self.batch_size = batch_size
         self.device = device
         self.max_seconds = max_seconds
-
-    def __sklearn_clone__(self) -> Self:
-        """Return one that shares the weights, which nothing changes."""
-        return type(self)(**self.get_params(deep=False))
-
-    @property
-    def name(self) -> str:
-        """The last part of the model's name, or the class of its pipeline."""
-        if self._is_named():
-            return Path(self.pipeline).name
-        return type(self.pipeline).__name__
 
     @property
     def max_context(self) -> int:
@@ -108,20 +97,9 @@ class ChronosForecaster(Adapter):
         weights = quantile_weights(pipeline.quantiles, levels, self.point)
         return np.stack(quantiles) @ weights
 
-    def _is_named(self) -> bool:
-        """Whether the pipeline is a name or a folder."""
-        return isinstance(self.pipeline, str | Path)
-
-    @available_if(_is_named)
-    def to_config(self) -> dict[str, Any]:
-        """Return the parameters for a file; a member that was given a pipeline has no such."""
-        return {**super().to_config(), "pipeline": str(self.pipeline)}
-
-    def _loaded(self) -> Any:
-        """Return the pipeline, loaded once where it is named."""
-        if self._is_named():
-            return _load(str(self.pipeline), self.device)
-        return self.pipeline
+    def _load(self, name: str) -> Any:
+        """Load a pipeline, once."""
+        return _load(name, self.device)
 
 
 @lru_cache(maxsize=2)

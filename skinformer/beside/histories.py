@@ -2,10 +2,12 @@
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.utils.metaestimators import available_if
 
 from skinformer.estimators.bases import BaseEstimator
 from skinformer.timeline.arrays import Float64Array
@@ -30,6 +32,46 @@ class Adapter(BaseEstimator):
     def from_config(cls, config: dict[str, Any]) -> Self:
         """Return the forecaster of a file."""
         return cls(**config)
+
+
+def _is_named(adapter: Any) -> bool:
+    """Whether the model of an adapter is a name or a folder."""
+    return isinstance(adapter._given(), str | Path)
+
+
+class Pretrained(Adapter):
+    """
+    A forecaster whose weights nothing changes: of a name or a folder, or a model that is given.
+
+    A subclass has `_load`, from a name to a model.
+    """
+
+    #: The parameter that names the model, or is it.
+    _parameter = "model"
+
+    def __sklearn_clone__(self) -> Self:
+        """Return one that shares the weights, which nothing changes."""
+        return type(self)(**self.get_params(deep=False))
+
+    @property
+    def name(self) -> str:
+        """The last part of the model's name, or the model's class."""
+        model = self._given()
+        return Path(model).name if _is_named(self) else type(model).__name__
+
+    @available_if(_is_named)
+    def to_config(self) -> dict[str, Any]:
+        """Return the parameters for a file; a member that was given a model has no such."""
+        return {**super().to_config(), self._parameter: str(self._given())}
+
+    def _given(self) -> Any:
+        """Return the parameter: a name, a folder or a model."""
+        return getattr(self, self._parameter)
+
+    def _loaded(self: Any) -> Any:
+        """Return the model, loaded once where it is named."""
+        model = self._given()
+        return self._load(str(model)) if _is_named(self) else model
 
 
 class FitsEachHistory(Adapter):
