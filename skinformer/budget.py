@@ -147,6 +147,9 @@ class Budget:
         self._began = clock()
         self._ahead: dict[str, Cost] = {}
         self._measured: dict[str, float] = {}
+        self._is_planned = False
+        self._running_cost = 0.0
+        self._running_since = self._began
         self._planned_seconds = 0.0
         self._measured_seconds = 0.0
 
@@ -166,10 +169,26 @@ class Budget:
         return _PLANNED * self.max_seconds - self.passed
 
     @property
-    def pace(self) -> float:
-        """How many times as long as planned the parts took that are done, 1 at least."""
+    def _speed_of_parts(self) -> float:
+        """How many times as long as planned the parts took that are done."""
         planned = self._planned_seconds + _BELIEVED
-        return max((self._measured_seconds + _BELIEVED) / planned, 1.0)
+        return (self._measured_seconds + _BELIEVED) / planned
+
+    @property
+    def pace(self) -> float:
+        """How many times as long as planned parts are believed to take, 1 at least."""
+        return max(self._speed_of_parts, 1.0)
+
+    @property
+    def seconds_ahead(self) -> float | None:
+        """The seconds that the rest of the fit likely takes; None before there is a plan."""
+        if not self._is_planned:
+            return None
+        effort = self.effort
+        ahead = sum(cost.at(effort) for cost in self._fitting_in()[0].values())
+        speed = self._speed_of_parts
+        running = speed * self._running_cost - (self._clock() - self._running_since)
+        return speed * ahead + max(running, 0.0)
 
     @property
     def effort(self) -> float:
@@ -188,6 +207,8 @@ class Budget:
         """Take note of the parts ahead; the most important one stands first, and always fits in."""
         slowness = machine_slowness() if self._slowness is None else self._slowness
         self._ahead = {name: cost.scaled(slowness) for name, cost in costs.items()}
+        self._is_planned = True
+        self._running_since = self._clock()
 
     def takes(self, name: str) -> bool:
         """Return whether a part fits in, now that others have taken what they took."""
@@ -211,7 +232,7 @@ class Budget:
         ahead: dict[str, Cost] = {}
         reasons: dict[str, str] = {}
         left = self.left
-        for name, cost in self._ahead.items():
+        for name, cost in list(self._ahead.items()):
             seconds = self.pace * cost.at(LEAST)
             is_first = not ahead and not self.efforts
             if is_first or seconds <= left:
@@ -239,12 +260,16 @@ class Budget:
         seconds = _OF_LEARNING * (self.left - others)
         share = Share(effort, began + seconds, self._clock)
         self.efforts[name] = effort
+        self._running_cost = planned
+        self._running_since = began
         token = _share.set(share)
         try:
             yield share
         finally:
             _share.reset(token)
-            self._measured[name] = self._clock() - began
+            self._running_cost = 0.0
+            self._running_since = self._clock()
+            self._measured[name] = self._running_since - began
             if planned:
                 self._planned_seconds += planned
                 self._measured_seconds += self._measured[name]

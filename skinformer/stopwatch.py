@@ -44,8 +44,14 @@ class Stopwatch:
         """End the current part, return its name, and begin one within it."""
         return self.turn(part)
 
-    def write(self, line: str) -> None:
-        """Write a line on a part, where there is somewhere to write."""
+    def write(self, line: str, *, passing: bool = False) -> None:
+        """Write a line on a part, where there is somewhere to write.
+
+        passing: whether it stays only where no line is rewritten.
+        """
+
+    def note(self, text: str) -> None:
+        """Say how far the part is, where somebody looks."""
 
     def turn(self, part: str) -> str:
         """End the current part, return its name, and begin another."""

@@ -110,7 +110,8 @@ class HistoryForecaster:
             self._kept.update(zip(batch, y_pred, strict=True))
             if len(keys) > batch_size:
                 done = f"{start + len(batch):,} of {len(keys):,} histories"
-                running().write(f"{self.name}  {done}")
+                running().note(done)
+                running().write(f"{self.name}  {done}", passing=True)
 
     @property
     def _predict(self) -> Any:

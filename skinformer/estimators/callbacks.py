@@ -56,18 +56,22 @@ class FitTasks:
     def training(self) -> Iterator[None]:
         """Begin the network's stage and its first epoch; one that is cut short has no end."""
         with self.stage("network", self.n_epochs) as self._network:
+            self._n_ended = 0
             self._begin_epoch()
             yield
 
     def end_epoch(self, record: TrainingRecord) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
-        running().write(epoch_line(record.rows[-1], n_most=self.n_epochs))
+        line = epoch_line(record.rows[-1], n_most=self.n_epochs)
+        running().write(line, passing=True)
+        self._n_ended = len(record.rows)
         stop = self._end(self._epoch, lambda: self._as_if_ended(record))
         if not (stop or record.stopped):
             self._begin_epoch()
         return stop
 
     def _begin_epoch(self) -> None:
+        running().note(f"epoch {self._n_ended + 1} of {self.n_epochs}")
         self._epoch = self._network.subcontext(task_name="epoch")
         self._begin(self._epoch)
 

@@ -197,8 +197,8 @@ class Fit:
         self.settings = self.plan.settings
 
     def plan_seconds(self, table: Table) -> None:
-        """Estimate what the parts of the fit cost, where the user limits its seconds."""
-        if self.budget.is_limited:
+        """Estimate what the parts of the fit cost, where somebody limits or watches its seconds."""
+        if self.budget.is_limited or self.model.verbose:
             n_known = len(self.model.roles_.known)
             self.budget.plan(fit_costs(self.plan.settings, table, n_known))
 
@@ -470,16 +470,17 @@ def _fit_copy_on(
         if not name.endswith("_"):
             setattr(copy, name, value)
     goes_on = model.warm_start and hasattr(model, "ensemble_")
+    budget = Budget(model.max_seconds)
     fit = Fit(
         copy,
         device=device,
         earlier=model if goes_on else None,
-        budget=Budget(model.max_seconds),
+        budget=budget,
     )
     watch = stopwatch()
     if model.verbose:
         # It writes what it measures.
-        watch = Progress(type(model).__name__).looked_at()
+        watch = Progress(type(model).__name__, budget).looked_at()
     with watch:
         _run(copy, fit, given)
     return copy

@@ -143,7 +143,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Seed of weights, batches and dropout. With an int, two fits are equal; no global
         generator of torch or numpy is touched.
     verbose : int or bool, default=0
-        Above 0: print one line at the start of each stage of a fit, and one per epoch.
+        Above 0: write the part of the fit, its epoch, the share that is done, and about how many
+        seconds are left: in one line that is rewritten on a terminal and in a notebook, in plain
+        ones elsewhere; at the end what each member counts.
 
     Attributes
     ----------

@@ -27,6 +27,7 @@ from skinformer.evaluation.rows import (
     read_sorted_rows,
 )
 from skinformer.frames import to_library
+from skinformer.progress import counted
 from skinformer.reading.layout import Layout
 from skinformer.reading.places import sort_rows
 from skinformer.threads import threads_for
@@ -84,6 +85,7 @@ def backtest(
     levels: Sequence[float] | None = None,
     coverage: float | Sequence[float] | None = None,
     n_jobs: int | None = None,
+    verbose: int | bool = 0,
 ) -> DataFrame:
     """
     Forecast later rows from one origin after the other.
@@ -133,6 +135,9 @@ def backtest(
     n_jobs : int or None, default=None
         Processes that share the fits of `refit`; None is one. Within
         ``joblib.parallel_config("dask")`` or ``"ray"`` those of a cluster.
+    verbose : int or bool, default=0
+        Above 0: write how many fits of `refit`, or how many turns of other estimators' forecasts,
+        are done, and the seconds that the others likely take.
 
     Returns
     -------
@@ -197,6 +202,7 @@ def backtest(
             y,
             start,
             request,
+            verbose=verbose,
         )
     else:
         table = _refit_all(
@@ -206,6 +212,7 @@ def backtest(
             start,
             request,
             n_jobs,
+            verbose=verbose,
         )
     return to_library(table, layout.library)
 
@@ -217,6 +224,8 @@ def _refit_all(
     start: Any,
     request: _Request,
     n_jobs: int | None,
+    *,
+    verbose: int | bool,
 ) -> DataFrame:
     """Fit and forecast each fold, and put the forecasts in the order of those without refits."""
     if start is None:
@@ -225,8 +234,11 @@ def _refit_all(
             "it. Pass it, such as start=X.index[1000]."
         )
     folds = _refit_folds(X, y, start, request)
-    fits = (delayed(_fit_and_forecast)(estimator, *fold) for fold in folds)
-    table = pd.concat(Parallel(n_jobs=n_jobs)(fits))
+    fits = (delayed(_fit_and_forecast)(estimator, *cut()) for cut in folds)
+    # What is counted comes one by one, which not every cluster can do.
+    return_as = "generator" if verbose else "list"
+    tables = Parallel(n_jobs=n_jobs, return_as=return_as)(fits)
+    table = pd.concat(counted(tables, len(folds), "backtest", verbose=verbose))
     keys = ["origin", "target", "time"]
     if "series" in table:
         keys.insert(0, "series")
@@ -238,16 +250,17 @@ def _refit_folds(
     y: Any,
     start: Any,
     request: _Request,
-) -> Iterator[tuple[_Request, _Rows, _Rows]]:
+) -> list[Callable[[], tuple[_Request, _Rows, _Rows]]]:
     """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
-    A stretch of `every` steps ends with the last row that is forecast from its origins. Series of a
-    panel are cut at the same times. It is a ValueError if no row lies before the start.
+    Each is cut, and copied, when it is called. A stretch of `every` steps ends with the last row
+    that is forecast from its origins. Series of a panel are cut at the same times. It is a
+    ValueError if no row lies before the start.
 
     >>> X = pd.DataFrame({"load": range(6)})
     >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0), every=1)
     >>> folds = _refit_folds(X, X["load"], 3, request)
-    >>> [len(rows) for _, (rows, truth), later in folds]
+    >>> [len(rows) for _, (rows, truth), later in (cut() for cut in folds)]
     [3, 5]
     """
     X = labelled_rows(X, 0)
@@ -267,12 +280,16 @@ def _refit_folds(
     later = moments[first:]
     steps = count_steps(later, np.arange(len(later)), request.step)
     begins = first + np.unique(steps, return_index=True)[1][:: request.every]
-    for begin, next_begin in zip_longest(begins, begins[1:]):
+
+    def cut(begin: int, next_begin: int | None) -> tuple[_Request, _Rows, _Rows]:
+        """Take the rows before a stretch, and its own."""
         until = None if next_begin is None else moments[next_begin]
         stop = None if next_begin is None else next_begin - 1 + request.horizon
         before = order[time < moments[begin]]
         test = order[time.isin(moments[begin:stop])]
-        yield request._replace(until=until), _take(X, y, before), _take(X, y, test)
+        return request._replace(until=until), _take(X, y, before), _take(X, y, test)
+
+    return [partial(cut, *borders) for borders in zip_longest(begins, begins[1:])]
 
 
 def _take(
@@ -340,6 +357,8 @@ def _forecast_all(
     y: Any,
     start: Any,
     request: _Request,
+    *,
+    verbose: int | bool = 0,
 ) -> DataFrame:
     """Forecast from all origins of a fitted estimator."""
     rows = read_sorted_rows(estimator, X, y, request.known_future)
@@ -362,12 +381,12 @@ def _forecast_all(
             levels,
             request.layout,
         )
-        parts = _forecast_by_model(model, rows, origins)
+        parts = _forecast_by_model(model, rows, origins, verbose=verbose)
     elif len(levels):
         raise_no_ranges(estimator, "predict_quantiles")
     else:
         forecast = partial(predict_ahead, estimator, layout=request.layout)
-        parts = _forecast_turns(forecast, rows, origins)
+        parts = _forecast_turns(forecast, rows, origins, verbose=verbose)
     return _as_table(rows, levels, parts)
 
 
@@ -375,6 +394,8 @@ def _forecast_by_model(
     model: ForecastingModel,
     rows: SortedRows,
     origins: DataFrame,
+    *,
+    verbose: int | bool,
 ) -> Iterator[_Forecasts]:
     """Forecast from all origins at once where rows may be given to `update`, else by turns."""
     observed = rows.truth.notna().any(axis=1).to_numpy()
@@ -387,13 +408,15 @@ def _forecast_by_model(
         if len(at_once):
             row, stop = at_once[["row", "stop"]].to_numpy().T
             yield at_once, updated.forecast(row, stop - row, model.levels)
-    yield from _forecast_turns(model.forecast, rows, origins)
+    yield from _forecast_turns(model.forecast, rows, origins, verbose=verbose)
 
 
 def _forecast_turns(
     forecast: Callable[..., Float64Array],
     rows: SortedRows,
     origins: DataFrame,
+    *,
+    verbose: int | bool,
 ) -> Iterator[_Forecasts]:
     """Forecast from one origin of each series at a time.
 
@@ -403,7 +426,8 @@ def _forecast_turns(
     rows_at_once = 1 << 19
     n_shown = origins["stop"] - origins["first"]
     batch = n_shown.groupby(origins["turn"]).cumsum() // rows_at_once
-    for _, part in origins.groupby([origins["turn"], batch]):
+    turns = origins.groupby([origins["turn"], batch])
+    for _, part in counted(turns, len(turns), "backtest", verbose=verbose):
         first, row, stop = part[["first", "row", "stop"]].to_numpy().T
         shown = origins_between(first, stop - 1)
         ahead = shown >= np.repeat(row, stop - first)

@@ -20,6 +20,7 @@ from skinformer.evaluation.recording import (
     requested_forecasts,
 )
 from skinformer.evaluation.usual import usual_values
+from skinformer.progress import counted
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.validation.arguments import check_choice, check_count
 
@@ -31,6 +32,7 @@ def explain(
     groups: Mapping[Hashable, Sequence[Hashable]] | None = None,
     n_permutations: int = 10,
     random_state: int = 0,
+    verbose: int | bool = 0,
 ) -> DataFrame:
     """
     Compute what each column, or group of columns, gives to each forecast.
@@ -57,6 +59,8 @@ def explain(
         are taken.
     random_state : int, default=0
         Seed of these orders.
+    verbose : int or bool, default=0
+        Above 0: write how many forecasts are made, and the seconds that the others likely take.
 
     Returns
     -------
@@ -125,10 +129,27 @@ def explain(
         )
     )
     orders = list(_orders(len(named), n_permutations, random_state))
+    _forecast_all(points, orders, verbose=verbose)
     contributions = _contributions(forecasts, points, orders)
     sources = ["baseline", *named, "calibration"][: len(contributions)]
     table = forecasts.table(source=sources)
     return table.assign(contribution=np.stack(contributions, axis=2).ravel())
+
+
+def _forecast_all(
+    points: Any,
+    orders: list[Sequence[int]],
+    *,
+    verbose: int | bool,
+) -> None:
+    """Forecast from the own values of all sets of groups that orders pass, and keep forecasts.
+
+    points: see `_contributions`.
+    """
+    inside = [frozenset(order[:n]) for order in orders for n in range(len(order) + 1)]
+    distinct = list(dict.fromkeys(inside))
+    for groups in counted(distinct, len(distinct), "explain", verbose=verbose):
+        points(groups)
 
 
 def _contributions(
@@ -257,7 +278,7 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
     **options : Any
-        Of `explain`: groups, n_permutations, random_state.
+        Of `explain`: groups, n_permutations, random_state, verbose.
 
     Returns
     -------

@@ -316,9 +316,9 @@ def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members, 
     InformerRegressor("load", **with_parts(verbose=1, **options)).fit(df)
     lines = capsys.readouterr().out.splitlines()
     assert [re.split("  |, error", line)[0] for line in lines] == [
-        "[InformerRegressor] reading",
+        "[InformerRegressor] reading rows",
         *["[InformerRegressor] ridges"] * ("ridges" in members),
-        "[InformerRegressor] network",
+        "[InformerRegressor] Informer",
         "[InformerRegressor] epoch 1/2",
         "[InformerRegressor] epoch 2/2",
         "[InformerRegressor] weights",
