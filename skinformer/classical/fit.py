@@ -19,9 +19,10 @@ from skinformer.classical.dates import DateEffects, find_date_effects
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
-from skinformer.classical.windows import UnitWindows, padded, pasts, real_rows
+from skinformer.classical.windows import UnitWindows, padded
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.stillness import find_moves, resting_rows
+from skinformer.timeline.windows import pasts, real_rows
 
 #: The step from which a series without a row is alive.
 _ALWAYS = -(1 << 62)

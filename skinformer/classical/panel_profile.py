@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.classical.windows import UnitWindows, real_rows
+from skinformer.classical.windows import UnitWindows
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.windows import spread_places
+from skinformer.timeline.windows import real_rows, spread_places
 
 #: Series, each of two seasons at least, of which a panel's profile is told.
 _FEWEST_SERIES = 4

@@ -15,16 +15,9 @@ import numpy as np
 from skinformer.algebra import product
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
-from skinformer.classical.windows import (
-    bounded,
-    pasts,
-    real_rows,
-    ridge_maps,
-    row_products,
-    unit_of,
-)
+from skinformer.classical.windows import bounded, ridge_maps, row_products, unit_of
 from skinformer.timeline.arrays import Float64Array, IntArray
-from skinformer.timeline.windows import Origins
+from skinformer.timeline.windows import Origins, pasts, real_rows
 
 #: Strengths of the ridge, in mean squares of a feature.
 RIDGE_STRENGTHS = (0.003, 0.03, 0.3)

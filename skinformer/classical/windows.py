@@ -14,6 +14,7 @@ import numpy as np
 from skinformer.algebra import solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.windows import real_rows
 
 
 class UnitWindows(NamedTuple):
@@ -42,33 +43,6 @@ class UnitWindows(NamedTuple):
     steps: IntArray
     series: IntArray
     clock: Clock
-
-
-def pasts(
-    values: Float64Array,
-    begin: IntArray,
-    origin: IntArray,
-    seq_len: int,
-) -> tuple[Float64Array, IntArray]:
-    """Cut windows, (n, seq_len), that end before their origins, and count their real rows.
-
-    ``begin`` holds the first row of each window's series, below its origin.
-    """
-    rows = origin[:, None] + np.arange(-seq_len, 0)
-    length = np.minimum(origin - begin, seq_len)
-    return values[np.maximum(rows, begin[:, None])], length
-
-
-def real_rows(
-    length: IntArray,
-    n_rows: int,
-) -> BoolArray:
-    """Return which rows of windows are real, the last ones, (n, n_rows).
-
-    >>> real_rows(np.array([1]), 3)
-    array([[False, False,  True]])
-    """
-    return np.arange(n_rows) >= n_rows - length[:, None]
 
 
 def mean_of_known(values: Float64Array) -> Float64Array:

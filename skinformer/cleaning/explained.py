@@ -90,10 +90,9 @@ def _bounds(
     find: Callable[[Float64Array], Float64Array],
 ) -> Float64Array:
     """Return bounds of each series and column, (n_series, n_columns, 2)."""
-    first_row = table.first_row
-    bounds = np.empty((len(first_row) - 1, len(columns), 2))
+    bounds = np.empty((len(table.first_row) - 1, len(columns), 2))
     for j, column in enumerate(columns):
-        for i, values in enumerate(np.split(column, first_row[1:-1])):
+        for i, values in enumerate(table.by_series(column)):
             known = values[~np.isnan(values)].astype(np.float64)
             bounds[i, j] = find(known) if len(known) else (-np.inf, np.inf)
     return bounds

@@ -46,7 +46,7 @@ def find_incomplete(table: Table, explained: BoolArray) -> list[Incomplete]:
     found = []
     for j in range(table.n_targets):
         y = table.columns[j].astype(np.float64)
-        parts = np.split(y, table.first_row[1:-1])
+        parts = table.by_series(y)
         season = next(iter(likely_seasons(table.clock)), 1)
         all_last = _is_incomplete(_mean_of_series(table, y), season)[0]
         for row, values in zip(last_row, parts, strict=True):
@@ -82,10 +82,9 @@ def _is_incomplete(values: Float64Array, season: int) -> tuple[bool, float]:
 
 def _mean_of_series(table: Table, y: Float64Array) -> Float64Array:
     """Return the mean of series at each step, each in units of its mean; none of one series."""
-    first_row = table.first_row
-    if len(first_row) < 3:
+    parts = table.by_series(y)
+    if len(parts) < 2:
         return np.empty(0)
-    parts = np.split(y, first_row[1:-1])
     # Of series that were never observed nothing is known.
     means = np.full(len(parts), np.nan)
     for number, part in enumerate(parts):

@@ -29,25 +29,34 @@ def judge(
     may_return: whether what training held is usual everywhere, as it is not at night.
     """
     bounds = _usual_bounds(values, usual, season if may_grow else 0)
-    low, high = bounds
-    outlying = _is_out_of_range(values, low, high, usual)
-    margin = np.maximum(high - low, usual.margin)
-    margin = margin_with_reason(margin, np.abs(bounds).max(axis=0))
-    is_possible = explained & (values >= low - margin) & (values <= high + margin)
-    outlying &= ~is_possible
+    is_possible = explained & _may_have_reason(values, bounds, usual)
+    outlying = _is_out_of_range(values, bounds, usual) & ~is_possible
     # Values that are so many times as large as in training jump farther.
     growth = np.abs(bounds).max(axis=0) / np.abs(usual[:2]).max()
     limits = growth * np.where(values > 0, *jump_limits.T)
     if may_return:
         is_possible |= (values >= usual.low) & (values <= usual.high)
-    for _ in range(2):  # the second time without those that jumped
-        before = np.where(outlying, np.nan, values)
-        expected = nearest_expected(values, before, season)
-        outlying |= (np.abs(values - expected) > limits) & ~is_possible
+    outlying, expected = _with_jumps(values, outlying, is_possible, limits, season)
     # Of those that jumped, what is usual lies within a jump of what is expected.
+    low, high = bounds
     is_jump = outlying & (low <= values) & (values <= high)
     near = np.clip([expected - limits, expected + limits], low, high)
     return outlying, np.where(is_jump, near, bounds)
+
+
+def _with_jumps(
+    values: Float64Array,
+    outlying: BoolArray,
+    is_possible: BoolArray,
+    limits: Float64Array,
+    season: int,
+) -> tuple[BoolArray, Float64Array]:
+    """Add values that jump too far to the outliers; return also what is expected without these."""
+    for _ in range(2):  # the second time without those that jumped
+        before = np.where(outlying, np.nan, values)
+        expected = nearest_expected(values, before, season)
+        outlying = outlying | ((np.abs(values - expected) > limits) & ~is_possible)
+    return outlying, expected
 
 
 def _usual_bounds(
@@ -70,16 +79,28 @@ def _usual_bounds(
     return bounds
 
 
+def _may_have_reason(
+    values: Float64Array,
+    bounds: Float64Array,
+    usual: Range,
+) -> BoolArray:
+    """Whether values lie no farther beyond what is usual than those that have a reason."""
+    low, high = bounds
+    margin = np.maximum(high - low, usual.margin)
+    margin = margin_with_reason(margin, np.abs(bounds).max(axis=0))
+    return (values >= low - margin) & (values <= high + margin)
+
+
 def _is_out_of_range(
     values: Float64Array,
-    low: Float64Array,
-    high: Float64Array,
+    bounds: Float64Array,
     usual: Range,
 ) -> BoolArray:
     """Whether values lie out of range; also next to zero, or below, where others stay away from it.
 
     What grows may double.
     """
+    low, high = bounds
     margin = np.maximum(high - low, usual.margin)
     least = low - margin
     if not usual.is_rare:  # what is sold may come back

@@ -55,16 +55,6 @@ class OutlierBounds:
         """Return the least value of targets that never were below 0."""
         return max(0.0, self.ranges[:, :n_targets, 0].min())
 
-    def fit_jumps(
-        self,
-        place: tuple[int, int],
-        values: Float64Array,
-        first_step: int,
-    ) -> None:
-        """Set how far values of a series and column jump, from those without outliers."""
-        limits = self.jump_limits[place]
-        limits[:] = fit_jump_limits(values, first_step, self.season, len(limits))
-
     def clean(
         self,
         table: Table,
@@ -84,61 +74,46 @@ class OutlierBounds:
         columns = list(table.columns)
         explained = _or_nowhere(explained, table)
         recent = self.recent.copy()
-        order = np.lexsort((table.steps, table.series))
-        first_row = runs(table.series[order], len(recent))
-        parts = np.split(order, first_row[1:])
-        end_step = history.end_step
-        is_continued = table.clock == history.clock
-        clock = table.clock
-        may_return = not (clock.dated and step_days(clock) < 0.9)
-        for i, rows in enumerate(parts[:-1]):
+        end_step = history.end_step if table.clock == history.clock else None
+        for i, rows in enumerate(_rows_of_series(table, len(recent))):
             if not len(rows):
                 continue
-            part = _append_rows(
-                recent[i], end_step[i] if is_continued else None, table, rows
-            )
+            end = None if end_step is None else end_step[i]
+            part = _append_rows(recent[i], end, table, explained, rows)
             recent[i] = part.values[:, -recent.shape[2] :]
-            found += self._clean_series(i, part, columns, explained, may_return)
+            found += self._clean_series(i, part, table, columns)
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
         self,
         i: int,
         part: _Part,
+        table: Table,
         columns: list[Any],
-        explained: BoolArray,
-        may_return: bool,
     ) -> Iterator[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
-        n_targets = explained.shape[1]
+        clock = table.clock
+        has_nights = clock.dated and step_days(clock) < 0.9
         for j, values in enumerate(part.values):
             usual = Range(*self.ranges[i, j])
             if np.isinf(usual.margin):
                 continue
             limits = self.jump_limits[i, j]
-            has_reason = np.zeros(len(values), dtype=bool)
-            if j < n_targets:
-                has_reason[part.steps] = explained[part.rows, j]
+            is_target = j < table.n_targets
             outlying, bounds = judge(
                 values,
                 usual,
                 limits[part.clock % len(limits)],
                 self.season,
-                has_reason,
-                may_grow=j < n_targets,
-                may_return=may_return,
+                part.explained[j],
+                may_grow=is_target,
+                may_return=not has_nights,
             )
             is_outlier = outlying[part.steps]
             rows = part.rows[is_outlier]
             steps = part.steps[is_outlier]
-            yield from map(
-                Outlier,
-                rows,
-                repeat(j),
-                values[steps],
-                *bounds[:, steps],
-            )
-            if rows.size and j >= n_targets:
+            yield from map(Outlier, rows, repeat(j), values[steps], *bounds[:, steps])
+            if rows.size and not is_target:
                 columns[j] = columns[j].astype(np.float64)
                 columns[j][rows] = _impute(values, outlying, usual, self.season)[steps]
 
@@ -149,18 +124,28 @@ class _Part(NamedTuple):
     rows, steps: of the table, and their places in `values`.
     clock: (n_steps,), the steps of `values` on the clock.
     values: of all steps, (n_columns, n_steps).
+    explained: which of these have a reason to lie far beyond the usual.
     """
 
     rows: IntArray
     steps: IntArray
     clock: IntArray
     values: Float64Array
+    explained: BoolArray
+
+
+def _rows_of_series(table: Table, n_series: int) -> list[IntArray]:
+    """Return the rows of each fitted series, ordered by their steps."""
+    order = np.lexsort((table.steps, table.series))
+    first_row = runs(table.series[order], n_series)
+    return np.split(order, first_row[1:])[:-1]
 
 
 def _append_rows(
     recent: Float64Array,
     end: Any,
     table: Table,
+    explained: BoolArray,
     rows: IntArray,
 ) -> _Part:
     """Put rows of a series behind its recent values.
@@ -178,10 +163,12 @@ def _append_rows(
     place = end - first_step
     values[:, place - n_recent : place] = recent
     steps = steps - first_step
+    has_reason = np.zeros(values.shape, dtype=bool)
+    has_reason[:, steps] = explained[rows].T
     for j, column in enumerate(table.columns):
         if column is not None:
             values[j, steps] = column[rows]
-    return _Part(rows, steps, clock, values)
+    return _Part(rows, steps, clock, values, has_reason)
 
 
 @np.errstate(all="ignore")
@@ -205,27 +192,14 @@ def find_outliers(
     columns = list(table.columns)
     for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
-        has_reason = np.zeros(len(column), dtype=bool)
-        if j < table.n_targets:
-            has_reason = explained[:, j]
-        outlying = _fit_column(bounds, table, j, column, has_reason)
+        outlying = _fit_column(bounds, table, j, column, explained[:, j])
         if outlying.any():
-            series = table.series[outlying]
+            rows = np.flatnonzero(outlying)
+            series = table.series[rows]
             usual = bounds.ranges[series, j].T
-            found += map(
-                Outlier,
-                np.flatnonzero(outlying),
-                repeat(j),
-                column[outlying],
-                *usual[:2],
-            )
-            columns[j] = _impute(
-                column,
-                outlying,
-                usual,
-                bounds.season,
-                table.first_row[series],
-            )
+            found += map(Outlier, rows, repeat(j), column[rows], *usual[:2])
+            first_row = table.first_row[series]
+            columns[j] = _impute(column, outlying, usual, bounds.season, first_row)
     if found:
         weight = _marked(table, columns, found).without_outliers().weight
         table = replace(table, columns=columns, weight=weight)
@@ -233,10 +207,11 @@ def find_outliers(
 
 
 def _or_nowhere(explained: BoolArray | None, table: Table) -> BoolArray:
-    """Return marks of targets, (n, n_targets), none of them set where they are None."""
+    """Return marks of all columns, (n, n_columns), of which those of targets alone may be set."""
+    marks = np.zeros((len(table.series), len(table.columns)), dtype=bool)
     if explained is not None:
-        return explained
-    return np.zeros((len(table.series), table.n_targets), dtype=bool)
+        marks[:, : table.n_targets] = explained
+    return marks
 
 
 def _fit_column(
@@ -248,14 +223,9 @@ def _fit_column(
 ) -> BoolArray:
     """Set the bounds of a column; return where its outliers are."""
     is_target = j < table.n_targets
-    first_row = table.first_row
-    parts = np.split(column, first_row[1:-1])
-    seasons = calendar_seasons(table.clock, least_days=365)
-    ranges = find_ranges(
-        parts,
-        np.split(explained, first_row[1:-1]),
-        max(seasons, default=0),
-    )
+    parts = table.by_series(column)
+    year = max(calendar_seasons(table.clock, least_days=365), default=0)
+    ranges = find_ranges(parts, table.by_series(explained), year)
     for i, (usual, outlying) in enumerate(ranges):
         varies = usual.low < usual.high or outlying.any()
         if np.isinf(usual.margin) or not (varies or is_target):
@@ -264,10 +234,11 @@ def _fit_column(
         last = parts[i][-bounds.recent.shape[2] :]
         bounds.recent[i, j, -len(last) :] = last
         if is_target and not usual.is_rare:
-            bounds.fit_jumps(
-                (i, j),
+            bounds.jump_limits[i, j] = fit_jump_limits(
                 np.where(outlying, np.nan, parts[i]),
-                table.steps[first_row[i]],
+                table.steps[table.first_row[i]],
+                bounds.season,
+                bounds.jump_limits.shape[2],
             )
     return np.concatenate([outlying for _, outlying in ranges])
 

@@ -1,13 +1,12 @@
 """The seasons of a table's rows: named by the user, or found where no calendar tells."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
-from skinformer.classical.spectrum import search_period
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.seasons import calendar_seasons
+from skinformer.timeline.spectrum import search_period
 from skinformer.timeline.timeline import Table
 
 
@@ -36,8 +35,7 @@ def _known_rows(table: Table) -> list[Float64Array]:
     """Return the rows of each series and target, with lines across gaps; none of rare rows."""
     found = []
     for column in table.columns[: table.n_targets]:
-        for start, stop in pairwise(table.first_row.tolist()):
-            values = np.asarray(column[start:stop], dtype=np.float64)
+        for values in table.by_series(column.astype(np.float64)):
             known = np.flatnonzero(np.isfinite(values))
             if len(known) > 0.6 * len(values):
                 rows = np.arange(known[0], known[-1] + 1)

@@ -38,7 +38,7 @@ def in_last_unit(
     start = table.first_row[:-1]
     for j in range(0 if targets else table.n_targets, len(columns)):
         column = columns[j].astype(np.float64)
-        for first, values in zip(start, np.split(column, start[1:]), strict=True):
+        for first, values in zip(start, table.by_series(column), strict=True):
             for change, factor in _find_changes(values, season):
                 values[:change] *= factor
                 columns[j] = column

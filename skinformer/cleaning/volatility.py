@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from skinformer.classical.periods import find_period
 from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.periods import find_period
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, fill_forward

@@ -14,10 +14,8 @@ from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.dates import YEARS
 from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
 from skinformer.classical.past import Past
-from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
-from skinformer.classical.windows import real_rows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
 from skinformer.ensemble.member import CLASSICAL
@@ -25,6 +23,7 @@ from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.periods import find_period
 from skinformer.timeline.seasons import (
     calendar_seasons,
     first_last_day,
@@ -32,6 +31,7 @@ from skinformer.timeline.seasons import (
     step_days,
 )
 from skinformer.timeline.timeline import Table
+from skinformer.timeline.windows import real_rows
 
 #: Rows that they look back at most: two weeks of quarters of an hour, four years of days.
 MOST_ROWS = 1500

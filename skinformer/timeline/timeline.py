@@ -9,6 +9,7 @@ import numpy as np
 from pandas import Index, Series
 
 from skinformer.timeline.arrays import (
+    AnyArray,
     BoolArray,
     Float32Array,
     Float64Array,
@@ -100,7 +101,9 @@ class Table:
         """
         if first_step is None and are_consecutive(self.series, self.steps):
             return self
-        present, first_row = np.unique(self.series, return_index=True)
+        present, first_row, place = np.unique(
+            self.series, return_index=True, return_inverse=True
+        )
         starts = self.steps[first_row]
         if first_step is not None:
             starts = np.minimum(starts, first_step[present])
@@ -110,23 +113,18 @@ class Table:
         if len(steps) == len(self.steps):
             return self
         lengths = last_step - starts + 1
-        series = np.repeat(present, lengths)
-        begin = np.append(0, np.cumsum(lengths)[:-1])
-        place = np.searchsorted(present, self.series)
-        rows = begin[place] + self.steps - starts[place]
+        begin = np.cumsum(lengths) - lengths
+        rows = (begin - starts)[place] + self.steps
         # The last row before each step; the first one of its series where none is.
-        last = np.zeros(len(steps), dtype=np.int64)
-        last[begin] = first_row
-        last[rows] = np.arange(len(self.steps))
-        last = np.maximum.accumulate(last)
-        columns: list[Any] = [column[last] for column in self.columns]
-        is_added = np.ones(len(steps), dtype=bool)
+        last = np.searchsorted(rows, np.arange(len(steps)), side="right") - 1
+        table = self.take(np.maximum(last, np.repeat(first_row, lengths)))
+        is_added = np.ones((len(steps), self.n_targets), dtype=bool)
         is_added[rows] = False
-        for j in range(self.n_targets):
-            columns[j] = np.where(is_added, np.nan, columns[j])
-        weight = np.zeros((len(steps), self.n_targets))
-        weight[rows] = 1.0 if self.weight is None else self.weight
-        return replace(self, columns=columns, series=series, steps=steps, weight=weight)
+        return replace(table, steps=steps)._without(is_added)
+
+    def by_series(self, values: AnyArray) -> list[AnyArray]:
+        """Split values of rows by their series; the rows must be sorted by series."""
+        return np.split(values, self.first_row[1:-1])
 
     def without_outliers(self) -> Table:
         """Take targets that are outliers as missing."""

@@ -7,7 +7,8 @@ import numpy as np
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names, scaled_as
-from skinformer.classical.windows import pasts, unit_of
+from skinformer.classical.windows import unit_of
+from skinformer.timeline.windows import pasts
 
 SIZES = {"seq_len": 16, "pred_len": 3, "period": 4, "of_mean": False}
 

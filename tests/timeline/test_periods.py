@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.periods import find_period
+from skinformer.timeline.periods import find_period
 
 
 def panel(n_series, n_rows, period, *, strength, seed=0):

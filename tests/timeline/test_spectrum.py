@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.spectrum import search_period
+from skinformer.timeline.spectrum import search_period
 
 
 def wave(n_rows, season, seed=0, noise=3.0):

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from skinformer.classical.windows import pasts, real_rows
 from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.windows import pasts, real_rows
 
 _MOST_SEASONS = 8  # that a series is tested on, the newest ones
 _PARTS = 13  # of a long season
