@@ -10,8 +10,10 @@ from reference import (
     name_definition,
     split_parameters,
 )
+from search import load_texts, write_texts
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
+from tables import mark_numbers
 
 import skinformer
 
@@ -72,9 +74,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_theme_options = {"top_of_page_buttons": []}
 html_use_index = False  # api.md lists the names, with a line each
-html_show_search_summary = (
-    False  # read by requests, which files opened from a disk refuse
-)
+html_show_search_summary = False  # search.js shows excerpts
 html_show_sphinx = False
 html_show_copyright = False
 pygments_style = "a11y-high-contrast-light"
@@ -95,4 +95,7 @@ def setup(app: Sphinx) -> None:
         app.connect("autodoc-process-docstring", change, priority=900)
     app.connect("autodoc-process-signature", full_signature, priority=900)
     app.connect("doctree-read", name_definition, priority=400)  # before viewcode
+    app.connect("doctree-read", mark_numbers)
     app.connect("missing-reference", link_elsewhere)
+    app.connect("html-page-context", load_texts)
+    app.connect("build-finished", write_texts)

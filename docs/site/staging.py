@@ -38,24 +38,32 @@ def stage(docs: Path, source: Path) -> None:
     write_reference(pages["api.md"], source / "reference")
 
 
-def contents(index: str) -> str:
-    """Make the index's links its table of contents, a part for each of its sections."""
-    parts = []
+def groups_of(index: str) -> dict[str, list[str]]:
+    """Read the pages of each section off the index, which is the list of the menu."""
+    groups = {}
     for section in re.split(r"^## ", index, flags=re.M)[1:]:
         caption, pages = (
             section.split("\n")[0],
             re.findall(r"\]\(([\w/]+)\.md\)", section),
         )
         if pages:
-            lines = [
-                "```{toctree}",
-                ":hidden:",
-                f":caption: {caption}",
-                "",
-                *pages,
-                "```",
-            ]
-            parts.append("\n".join(lines))
+            groups[caption] = pages
+    return groups
+
+
+def contents(index: str) -> str:
+    """Make the index's links its table of contents, a part for each of its sections."""
+    parts = []
+    for caption, pages in groups_of(index).items():
+        lines = [
+            "```{toctree}",
+            ":hidden:",
+            f":caption: {caption}",
+            "",
+            *pages,
+            "```",
+        ]
+        parts.append("\n".join(lines))
     return "\n" + "\n\n".join(parts) + "\n"
 
 

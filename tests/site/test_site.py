@@ -211,7 +211,7 @@ def test_the_page_of_a_class_leads_on(site, pages):
     assert "(*_" not in text
     links = pages[name].links
     assert "https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html" in links
-    assert "../ranges.html" in {link.partition("#")[0] for link in links}
+    assert "../intervals.html" in {link.partition("#")[0] for link in links}
     assert "Network.html#skinformer.Network" in links
 
 
@@ -345,23 +345,72 @@ def test_pictures_are_loaded(site, browser):
         ("probabilistic", {"intervals", "glossary"}),
         ("uncertainty", {"intervals", "glossary"}),
         ("hyperparameter", {"tuning", "glossary"}),
-        ("multivariate", {"basics", "glossary"}),
+        ("multivariate", {"glossary"}),
         ("exogenous", {"covariates", "cookbook_drivers"}),
-        ("incremental", {"production", "basics"}),
+        ("incremental", {"production", "glossary"}),
         ("conformal", {"other_intervals", "intervals"}),
         ("holiday", {"cookbook_drivers", "covariates"}),
     ],
 )
 def test_the_search_finds(site, browser, word, leads):
     """Names, and the words of the field, without a server."""
-    browser.open((site / "search.html").as_uri() + f"?q={word}", width=1280, dark=False)
-    found = """new Promise(done => { const look = () => {
-        const told = document.querySelector('#search-results').innerText;
-        const links = [...document.querySelectorAll('#search-results li a')].map(a => a.href);
-        told.includes('Search finished') ? done(links) : setTimeout(look, 100); }; look(); })"""
-    names = {Path(link).stem for link in browser.ask(found)}
-    assert leads <= names
+    assert leads <= {Path(link).stem for link, _ in found_by(site, browser, word)}
     assert browser.complaints() == []
+
+
+def found_by(site, browser, words):
+    """Search as a reader does: the links in their order, each with its excerpt."""
+    query = f"?q={words.replace(' ', '+')}"
+    browser.open((site / "search.html").as_uri() + query, width=1280, dark=False)
+    found = """new Promise(done => { const look = () => {
+        const all = document.querySelector('#search-results');
+        const told = [...all.querySelectorAll('li')].map(item =>
+            [item.querySelector('a').href, item.querySelector('.excerpt')?.innerText]);
+        /Search finished|did not match/.test(all.innerText) ? done(told) : setTimeout(look, 100);
+    }; look(); })"""
+    return browser.ask(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("holidays", {"covariates"}),
+        ("prediction interval", {"intervals"}),
+        ("GPU", {"faq", "performance"}),
+        ("panel", {"panels", "cookbook_sales"}),
+        ("backtest", {"validation"}),
+        ("AutoGluon", {"compare_libraries"}),
+    ],
+)
+def test_the_search_puts_guides_first(site, browser, words, first):
+    """A page of this, with the place that says it; names and notes come after."""
+    (link, _), *_ = found = found_by(site, browser, words)
+    assert Path(link.partition("#")[0]).stem in first
+    for _, excerpt in found[:3]:
+        assert 60 < len(excerpt) < 400
+    assert words.lower().rstrip("s") in found[0][1].lower()
+    marked = browser.ask("document.querySelector('#search-results mark').innerText")
+    assert marked.lower() in words.lower()
+
+
+@pytest.mark.parametrize("words", ["c++", "fit(", "[0.1, 0.9]", "xyzzy"])
+def test_the_search_takes_any_text(site, browser, words):
+    """Letters that mean something to a regular expression, or to an address."""
+    found_by(site, browser, words)
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_a_table_of_numbers_fits_a_telephone(site, browser, width):
+    """The first page's is read without scrolling sideways, in letters that can be read."""
+    browser.open((site / "index.html").as_uri(), width=width, dark=False)
+    sizes = browser.ask("""[...document.querySelectorAll('table.numbers')].map(table => [
+        table.parentElement.scrollWidth - table.parentElement.clientWidth,
+        parseFloat(getComputedStyle(table).fontSize)])""")
+    assert sizes
+    for hidden, letters in sizes:
+        assert hidden <= 0
+        assert letters >= 12
 
 
 def test_the_representation_in_a_notebook_has_no_dead_link(browser, tmp_path):
