@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+import joblib
 import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to be there to be found
 import torch
 from threadpoolctl import (
@@ -30,6 +31,8 @@ from threadpoolctl import (
 _Found = TypeVar("_Found")
 #: Whether the work of this thread lies within small work: then there is nothing left to limit.
 _within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
+#: Whether a user has said how many threads there may be.
+_is_limited: ContextVar[bool] = ContextVar("_is_limited", default=False)
 
 
 def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
@@ -46,6 +49,34 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
     if multiply_adds >= repays or _within_small.get():
         return nullcontext()
     return _one_thread()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = _within_small.set(True)
+    try:
+        with _threads(1):
+            yield
+    finally:
+        _within_small.reset(before)
+
+
+@contextmanager
+def limited(n_jobs: int | None) -> Iterator[None]:
+    """Let this thread's work use so many threads at most, whatever the machine has.
+
+    n_jobs: -1 is a thread for each processor, -2 for all but one; None changes nothing.
+    """
+    if n_jobs is None or _within_small.get():
+        yield
+        return
+    n_threads = n_jobs if n_jobs > 0 else max(joblib.cpu_count() + 1 + n_jobs, 1)
+    before = _is_limited.set(True)
+    try:
+        with _threads(n_threads):
+            yield
+    finally:
+        _is_limited.reset(before)
 
 
 def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
@@ -70,9 +101,10 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
 def run_in_background(work: Callable[[], _Found]) -> Callable[[], _Found]:
     """Start work in another thread, and return a function that waits for its result.
 
-    Where this thread may use no other, the work is done when it is asked for.
+    Where this thread may use no other, or the user has said how many there are, the work is done
+    when it is asked for.
     """
-    if torch.get_num_threads() < 2:
+    if torch.get_num_threads() < 2 or _is_limited.get():
         return cache(work)
     with_settings = copy_context().run
     pool = ThreadPoolExecutor(1)
@@ -82,22 +114,21 @@ def run_in_background(work: Callable[[], _Found]) -> Callable[[], _Found]:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def _threads(n_threads: int) -> Iterator[None]:
+    """Set the threads of this thread's work."""
     torch.get_num_threads()  # its first use in a thread sets the number, and would undo the limit
-    before = _within_small.set(True)
     limit_mkl = _mkl_limit()
-    n_mkl = limit_mkl(1)
+    n_mkl = limit_mkl(n_threads)
     libraries = _openmp()
     n_openmp = [library.get_num_threads() for library in libraries]
     try:
         for library in libraries:
-            library.set_num_threads(1)
+            library.set_num_threads(n_threads)
         yield
     finally:
-        for library, n_threads in zip(libraries, n_openmp, strict=True):
-            library.set_num_threads(n_threads)
+        for library, n_before in zip(libraries, n_openmp, strict=True):
+            library.set_num_threads(n_before)
         limit_mkl(n_mkl)
-        _within_small.reset(before)
 
 
 @cache

@@ -3,6 +3,7 @@
 import ctypes
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import ContextVar
@@ -28,7 +29,7 @@ from skinformer.ensemble.predicting import predict_windows, prediction_threads
 from skinformer.ensemble.tabular import Tabular
 from skinformer.evaluation import backtest
 from skinformer.tabular.regressors import ready
-from skinformer.threads import at_once, run_in_background, threads_for
+from skinformer.threads import at_once, limited, run_in_background, threads_for
 
 SMALL, LARGE = 1, 1e15
 
@@ -393,3 +394,87 @@ def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch)
         beside.forecast(ahead), after.forecast(ahead), check_exact=True
     )
     assert "trees" in set(beside.fit_times_["part"])
+
+
+def test_a_limit_is_that_of_all_libraries_and_ends():
+    """None changes nothing, and work that is small keeps its one thread."""
+    with limited(3):
+        assert torch.get_num_threads() == 3
+        assert set(openmp()) == {3}
+        with threads_for(SMALL):
+            assert torch.get_num_threads() == 1
+            with limited(3):
+                assert torch.get_num_threads() == 1
+        with threads_for(LARGE):
+            assert torch.get_num_threads() == 3
+    assert set(openmp()) == {4}
+    with limited(None):
+        assert set(openmp()) == {4}
+
+
+def test_negative_limits_count_processors(monkeypatch):
+    """As joblib's do, those of a container; one thread is left at least."""
+    monkeypatch.setattr("joblib.cpu_count", lambda: 6)
+    for n_jobs, n_threads in {-1: 6, -2: 5, -9: 1}.items():
+        with limited(n_jobs):
+            assert torch.get_num_threads() == n_threads
+
+
+def test_no_more_works_go_on_at_once_than_the_limit():
+    """Nor is there work in the background beside them."""
+    lock, going, most = threading.Lock(), [0], [0]
+
+    def work():
+        with lock:
+            going[0] += 1
+            most[0] = max(most[0], going[0])
+        time.sleep(0.02)
+        with lock:
+            going[0] -= 1
+
+    with limited(2):
+        at_once([work] * 6)
+        begun = []
+        run_in_background(lambda: begun.append(1))
+        assert begun == []
+    assert most[0] == 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_fit_and_its_forecasts_keep_to_the_limit(n_jobs):
+    """Whatever the process may use."""
+    seen = []
+
+    def last(history, horizon):
+        seen.append(torch.get_num_threads())
+        return np.array([[past[-1]] * horizon for past in history])
+
+    y = np.sin(np.arange(80.0))[:, None]
+    model = InformerRegressor(
+        seq_len=12, pred_len=4, members=["classical", last], n_jobs=n_jobs
+    )
+    model.fit(y).predict(y[-4:])
+    assert max(seen) <= n_jobs
+    assert torch.get_num_threads() == 4
+
+
+@pytest.mark.slow
+def test_forecasts_of_several_threads_are_those_of_one():
+    """But for rounding."""
+    rng = np.random.default_rng(0)
+    y = np.sin(np.arange(1700) * 0.3)[:, None] + rng.normal(0, 0.1, (1700, 1))
+    forecasts = []
+    for n_jobs in (1, 3):
+        model = InformerRegressor(
+            **with_parts(seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1),
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+        forecasts.append(model.fit(y).predict(y[-24:]))
+    np.testing.assert_allclose(forecasts[1], forecasts[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all"])
+def test_a_number_of_threads_is_whole_and_not_zero(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs"):
+        InformerRegressor(n_jobs=n_jobs).fit(np.zeros((60, 1)))

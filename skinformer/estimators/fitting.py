@@ -46,7 +46,7 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.layout import read_layout
 from skinformer.reading.training import read_training
 from skinformer.stopwatch import running, stopwatch, timed
-from skinformer.threads import threads_for
+from skinformer.threads import limited, threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.seen_range import SeenRange
 from skinformer.timeline.timeline import Table, build_timeline
@@ -143,9 +143,8 @@ class Fit:
         y: Any,
         sample_weight: Any,
     ) -> tuple[Any, Any, Any]:
-        """Check the parameters, and move columns that label the rows to the index."""
+        """Move columns that label the rows to the index."""
         model = self.model
-        model._validate_params()
         layout, *labelled = read_layout(
             X, y, sample_weight, time=model.time, series=model.series
         )
@@ -450,6 +449,7 @@ def fit_copy(model: BaseInformer, *given: Any) -> BaseInformer:
 
     given: X, y and sample_weight.
     """
+    model._validate_params()
     try:
         return _fit_copy_on(model.device, model, given)
     except RuntimeError as error:
@@ -481,7 +481,7 @@ def _fit_copy_on(
     if model.verbose:
         # It writes what it measures.
         watch = Progress(type(model).__name__, budget).looked_at()
-    with watch:
+    with watch, limited(model.n_jobs):
         _run(copy, fit, given)
     return copy
 

@@ -47,6 +47,7 @@ class Parameters:
     max_seconds: float | None = None
     warm_start: bool = False
     device: str = "auto"
+    n_jobs: int | None = None
     random_state: Any = None
     verbose: Any = 0
 

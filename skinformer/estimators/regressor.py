@@ -139,6 +139,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Continue from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
         Where the network runs: "cpu", "cuda", …; "auto" is CUDA if torch finds it.
+    n_jobs : int or None, default=None
+        Threads that a fit and its forecasts use at most: -1 is one for each processor, -2 one less;
+        None is as many as torch uses (``OMP_NUM_THREADS``). Small work is done by one, whatever
+        this is. Sums round by the number of threads, in the last digits.
     random_state : int, RandomState or None, default=None
         Seed of weights, batches and dropout. With an int, two fits are equal; no global
         generator of torch or numpy is touched.

@@ -71,4 +71,5 @@ class FittedState(Parameters):
             head=self.head_,
             ensemble=self.ensemble_,
             closures=self._closures_,
+            n_jobs=self.n_jobs,
         )

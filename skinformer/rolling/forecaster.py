@@ -1,6 +1,7 @@
 """Forecasts of steps by the parts of a fit: history, scale, ensemble and head."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ from skinformer.rolling.blocks import (
 )
 from skinformer.rolling.missing_runs import LONGEST_CHAIN
 from skinformer.rolling.placement import Placement, place_rows
+from skinformer.threads import limited
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.roles import Roles
@@ -48,6 +50,7 @@ class StepForecaster:
     head: what its outputs mean.
     ensemble: which members forecast, and their weights.
     closures: what columns known ahead say of steps at which nothing happens.
+    n_jobs: threads at most, see `limited`.
     """
 
     history: Timeline
@@ -58,6 +61,7 @@ class StepForecaster:
     head: Head
     ensemble: Ensemble
     closures: Closures
+    n_jobs: int | None
 
     @property
     def look_back(self) -> int:
@@ -292,11 +296,14 @@ class StepForecaster:
         with self._threads():
             return replace(recursive, closed=closed).filled(rows)
 
-    def _threads(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
         """Set the threads of all predictions of a recursion at once."""
         n_columns = self.history.values.shape[1]
         n_linear = self.sizes.seq_len * self.sizes.pred_len * n_columns
-        return prediction_threads(self.ensemble.largest_product, n_linear)
+        largest = self.ensemble.largest_product
+        with limited(self.n_jobs), prediction_threads(largest, n_linear):
+            yield
 
 
 def _differs(values: Float32Array, stored: Float32Array) -> BoolArray:

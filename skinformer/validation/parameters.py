@@ -53,6 +53,11 @@ CONSTRAINTS: dict[str, Any] = {
     "max_seconds": [None, Interval(Real, 0, math.inf, closed="neither")],
     "warm_start": ["boolean"],
     "device": [str],
+    "n_jobs": [
+        None,
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+    ],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }

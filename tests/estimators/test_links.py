@@ -64,8 +64,12 @@ def build(long_tables):
     told = {}
 
     def train(module, **given):
-        limited = current_share().is_limited
-        told.update(given, start=copy.deepcopy(module), limited=limited)
+        told.update(
+            given,
+            start=copy.deepcopy(module),
+            limited=current_share().is_limited,
+            threads=torch.get_num_threads() == MANY,
+        )
         module.eval()
         row = EpochRow(1, 0.5, 0.25, 1e-3, 1.0, 0.0)
         record = TrainingRecord(
@@ -179,6 +183,7 @@ def describe_data(model, told):
         else sum(len(b.target) for b in watched),
         "validation shuffled": watched is not None and watched.get_state() is not None,
         "seconds are limited": told["limited"],
+        "many threads": told["threads"],
         "device": model.device_,
         "tensors": {
             past.device.type,
@@ -329,6 +334,7 @@ DEFAULT = {
     "validation windows": 7,
     "validation shuffled": False,
     "seconds are limited": False,
+    "many threads": False,
     "device": "cpu",
     "tensors": {"cpu"},
     "label_len": 48,
@@ -403,6 +409,7 @@ NOTE = {
     "validation windows": 7,
     "validation shuffled": False,
     "seconds are limited": False,
+    "many threads": False,
     "device": "cpu",
     "tensors": {"cpu"},
     "label_len": 48,
@@ -477,6 +484,7 @@ BF16 = {
     "validation windows": 7,
     "validation shuffled": False,
     "seconds are limited": False,
+    "many threads": False,
     "device": "cpu",
     "tensors": {"cpu"},
     "label_len": 48,
@@ -534,6 +542,7 @@ BF16 = {
     "written": "",
 }
 
+MANY = 7  # threads
 WHOLE = {}  # the defaults themselves, with their linear path
 SPARSE = PLAIN | {"attention": Attention(encoder="probsparse", decoder="probsparse")}
 SEEDS = [
@@ -689,6 +698,7 @@ CHANGES = [
     ),
     ("early_stopping", True, {"linear path fitted again": False}, WHOLE),
     ("validation_fraction", 0.2, {"validation windows": 37, "batches": 2}),
+    ("n_jobs", MANY, {"many threads": True}),
     ("max_seconds", 1e6, {"seconds are limited": True}),
     ("n_iter_no_change", 5, {"trainer: n_iter_no_change": 5}),
     ("checkpoint", "links.pt", {"checkpoint": "links.pt", "fingerprint": True}),
