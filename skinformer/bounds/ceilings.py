@@ -8,6 +8,11 @@ from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
+#: Rows that have to reach a ceiling.
+_FEWEST = 3
+#: Share of a ceiling, or of a deviation, within which it is reached.
+_ROUNDING = 1e-5
+
 
 def find_ceilings(
     timeline: Timeline,
@@ -22,26 +27,24 @@ def find_ceilings(
     that no growth will go on from there. Series that the history does not hold, the last, have
     none.
     """
-    fewest = 3
-    rounding = 1e-5
     n_series, n_targets = high.shape
     ceilings = np.full((n_series + 1, n_targets), np.inf)
     targets = scaler.targets
     # A user's transformer has bounds of its own.
     if targets is None or targets.transformers or not (targets.floor == 0).any():
         return ceilings
+    observed = timeline.observed(n_targets)
     some = np.flatnonzero(np.diff(timeline.first_row))
     greatest = high[some].astype(np.float64)
     top = scaler.inverse_without_smearing(greatest, some)
     for ceiling in (1.0, 100.0):
-        is_reached = np.abs(top - ceiling) <= rounding * ceiling
+        is_reached = np.abs(top - ceiling) <= _ROUNDING * ceiling
         is_reached &= targets.floor[some] == 0
         for place, target in np.argwhere(is_reached):
             number = some[place]
-            rows = slice(timeline.first_row[number], timeline.first_row[number + 1])
-            near = timeline.values[rows, target] >= greatest[place, target] - rounding
-            if timeline.weight is not None:
-                near &= timeline.weight[rows, target] > 0
-            if near.sum() >= fewest:
+            rows = slice(*timeline.first_row[number : number + 2])
+            least = greatest[place, target] - _ROUNDING
+            near = (timeline.values[rows, target] >= least) & observed[rows, target]
+            if near.sum() >= _FEWEST:
                 ceilings[number, target] = ceiling
     return ceilings

@@ -40,32 +40,35 @@ def find_lone_sales(
     """
     last_series, n_targets = len(zero) - 1, zero.shape[1]
     y = windows.values[:, :n_targets]
-    known = windows.known
     zero_of_row = zero[np.minimum(windows.series_of_rows, last_series)]
-    is_sale = known & (y != zero_of_row)
+    is_sale = windows.known & (y != zero_of_row)
     # 1. Known rows and sales of each window; what is fed back is neither.
-    begin = np.maximum(windows.begin, _known_until(windows) - look_back)
-    n_known_until = _count_before(known)
-    n_known = n_known_until[windows.origins] - n_known_until[begin]
-    n_sales_until = _count_before(is_sale)
-    n_sales = n_sales_until[windows.origins] - n_sales_until[begin]
+    origins = windows.origins
+    is_known = np.any(windows.known, axis=1)
+    known_until = _row_behind_last(is_known, origins)
+    begin = np.maximum(windows.begin, known_until - look_back)
+    known_before = _count_before(windows.known)
+    sales_before = _count_before(is_sale)
+    n_known = known_before[origins] - known_before[begin]
+    n_sales = sales_before[origins] - sales_before[begin]
     # 2. The last sale.
-    row = np.where(is_sale, np.arange(len(y))[:, None], 0)
-    sale = np.maximum.accumulate(row, axis=0)[windows.origins - 1]
-    target = np.arange(n_targets)
-    n_from_sale = n_known_until[windows.origins] - n_known_until[sale, target]
+    at_sale = (
+        np.maximum(_row_behind_last(is_sale, origins) - 1, 0),
+        np.arange(n_targets),
+    )
+    n_from_sale = known_before[origins] - known_before[at_sale]
     is_lone = (n_sales == 1) & (n_known > MANY) & (n_from_sale <= pred_len)
     zero_of_window = zero[np.minimum(windows.series, last_series)]
-    excess = y[sale, target] - zero_of_window
+    excess = y[at_sale] - zero_of_window
     mean = zero_of_window + excess / np.maximum(n_known, 1)
     return LoneSales(is_lone, zero_of_window, mean.astype(np.float32))
 
 
-def _known_until(windows: SeenWindows) -> IntArray:
-    """Return the row after the last known one before each origin."""
-    is_known = np.any(windows.known, axis=1)
-    until = np.where(is_known, np.arange(1, len(windows.known) + 1), 0)
-    return np.maximum.accumulate(until)[windows.origins - 1]
+def _row_behind_last(is_true: BoolArray, origins: IntArray) -> IntArray:
+    """Return the row behind the last true one before each origin, 0 for none, (n, …)."""
+    number = np.arange(1, len(is_true) + 1).reshape(-1, *[1] * (is_true.ndim - 1))
+    behind = np.where(is_true, number, 0)
+    return np.maximum.accumulate(behind, axis=0)[origins - 1]
 
 
 def _count_before(is_true: BoolArray) -> IntArray:

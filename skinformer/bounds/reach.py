@@ -16,9 +16,8 @@ def observed_range(
     timeline: Timeline, n_targets: int
 ) -> tuple[Float32Array, Float32Array]:
     """Return the least and the greatest observed value, (n_series, n_targets); NaN for none."""
-    y = timeline.values[:, :n_targets]
-    if timeline.weight is not None:
-        y = np.where(timeline.weight > 0, y, np.nan)
+    observed = timeline.observed(n_targets)
+    y = np.where(observed, timeline.values[:, :n_targets], np.nan)
     has_rows = np.diff(timeline.first_row) > 0
     begin = timeline.first_row[:-1][has_rows]
     shape = (timeline.n_series, n_targets)

@@ -93,9 +93,7 @@ def _always_zero(
     """
     fewest = 3  # zeros at a phase
     most_chance = 1e-3
-    known = np.ones_like(is_zero)
-    if timeline.weight is not None:
-        known = timeline.weight > 0
+    known = timeline.observed(is_zero.shape[1])
     wall = timeline.clock.wall_steps(timeline.steps)
     cell = timeline.series * season + wall % season
     shape = (timeline.n_series + 1, season)

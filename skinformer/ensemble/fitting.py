@@ -174,12 +174,5 @@ class FitRows:
             timeline.series,
             timeline.steps,
             first_known(self.missing, timeline.first_row),
-            observed_targets(timeline, self.sizes.n_targets),
+            timeline.observed(self.sizes.n_targets),
         )
-
-
-def observed_targets(timeline: Timeline, n_targets: int) -> BoolArray:
-    """Return which targets of a timeline were observed, (n_rows, n_targets)."""
-    if timeline.weight is not None:
-        return timeline.weight > 0
-    return np.ones((len(timeline.values), n_targets), dtype=bool)

@@ -16,7 +16,7 @@ from skinformer.classical.panel_profile import (
 )
 from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitRows, observed_targets
+from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.known_effect import Effects, KnownEffect, fit_known_effect
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
@@ -309,7 +309,7 @@ def single_series(
     values: (n_rows, n_targets), in their units. A target without an observed row has all its rows.
     """
     n_rows, n_targets = values.shape
-    observed = observed_targets(timeline, n_targets)
+    observed = timeline.observed(n_targets)
     spans = []
     for j in range(n_targets):
         for first, end in pairwise(timeline.first_row):

@@ -75,24 +75,20 @@ def encode_names(
     """
     if not names:
         return table, roles
-    columns = table.columns[: table.n_targets]
+    targets = table.columns[: table.n_targets]
+    covariates = table.columns[table.n_targets :]
+    columns = list(targets)
     new_names: dict[Hashable, tuple[Hashable, ...]] = {}
     categories = []
-    for name, column in zip(
-        (*roles.past, *roles.known), table.columns[table.n_targets :], strict=True
-    ):
+    for name, column in zip((*roles.past, *roles.known), covariates, strict=True):
         if name not in names:
             columns.append(column)
             new_names[name] = (name,)
             continue
-        of_name = replace(table, columns=[*table.columns[: table.n_targets], column])
+        of_name = replace(table, columns=[*targets, column])
         codes = _one_level_each(of_name, names[name])
-        encoding = _make_categories(
-            name,
-            replace(names[name], codes=codes),
-            of_name,
-            pred_len,
-        )
+        coded = replace(names[name], codes=codes)
+        encoding = _make_categories(name, coded, of_name, pred_len)
         columns += list(encoding.encode(codes))
         new_names[name] = encoding.columns
         categories.append(encoding)

@@ -62,46 +62,37 @@ class GroupedRows:
         time = self.time
         if time is None:
             return RowClock(), np.arange(len(self.series))
-        longest = np.bincount(self.series).argmax()
-        first, end = np.searchsorted(self.series, [longest, longest + 1])
-        # A slice keeps what an index knows of its step.
-        time_of_longest = time[first:end]
-        checks.check_freq(time_of_longest, freq)
-        step = infer_step(time_of_longest, freq)
+        longest = self._time_of_longest(time)
+        checks.check_freq(longest, freq)
+        step = infer_step(longest, freq)
         if step is None:
-            checks.raise_irregular(time_of_longest, panel=self.names is not None)
-        clock = clock_for(time_of_longest, step).starting_at(time.min())
+            checks.raise_irregular(longest, panel=self.names is not None)
+        clock = clock_for(longest, step).starting_at(time.min())
         steps = clock.steps(time)
         if are_consecutive(self.series, steps):
             return clock, steps
         week = None
         if may_skip and freq is None:
             week = find_open_week(time.unique().sort_values(), step)
-            if week is not None:
-                clock = open_clock(time_of_longest, step, week).starting_at(time.min())
-                steps = clock.steps(time)
-        is_named = freq is not None
-        checks.check_on_grid(
-            steps,
-            time,
-            clock,
-            self.series,
-            self.names,
-            named=is_named,
-        )
-        if may_skip and is_dated(time) and self._lacks_few(steps, named=is_named):
+        if week is not None:
+            clock = open_clock(longest, step, week).starting_at(time.min())
+            steps = clock.steps(time)
+        named = freq is not None
+        checks.check_on_grid(steps, time, clock, self.series, self.names, named=named)
+        if may_skip and is_dated(time) and self._lacks_few(steps, named=named):
             checks.warn_of_missing_steps(
                 self.series, steps, clock, self.names, of_week=week is not None
             )
         else:
-            checks.check_no_missing_steps(
-                time,
-                self.series,
-                steps,
-                clock,
-                self.names,
-            )
+            checks.check_no_missing_steps(time, self.series, steps, clock, self.names)
         return clock, steps
+
+    def _time_of_longest(self, time: pd.Index) -> pd.Index:
+        """Return the labels of time of the series that has most."""
+        longest = np.bincount(self.series).argmax()
+        first, end = np.searchsorted(self.series, [longest, longest + 1])
+        # A slice keeps what an index knows of its step.
+        return time[first:end]
 
     def _lacks_few(self, steps: IntArray, *, named: bool) -> bool:
         """Whether rows are missing here and there, in a timeline that is none the less one.

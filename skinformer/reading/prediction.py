@@ -214,31 +214,30 @@ def _check_known_to_end(table: Table, roles: Roles) -> None:
     if all(missing is None for missing in holes):
         return
     # 1. Rows to forecast: those of each series behind its last target.
-    n_series = table.series.max() + 1
-    last_target = np.full(n_series, -np.inf)
+    has_target = np.zeros(len(table.series), dtype=bool)
     for target in table.columns[: table.n_targets]:
         if target is not None:
-            _raise_to_last(last_target, table, ~np.isnan(target))
-    is_ahead = table.steps > last_target[table.series]
-    n_ahead = np.bincount(table.series, is_ahead, minlength=n_series)
+            has_target |= ~np.isnan(target)
+    is_ahead = _is_behind(table, has_target)
+    n_ahead = np.bincount(table.series, is_ahead)
     # 2. Those of them behind the last value of a column.
     longest_holes = roles.longest_holes or (0,) * len(roles.known)
     for name, missing, longest in zip(varying, holes, longest_holes, strict=False):
         if missing is None:
             continue
-        last_value = np.full(n_series, -np.inf)
-        _raise_to_last(last_value, table, ~missing)
-        is_lacking = is_ahead & (table.steps > last_value[table.series])
-        n_lacking = np.bincount(table.series, is_lacking, minlength=n_series)
+        is_lacking = is_ahead & _is_behind(table, ~missing)
+        n_lacking = np.bincount(table.series, is_lacking)
         ends = (n_lacking > longest) | (n_lacking == n_ahead)
         is_lacking &= ends[table.series]
         if is_lacking.any():
             _raise_ended(roles.source_of(name), table, is_lacking)
 
 
-def _raise_to_last(last: Float64Array, table: Table, where: BoolArray) -> None:
-    """Raise the last step of each series to that of the last row where something is so."""
-    np.maximum.at(last, table.series[where], table.steps[where])
+def _is_behind(table: Table, is_so: BoolArray) -> BoolArray:
+    """Return which rows lie behind the last row of their series in which something is so."""
+    last = np.full(table.series.max() + 1, -np.inf)
+    np.maximum.at(last, table.series[is_so], table.steps[is_so])
+    return table.steps > last[table.series]
 
 
 def _raise_ended(name: Hashable, table: Table, is_lacking: BoolArray) -> None:

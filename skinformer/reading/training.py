@@ -107,26 +107,18 @@ def read_training(
     weight = checks.truth_weight(sample_weight, observed)
     # 2. Rows in their places.
     rows = _group_rows(columns, y_targets, len(observed), settings)
-    table = _make_table(
-        rows,
-        targets,
-        covariates,
-        weight,
-        settings,
-    )
+    table = _make_table(rows, targets, covariates, weight, settings)
     # 3. Columns of names as numbers, and what is missing.
     table, roles = encode_names(table, roles, columns.names, settings.pred_len)
     table, roles = _without_holes(table, roles, settings)
-    closed_dates: tuple[int, ...] = ()
-    if not are_consecutive(table.series, table.steps):
-        closed_dates = find_closed_dates(table.clock, table.steps)
-        table = table.with_all_steps()
+    table, closed_dates = _with_all_steps(table)
     # 4. Roles that depend on the order of the rows.
     table, roles = _with_static(table, roles, settings)
     if y_targets is None and settings.target is None:
         checks.warn_of_last_column(roles.targets[0], roles.past)
     if rows.time is None and hasattr(X, "columns"):
         warn_of_no_index(X)
+    # 5. What later rows are compared with.
     digest = content_digest(X) if columns.index is None else b""
     may_skip = len(table.steps) > len(observed) or isinstance(table.clock, OpenClock)
     return TrainingRows(table, roles, rows.names, digest, may_skip, closed_dates)
@@ -154,13 +146,7 @@ def _read_roles(
     if roles.labels:
         checks.warn_of_copy(roles.targets[0], roles.past)
     if y_targets is not None:
-        _check_targets(
-            X,
-            y,
-            y_targets,
-            columns,
-            roles,
-        )
+        _check_targets(X, y, y_targets, columns, roles)
     return columns, y_targets, roles
 
 
@@ -330,6 +316,13 @@ def _make_table(
     )
 
 
+def _with_all_steps(table: Table) -> tuple[Table, tuple[int, ...]]:
+    """Add steps that have no rows; return also the dates of the year that never have any."""
+    if are_consecutive(table.series, table.steps):
+        return table, ()
+    return table.with_all_steps(), find_closed_dates(table.clock, table.steps)
+
+
 def _without_holes(
     table: Table,
     roles: Roles,
@@ -339,8 +332,7 @@ def _without_holes(
 
     Where the network has learnt vectors for what is missing it stays so.
     """
-    n_covariates = len(roles.past) + len(roles.known)
-    covariates = table.columns[len(table.columns) - n_covariates :]
+    covariates = table.columns[table.n_targets :]
     holes = [find_holes(column) for column in covariates]
     if not any(hole is not None for hole in holes):
         return table, roles
@@ -389,10 +381,9 @@ def _with_static(
         longest_holes=_reordered(roles.longest_holes, roles.known, known),
     )
     # Columns in the order of their roles.
+    of_covariates = dict(zip(covariates, table.columns[table.n_targets :], strict=True))
     columns = table.columns[: table.n_targets]
-    of_covariates = table.columns[table.n_targets :]
-    for name in (*past, *known):
-        columns.append(of_covariates[covariates.index(name)])
+    columns += [of_covariates[name] for name in (*past, *known)]
     return replace(table, columns=columns), roles
 
 

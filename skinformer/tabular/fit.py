@@ -297,12 +297,11 @@ def _usable(
     rows = np.arange(len(timeline.values))
     series = timeline.series
     inside = (rows >= first[series]) & (rows < end[series])
-    usable = np.abs(timeline.values[:, : maker.columns.n_targets]) < farthest
-    usable &= inside[:, None]
+    n_targets = maker.columns.n_targets
+    usable = np.abs(timeline.values[:, :n_targets]) < farthest
+    usable &= inside[:, None] & timeline.observed(n_targets)
     if missing is not None:
         usable &= ~missing
-    if timeline.weight is not None:
-        usable &= timeline.weight > 0
     return np.flatnonzero(usable)
 
 

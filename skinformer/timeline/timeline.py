@@ -246,6 +246,12 @@ class Timeline:
         blank = (self.weight == 0) & (y == 0)
         return first_known(blank, self.first_row)
 
+    def observed(self, n_targets: int) -> BoolArray:
+        """Return which targets were observed, (n_rows, n_targets)."""
+        if self.weight is not None:
+            return self.weight > 0
+        return np.ones((len(self.values), n_targets), dtype=bool)
+
     def head(self, end: IntArray) -> Timeline:
         """Keep a copy of the first rows of each series, before row ``end``, (n_series,)."""
         return self._part(self.first_row[:-1], end)
