@@ -122,6 +122,8 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert 'python3 .ci/lowest > "$lowest"' in CI_RUN
     assert 'PIP_CONSTRAINT="$lowest"' in CI_RUN
     assert 'command="${command//.venv-test/.venv-lowest}"' in CI_RUN
+    assert f'command="${{command/{TORCH_PIN}/torch}}"' in CI_RUN
+    assert 'command="${command/\\[test\\]/[test,nixtla]}"' in CI_RUN
     assert 'bash -euo pipefail -c "$command $chosen"' in CI_RUN
     assert ".venv-test" in readme_command("test")
     assert re.search(r"-m pytest [^&]* -m 'not slow'$", readme_command("test"))
@@ -178,12 +180,13 @@ def test_a_dependency_without_a_lower_bound_is_an_error(tmp_path):
     assert "'joblib' has no lower bound" in done.stderr
 
 
-def test_the_lowest_torch_is_the_one_that_is_pinned():
-    """CI installs it by that pin, so a lower bound would never be run."""
-    assert (
-        f"torch>={TORCH_PIN.removeprefix('torch==').removesuffix('.0')}"
-        in (PROJECT["project"]["dependencies"])
+@pytest.mark.parametrize(("writer", "reader"), [("test", "lowest"), ("lowest", "test")])
+def test_ci_reads_the_files_of_either_environment_in_the_other(writer, reader):
+    """Who trains and who serves seldom have the same versions."""
+    calls = re.findall(
+        r"^\.venv-(\w+)/bin/python tests/across_versions\.py (\w+)", CI_RUN, re.M
     )
+    assert calls.index((writer, "write")) < calls.index((reader, "read"))
 
 
 def test_ci_pins_the_readme_torch_before_the_linters():
@@ -244,6 +247,7 @@ def test_runtime_dependencies_have_no_upper_pins():
 def undeclared_imports(path, source):
     optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
+    optional |= {"pytz"}  # what pandas 2 requires
     optional |= {"narwhals", "pyarrow"}  # the extra "frames"
     if path.parent.name == "beside":  # an adapter
         library = path.stem.split("_")[0]

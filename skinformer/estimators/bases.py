@@ -57,7 +57,8 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    from skinformer.compatibility.callbacks import CallbackSupportMixin, with_callbacks
 
 __all__ = [
     "BaseEstimator",

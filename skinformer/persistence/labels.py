@@ -1,6 +1,5 @@
 """Labels of pandas as plain values: instants, periods, steps and indexes of one level."""
 
-import zoneinfo
 from contextlib import suppress
 from datetime import time, timedelta, timezone
 from fractions import Fraction
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
+from skinformer.compatibility.dates import zone_named
 from skinformer.persistence.codec import JsonObject, Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 
@@ -33,16 +33,13 @@ def _encode_zone(zone: Any) -> Any:
 
 
 def _decode_zone(name: Any) -> Any:
-    """Find a time zone among those of the data base: pandas would read any file by its name.
-
-    `zoneinfo` refuses a path that leads out of it.
-    """
+    """Find a time zone by its name in the data base, or by its distance from UTC in seconds."""
     if name is None:
         return None
     if type(name) is float:
         distance = timedelta(seconds=name)
         return timezone(distance)
-    return zoneinfo.ZoneInfo(name)
+    return zone_named(name)
 
 
 def _encode_step(step: Any) -> Any:

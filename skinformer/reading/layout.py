@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
+from skinformer.compatibility.labels import as_index
 from skinformer.frames import (
     PANDAS,
     column_names,
@@ -113,7 +114,7 @@ class Layout:
             return values.set_axis(time, axis=0)
         checks.check_series_column(frame, self.series)
         check_complete(frame[self.series], "series")
-        series = pd.Index(frame[self.series])
+        series = as_index(frame[self.series])
         labels = join_series(series, np.arange(len(frame)), time)
         return values.set_axis(labels, axis=0)
 

@@ -18,6 +18,7 @@ import pandas as pd
 from pandas import DatetimeIndex, Index, PeriodIndex, Timedelta, date_range, offsets
 from pandas.tseries.frequencies import to_offset
 
+from skinformer.compatibility.dates import WALL_TIME_ERRORS, elapsed_step, is_elapsed
 from skinformer.timeline.arrays import IntArray
 
 #: The step of a label that lies between two ticks of the clock.
@@ -69,7 +70,7 @@ class Clock(ABC):
             return dates
         try:
             return DatetimeIndex(dates, freq=self.freq)
-        except ValueError:
+        except WALL_TIME_ERRORS:
             return dates
 
     @property
@@ -297,7 +298,7 @@ def clock_for(index: Index, freq: Any) -> Clock:
         return PeriodClock(origin, freq, name)
     if not isinstance(index, DatetimeIndex):
         return IntegerClock(int(origin), freq, name)
-    if isinstance(freq, offsets.Tick):
+    if is_elapsed(freq):
         return ElapsedClock(origin, freq, name)
     walls = _walls(index[:1], _usual_time(index))
     return WallClock(origin, freq, name, walls[0])
@@ -365,7 +366,7 @@ def regular_times(index: Index, step: Any) -> Index:
     ['2024-03-30 00:00:00+01:00', '2024-03-31 00:00:00+01:00', '2024-04-01 00:00:00+02:00']
     """
     dates = DatetimeIndex(timestamps(index))
-    if isinstance(step, offsets.Tick) and Timedelta(step) <= Timedelta(hours=1):
+    if is_elapsed(step) and Timedelta(step) <= Timedelta(hours=1):
         return date_range(dates.min(), dates.max(), freq=step)
     walls = wall_times(dates)
     grid = date_range(walls.min(), walls.max(), freq=step)
@@ -391,8 +392,7 @@ def _gappy_step(index: DatetimeIndex, walls: DatetimeIndex) -> Any:
         gap = _common_gap(index.asi8)
         if gap is None:
             return None
-        length = Timedelta(gap, unit=index.unit)
-        return to_offset(length)
+        return elapsed_step(Timedelta(gap, unit=index.unit))
     days = walls.to_numpy().astype("datetime64[D]")
     n_days = _common_gap(days.astype(np.int64))
     if n_days is None:

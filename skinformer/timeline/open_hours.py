@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import Index, Series, Timedelta, offsets
 
+from skinformer.compatibility.dates import is_elapsed
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock, wall_times
 from skinformer.timeline.seasons import step_days
@@ -55,7 +56,7 @@ def _length(step: Any) -> Timedelta | None:
     """Return the length of a step of days or less; None for others."""
     if type(step) is offsets.Day:
         return Timedelta(days=step.n)
-    return Timedelta(step) if isinstance(step, offsets.Tick) else None
+    return Timedelta(step) if is_elapsed(step) else None
 
 
 def _never_observed(

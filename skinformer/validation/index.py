@@ -15,6 +15,7 @@ from pandas.api.types import (
 from pandas.tseries.frequencies import to_offset
 from sklearn.utils import check_consistent_length
 
+from skinformer.compatibility.labels import as_index
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, OpenClock, is_dated
 from skinformer.timeline.open_hours import describe_week
@@ -411,7 +412,7 @@ def read_times(
 ) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if named."""
     check_complete(column, "time")
-    times = _with_own_dates(pd.Index(column))
+    times = _with_own_dates(as_index(column))
     if is_integer_dtype(times.dtype):
         return times
     if not is_dated(times):

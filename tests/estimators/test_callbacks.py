@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from blends import base_blend, trust
 from flat_parameters import with_parts
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skinformer
 from skinformer import InformerRegressor
+
+callback = pytest.importorskip("sklearn.callback")
 
 SMALL = {
     "seq_len": 12,
@@ -262,7 +263,7 @@ def test_a_callback_that_draws_random_numbers_changes_nothing(df):
 
 def test_a_scoring_monitor_logs_every_epoch(df):
     """One score an epoch, and one for the fit."""
-    monitor = ScoringMonitor(scoring="r2")
+    monitor = callback.ScoringMonitor(scoring="r2")
     InformerRegressor("load", **with_parts(max_iter=3, **SMALL)).set_callbacks(
         monitor
     ).fit(df)
@@ -275,7 +276,7 @@ def test_a_scoring_monitor_logs_every_epoch(df):
 def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys):
     """The bar is set on the search; the monitor, made for one estimator, on that one."""
     pytest.importorskip("rich")
-    monitor = ScoringMonitor(scoring="neg_mean_absolute_error")
+    monitor = callback.ScoringMonitor(scoring="neg_mean_absolute_error")
     pipeline = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
         InformerRegressor("load", **with_parts(max_iter=2, **SMALL)).set_callbacks(
@@ -285,7 +286,7 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
     search = GridSearchCV(
         pipeline, {"informerregressor__network__d_model": [4, 8]}, cv=TimeSeriesSplit(2)
     )
-    search.set_callbacks(ProgressBar()).fit(df, df["load"])
+    search.set_callbacks(callback.ProgressBar()).fit(df, df["load"])
     log = monitor.get_logs().data_as_pandas
     fits = 2 * 2 + 1
     epochs = log[(log["task_name"] == "epoch")]

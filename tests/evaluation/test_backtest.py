@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from versions import TEXT
 
 from skinformer import (
     CalendarFeatures,
@@ -706,8 +707,8 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
          "from prefixing names."),
         (lambda X: (X.set_axis(["load", "load"], axis=1), None), "X has several columns named "
          "'load': give each its own name."),
-        (lambda X: (X.assign(temp="x"), None), "could not convert column 'temp' of dtype str to "
-         "float: it holds 'x'. Correct it, or make such values missing, X['temp'] = "
+        (lambda X: (X.assign(temp="x"), None), f"could not convert column 'temp' of dtype {TEXT} "
+         "to float: it holds 'x'. Correct it, or make such values missing, X['temp'] = "
          "pd.to_numeric(X['temp'], errors='coerce'), or columns of 0 and 1, pd.get_dummies. Times "
          "and names of series belong in the index, X.set_index([series, time]), in a Pipeline by "
          "TimeIndex."),

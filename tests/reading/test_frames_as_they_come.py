@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from versions import TEXT
 
 from skinformer import InformerRegressor
 
@@ -66,13 +67,13 @@ def test_they_are_forecast(frame):
     [
         (
             days().assign(sales=[f"{x:.2f}".replace(".", ",") for x in SALES]),
-            "could not convert column 'sales' of dtype str to float: it holds '10,01'. Decimals "
-            "stand behind a comma: read the file with pd.read_csv(path, decimal=',').",
+            f"could not convert column 'sales' of dtype {TEXT} to float: it holds '10,01'. "
+            "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',').",
         ),
         (
             days(share=[f"{i % 50}%" for i in range(N)]),
-            "could not convert column 'share' of dtype str to float: it holds '0%'. Take the sign "
-            "off, X['share'] = X['share'].str.rstrip('% ').astype(float).",
+            f"could not convert column 'share' of dtype {TEXT} to float: it holds '0%'. Take the "
+            "sign off, X['share'] = X['share'].str.rstrip('% ').astype(float).",
         ),
         (
             pd.DataFrame({"ds": [*DAYS, *DAYS], "sales": [*SALES, *SALES]}),

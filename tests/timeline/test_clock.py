@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skinformer.compatibility.dates import WALL_TIME_ERRORS
 from skinformer.timeline.clock import (
     OFF_GRID,
     ElapsedClock,
@@ -52,7 +53,7 @@ def dates(start, n, freq, tz, **options):
     """Pandas' own dates; it refuses wall times that do not exist, which are moved here."""
     try:
         return pd.date_range(start, periods=n, freq=freq, tz=tz, **options)
-    except ValueError:
+    except WALL_TIME_ERRORS:
         wall = pd.date_range(start, periods=n, freq=freq, **options)
         return wall.tz_localize(
             tz, nonexistent="shift_forward", ambiguous=np.ones(n, dtype=bool)

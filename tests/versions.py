@@ -1,0 +1,10 @@
+"""What pandas and scikit-learn are called and can do in the versions that are installed."""
+
+from importlib.util import find_spec
+
+import pandas as pd
+
+#: The dtype of a column of text: "str", or "object" before pandas 3.
+TEXT = str(pd.Series(["a"]).dtype)
+#: Whether scikit-learn has callbacks: 1.9 or newer.
+HAS_CALLBACKS = find_spec("sklearn.callback") is not None
