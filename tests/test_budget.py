@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from skinformer import InformerClassifier, InformerRegressor, load
 from skinformer.budget import LEAST, Budget, Cost, Share, current_share
 from skinformer.estimators.fitting import Fit
-from skinformer.training.trainer import _Fit as NetworkFit
+from skinformer.training.trainer import _OngoingFit as NetworkFit
 
 P = {
     "seq_len": 24,

@@ -52,7 +52,7 @@ def fit_logistic(
     standardised = _standardise(features, mean, scale)
     ones = np.ones(len(features))
     with_ones = np.column_stack([standardised, ones])
-    problem = _Problem(with_ones, truth, weight)
+    problem = _WeightedTruths(with_ones, truth, weight)
     # Of half the squared slopes, against the sum of log losses.
     of_slopes = np.ones(with_ones.shape[1])
     of_slopes[-1 - n_free :] = 0.01
@@ -78,16 +78,16 @@ def _mean_and_scale(features: Float64Array) -> tuple[Float64Array, Float64Array]
     return mean, scale
 
 
-class _Problem(NamedTuple):
+class _WeightedTruths(NamedTuple):
     """Standardised features with a column of ones, what came, and its weight."""
 
     features: Float64Array
     truth: Float64Array
     weight: Float64Array
 
-    def part(self, rows: BoolArray) -> _Problem:
+    def part(self, rows: BoolArray) -> _WeightedTruths:
         """Choose rows."""
-        return _Problem(*[part[rows] for part in self])
+        return _WeightedTruths(*[part[rows] for part in self])
 
     def loss(self, slopes: Float64Array) -> tuple[float, Float64Array]:
         """Return the sum of log losses and its gradient by slopes, (n_features, n_classes)."""
@@ -127,7 +127,7 @@ class _Problem(NamedTuple):
 
 
 def _best_penalty(
-    problem: _Problem,
+    problem: _WeightedTruths,
     penalties: Float64Array,
     late: BoolArray,
 ) -> Float64Array:

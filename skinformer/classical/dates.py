@@ -403,7 +403,7 @@ def _find_variances(distance: Float64Array, year: int) -> _Variances:
     n, n_rows = distance.shape
     n_years = n_rows // year
     seasons = distance[:, n_rows - n_years * year :].reshape(n, n_years, year)
-    years = _Spread.of(seasons, axis=1)
+    years = _KnownValues.of(seasons, axis=1)
     is_known = years.n_known > 1
     variance = years.squares / np.maximum(years.n_known - 1, 1)
     chance = _median_of_known(np.where(is_known, variance, np.nan))
@@ -445,7 +445,7 @@ def _choose(
     usual : _Variances
         Square distances that chance and the season make.
     """
-    years = _Spread.of(values, axis=3)
+    years = _KnownValues.of(values, axis=3)
     agrees = _years_agree(years, usual)
     # Of groups that agree the nearest to the usual one; the first is no neighbour of any.
     distance = np.abs(np.arange(values.shape[2]) - nearest_group[:, :, None])
@@ -460,7 +460,7 @@ def _choose(
     return np.where(is_needed, nearest, 0)
 
 
-def _years_agree(years: _Spread, usual: _Variances) -> BoolArray:
+def _years_agree(years: _KnownValues, usual: _Variances) -> BoolArray:
     """Return in which groups of a place years differ by chance alone, (n, n_places, n_groups).
 
     Years with and without what happens at a date lie far apart.
@@ -487,7 +487,7 @@ def _common_excess(
 
     of_years, of_rest: (n, n_places, n_years), distances of a place, and of those around it.
     """
-    years = _Spread.of(of_years, axis=2)
+    years = _KnownValues.of(of_years, axis=2)
     # Only places that were seen, and every place is beside itself.
     seen = np.where(years.n_known > 0, _mean(of_rest, axis=2), np.nan)
     ends = (0, 0), (_MARGIN, _MARGIN)
@@ -507,7 +507,7 @@ def _widening(of_years: Float64Array, usual: _Variances) -> Float64Array:
     Years of a date differ by chance at least. A year more differs from the mean of some by a
     variance that is larger by one of their number.
     """
-    years = _Spread.of(of_years, axis=2)
+    years = _KnownValues.of(of_years, axis=2)
     n_years = np.maximum(years.n_known, 1)
     chance = usual.chance[:, :, 0]
     variance = n_years * years.mean_square + _PRIOR_YEARS * chance
@@ -517,7 +517,7 @@ def _widening(of_years: Float64Array, usual: _Variances) -> Float64Array:
     return np.sqrt(np.maximum(ratio, 1.0) * (1 + 1 / n_years))
 
 
-class _Spread(NamedTuple):
+class _KnownValues(NamedTuple):
     """
     How values lie along an axis, as far as they are known.
 
@@ -534,7 +534,7 @@ class _Spread(NamedTuple):
     squares: Float64Array
 
     @classmethod
-    def of(cls, values: Float64Array, axis: int) -> _Spread:
+    def of(cls, values: Float64Array, axis: int) -> _KnownValues:
         """Measure known values along an axis."""
         mean = _mean(values, axis)
         square = (values - np.expand_dims(mean, axis)) ** 2

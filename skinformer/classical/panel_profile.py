@@ -141,14 +141,14 @@ def find_panel_profile(rows: PanelRows, seasons: Sequence[int]) -> PanelProfile:
     return best
 
 
-class _Series(NamedTuple):
+class _RelativeSeries(NamedTuple):
     """A series as parts of its mean, NaN where not observed, and its steps on the wall clock."""
 
     values: Float64Array
     wall: IntArray
 
 
-def _relative_series(rows: PanelRows, season: int) -> list[_Series]:
+def _relative_series(rows: PanelRows, season: int) -> list[_RelativeSeries]:
     """List series that hold two seasons, and have sizes, as parts of their means."""
     found = []
     n_rows = np.diff(rows.first_row)
@@ -160,11 +160,11 @@ def _relative_series(rows: PanelRows, season: int) -> list[_Series]:
         places = np.unique(rows.wall[part][known] % season)
         mean = np.nanmean(values) if known.any() else 0.0
         if len(places) == season and mean > 0:
-            found.append(_Series(values / mean, rows.wall[part]))
+            found.append(_RelativeSeries(values / mean, rows.wall[part]))
     return found
 
 
-def _place_means(series: _Series, season: int) -> Float64Array:
+def _place_means(series: _RelativeSeries, season: int) -> Float64Array:
     """Average each place of a season, as parts of their mean, (season,)."""
     known = ~np.isnan(series.values)
     place = series.wall[known] % season
@@ -173,7 +173,7 @@ def _place_means(series: _Series, season: int) -> Float64Array:
     return means / means.mean()
 
 
-def _gain(series: _Series, factors: Float64Array) -> float:
+def _gain(series: _RelativeSeries, factors: Float64Array) -> float:
     """Return the share of the error of recent means that factors save."""
     factor = np.maximum(factors[series.wall % len(factors)], _LEAST_FACTOR)
     n_recent = max(3, len(factors) // 2)

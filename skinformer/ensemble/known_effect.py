@@ -219,7 +219,7 @@ def fit_known_effect(
     return best
 
 
-class _Kind(NamedTuple):
+class _EffectKind(NamedTuple):
     """
     A kind of effect.
 
@@ -236,7 +236,7 @@ class _Kind(NamedTuple):
 
 
 #: All kinds, the simplest first.
-_KINDS = tuple(_Kind(*kind) for kind in product((False, True), repeat=2))
+_KINDS = tuple(_EffectKind(*kind) for kind in product((False, True), repeat=2))
 
 
 class _EffectWindows(NamedTuple):
@@ -306,7 +306,7 @@ class _EffectWindows(NamedTuple):
         """Number of windows."""
         return len(self.y)
 
-    def other_kinds(self) -> list[_Kind]:
+    def other_kinds(self) -> list[_EffectKind]:
         """List the kinds that there can be beside the first."""
         has_logs = self.low.any()
         return [
@@ -327,7 +327,7 @@ class _EffectWindows(NamedTuple):
             deviation=self.deviation[some],
         )
 
-    def fit(self, kind: _Kind, some: IntArray) -> KnownEffect:
+    def fit(self, kind: _EffectKind, some: IntArray) -> KnownEffect:
         """Fit a kind of effect to some windows."""
         table = self.take(some)._regress(kind)
         low = self.low if kind.of_logs else np.zeros_like(self.low)
@@ -337,10 +337,10 @@ class _EffectWindows(NamedTuple):
             bounds = np.stack([effect.min(axis=(0, 1)), effect.max(axis=(0, 1))])
         return KnownEffect(table, low, bounds)
 
-    def _columns_of(self, kind: _Kind) -> Float64Array:
+    def _columns_of(self, kind: _EffectKind) -> Float64Array:
         return self.logs if kind.of_logs else self.columns
 
-    def _regress(self, kind: _Kind) -> Float64Array:
+    def _regress(self, kind: _EffectKind) -> Float64Array:
         """Regress changes of targets, or of their logarithms, on changes of columns."""
         y = self.y
         weight = self.weight
@@ -369,7 +369,7 @@ class _EffectWindows(NamedTuple):
 
     def cross_validated_error(
         self,
-        kind: _Kind,
+        kind: _EffectKind,
         parts: list[IntArray],
     ) -> float:
         """Return the mean error on each of two parts by the effect that the other one shows."""
@@ -379,7 +379,7 @@ class _EffectWindows(NamedTuple):
             errors.append(self.take(judged)._error(kind, effect))
         return float(np.mean(errors))
 
-    def _error(self, kind: _Kind, effect: KnownEffect) -> float:
+    def _error(self, kind: _EffectKind, effect: KnownEffect) -> float:
         """Return the mean absolute error of the level before origins with the effect ahead."""
         columns = self._columns_of(kind)
         found = effect.of_columns(columns, self.mean, self.deviation)

@@ -21,7 +21,7 @@ from skinformer.validation.arguments import check_horizon
 from skinformer.validation.rows import check_after_context
 
 
-class _Origins(NamedTuple):
+class _ForecastOrigins(NamedTuple):
     """Where forecasts begin: rows of X, the place of each series, and what names its steps.
 
     series: numbers of those that are forecast.
@@ -95,10 +95,10 @@ class RequestMixin(FittedState):
             join_series(names, place.series[segment], clock.labels(steps)),
         )
 
-    def _origins_of_history(self) -> _Origins:
+    def _origins_of_history(self) -> _ForecastOrigins:
         """Place forecasts of all series behind the history."""
         history = self.timeline_
-        return _Origins(
+        return _ForecastOrigins(
             future.nothing_observed(history),
             after_history(history),
             history.clock,
@@ -106,7 +106,7 @@ class RequestMixin(FittedState):
             np.arange(history.n_series),
         )
 
-    def _origins_of_rows(self, X: Any) -> _Origins:
+    def _origins_of_rows(self, X: Any) -> _ForecastOrigins:
         """Read later history, and place forecasts of its series behind it."""
         forecaster = self._forecaster
         history = self.timeline_
@@ -118,7 +118,7 @@ class RequestMixin(FittedState):
         place = future.after_observed(place, observed, self.sizes_.n_targets)
         observed = observed.without(table.outliers)
         observed = future.without_later(observed, place, self.sizes_)
-        return _Origins(
+        return _ForecastOrigins(
             observed,
             place,
             table.clock,

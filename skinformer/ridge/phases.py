@@ -198,7 +198,7 @@ def _n_features(problem: Problem, maps: PhaseMaps) -> int:
     return maps.waves.shape[1] * n_read
 
 
-class _Residuals(NamedTuple):
+class _Leftovers(NamedTuple):
     """What a fit leaves of some windows.
 
     features: what each target's maps read, (n_targets, n_windows, n_features).
@@ -215,7 +215,7 @@ def _residuals(
     problem: Problem,
     maps: PhaseMaps,
     period: _Period,
-) -> Iterator[_Residuals]:
+) -> Iterator[_Leftovers]:
     """Compute what a fit leaves of windows, chunk by chunk."""
     path = LinearPath(period.fit)
     phases = Phases(maps)
@@ -226,7 +226,7 @@ def _residuals(
         distance = tensor_of(windows.past).float()
         last = tensor_of(windows.last).float()
         observed = distance[..., : problem.n_observed]
-        yield _Residuals(
+        yield _Leftovers(
             phases.read(observed, cell).mT.numpy(),
             windows.future - path.map_distances(distance, last).numpy(),
             windows.weight,

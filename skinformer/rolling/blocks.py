@@ -120,7 +120,7 @@ class ForecastSteps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _RowBuffer:
+class _BlockRows:
     """Rows that forecasts are written into.
 
     segments: the rows of each segment, as a timeline.
@@ -206,7 +206,7 @@ class RecursiveForecaster:
         place: Placement,
         segment: IntArray,
         start: IntArray,
-    ) -> _RowBuffer:
+    ) -> _BlockRows:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
         n_targets = self.sizes.n_targets
         until = _last_steps(place, segment, start)
@@ -233,7 +233,7 @@ class RecursiveForecaster:
             begin,
             known,
         )
-        return _RowBuffer(segments, laid_out, missing, until)
+        return _BlockRows(segments, laid_out, missing, until)
 
     def _empty_rows(
         self,
@@ -299,7 +299,7 @@ class RecursiveForecaster:
             observed[is_stored] = weight[stored[is_stored]] > 0
         return observed
 
-    def _hold_covariates(self, buffer: _RowBuffer, until: IntArray) -> HeldValues:
+    def _hold_covariates(self, buffer: _BlockRows, until: IntArray) -> HeldValues:
         """Hold covariates without a value at their last one, and count the steps that matter.
 
         until: the last step of each segment for which values known ahead matter.
@@ -320,7 +320,7 @@ class RecursiveForecaster:
             frozenset(np.flatnonzero(lacks[:, :n_changing].any(axis=0)).tolist()),
         )
 
-    def _missing_runs(self, buffer: _RowBuffer, longest: int | None) -> MissingRuns:
+    def _missing_runs(self, buffer: _BlockRows, longest: int | None) -> MissingRuns:
         """Find the forecasts that fill what is missing."""
         steps = buffer.rows.steps
         unknown = buffer.missing.any(axis=1)
@@ -336,7 +336,7 @@ class RecursiveForecaster:
 
     def _forecast_all(
         self,
-        buffer: _RowBuffer,
+        buffer: _BlockRows,
         runs: MissingRuns,
         origins: IntArray,
     ) -> Float32Array:
@@ -351,7 +351,7 @@ class RecursiveForecaster:
 
     def _fill(
         self,
-        buffer: _RowBuffer,
+        buffer: _BlockRows,
         runs: MissingRuns,
     ) -> tuple[IntArray, list[Float32Array]]:
         """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""

@@ -42,7 +42,7 @@ class WindowInputs(NamedTuple):
     labels: pd.Index
 
 
-class _Rows(NamedTuple):
+class _PlacedRows(NamedTuple):
     """Rows of X: the names of their series, their clock, and values by (number of series, step)."""
 
     names: pd.Index | None
@@ -165,7 +165,7 @@ def window_inputs(
     return WindowInputs(inputs, labels)
 
 
-def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
+def _read(X: pd.DataFrame, signature: Signature) -> _PlacedRows:
     """Place the rows of X in time."""
     series, names, time = _split(X.index, signature)
     time = _in_zone(time, signature.tz)
@@ -186,7 +186,7 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
         if name in place:
             column = X.iloc[:, place[name]]
             values[j] = column.to_numpy(np.float64, na_value=np.nan)
-    return _Rows(names, clock, values)
+    return _PlacedRows(names, clock, values)
 
 
 def _origin_label(clock: Clock, origin: str | int | None) -> Any:
@@ -199,7 +199,7 @@ def _origin_label(clock: Clock, origin: str | int | None) -> Any:
     return label if label.tz is None else label.tz_convert(clock.origin.tz)
 
 
-def _hold_closed(rows: _Rows, signature: Signature) -> None:
+def _hold_closed(rows: _PlacedRows, signature: Signature) -> None:
     """Hold targets at their last value where none is ever observed, as a fit does."""
     values = rows.values
     steps = values.index.get_level_values(1).to_numpy()
@@ -288,7 +288,7 @@ def _in_zone(time: Any, tz: str | None) -> Any:
     return time.tz_convert(tz)
 
 
-def _last_origins(rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
+def _last_origins(rows: _PlacedRows, signature: Signature) -> tuple[IntArray, IntArray]:
     """Find each series' first step without a truth after it."""
     n_targets = len(signature.targets)
     targets = rows.values.iloc[:, :n_targets]
@@ -310,7 +310,7 @@ def _last_origins(rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray
 
 def _find_origins(
     origins: Any,
-    rows: _Rows,
+    rows: _PlacedRows,
     signature: Signature,
 ) -> tuple[IntArray, IntArray]:
     """Place origins: the number of their series among those of X, and their steps."""

@@ -142,7 +142,7 @@ def fit_tabular(
 
     # 3. Fit the regressors, each to the distances from its level.
     if regressor is not None:
-        plans = [_Plan(Sight(closest), regressor)]
+        plans = [_RegressorPlan(Sight(closest), regressor)]
     else:
         plans = _plan_trees(
             maker,
@@ -160,7 +160,7 @@ def fit_tabular(
     )
 
 
-class _Training(NamedTuple):
+class _TrainingPairs(NamedTuple):
     """What regressors learn from.
 
     features: of each pair, (n, n_features).
@@ -186,7 +186,7 @@ class _Training(NamedTuple):
         return unit if self.weights is None else unit * self.weights
 
 
-class _Plan(NamedTuple):
+class _RegressorPlan(NamedTuple):
     """How one regressor is fitted.
 
     sight: how it sees pairs.
@@ -201,8 +201,8 @@ class _Plan(NamedTuple):
 
 
 def _fit_members(
-    training: _Training,
-    plans: list[_Plan],
+    training: _TrainingPairs,
+    plans: list[_RegressorPlan],
     random_state: int,
 ) -> tuple[Anchored, ...]:
     """Fit regressors beside each other."""
@@ -211,8 +211,8 @@ def _fit_members(
 
 
 def _fit_member(
-    training: _Training,
-    plan: _Plan,
+    training: _TrainingPairs,
+    plan: _RegressorPlan,
     random_state: int,
 ) -> Anchored:
     """Fit one regressor to the distances from its level, in its unit."""
@@ -358,14 +358,14 @@ def _make_training(
     maker: FeatureMaker,
     pairs: Pairs,
     zeros: Float64Array,
-) -> _Training:
+) -> _TrainingPairs:
     """Make the features of pairs, and read their truths."""
     rows = pairs.origin + pairs.ahead
     y = timeline.values[rows, pairs.target].astype(float)
     weights = None
     if timeline.weight is not None:
         weights = timeline.weight[rows, pairs.target].astype(float)
-    return _Training(
+    return _TrainingPairs(
         maker.make(timeline.values, pairs, timeline.clock),
         y,
         weights,
@@ -374,7 +374,7 @@ def _make_training(
     )
 
 
-def _anchor_errors(maker: FeatureMaker, training: _Training) -> Float64Array:
+def _anchor_errors(maker: FeatureMaker, training: _TrainingPairs) -> Float64Array:
     """Return the mean absolute error of each level to start from."""
     anchors = range(maker.n_anchors)
     distances = [training.distance_from(Sight(anchor)) for anchor in anchors]
@@ -383,13 +383,13 @@ def _anchor_errors(maker: FeatureMaker, training: _Training) -> Float64Array:
 
 def _plan_trees(
     maker: FeatureMaker,
-    training: _Training,
+    training: _TrainingPairs,
     errors: Float64Array,
     *,
     n_series: int,
     quick: bool,
     of_mean: bool,
-) -> list[_Plan]:
+) -> list[_RegressorPlan]:
     """Choose the level that each of the boosted trees learns distances from, and its features.
 
     errors: of each level to start from, see `_anchor_errors`.
@@ -407,8 +407,10 @@ def _plan_trees(
     # One that sees what is usual, and one that is not led by it when nothing is usual
     # (notes/drivers.md). This one sees no level: trees that do expect each to return to
     # what it was in training, and err most where it drifts.
-    of_medians = _Plan(_steady_sight(maker, training, steady), medians, of_mean=of_mean)
-    of_means = _Plan(
+    of_medians = _RegressorPlan(
+        _steady_sight(maker, training, steady), medians, of_mean=of_mean
+    )
+    of_means = _RegressorPlan(
         Sight(closest, maker.n_own),
         means,
         n_unseen=maker.n_of_effect,
@@ -418,7 +420,7 @@ def _plan_trees(
 
 def _steady_sight(
     maker: FeatureMaker,
-    training: _Training,
+    training: _TrainingPairs,
     anchor: int | None,
 ) -> Sight:
     """Return how the first of the boosted trees see pairs: where targets multiply, as multiples."""
@@ -434,7 +436,7 @@ def _name(regressor: Any) -> str:
     return type(getattr(regressor, "_final_estimator", regressor)).__name__
 
 
-def _stays(training: _Training) -> bool:
+def _stays(training: _TrainingPairs) -> bool:
     """Return whether earlier truths had the level of late ones, so that it was learnt.
 
     Trees forecast no value that they have not seen. The level of the latest pairs, the last tenth,

@@ -72,7 +72,7 @@ def train(
     checkpoint that cannot be written warns once. Where the share of a budget is over, the epoch
     ends early, and is the last one.
     """
-    fit = _Fit(
+    fit = _OngoingFit(
         module,
         training=training,
         validation=validation,
@@ -110,7 +110,7 @@ def train(
     return record
 
 
-class _Fit:
+class _OngoingFit:
     """A fit: everything that changes during it, how it goes on, and how it is stored."""
 
     def __init__(
