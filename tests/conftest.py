@@ -23,7 +23,7 @@ _EVERY = 1 if os.environ.get("SKINFORMER_SAVE_EVERY_FIT") == "1" else 50
 _NOT_SAVED = (
     "save cannot write params.",
     "save cannot write fitted.",
-    "save writes Informer",
+    "save writes only Informer",
 )
 
 # In CI the same examples on every run: a rare counterexample belongs to the change that is

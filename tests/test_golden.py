@@ -65,7 +65,7 @@ def forecasts(name):
     return np.concatenate([part.ravel() for part in parts]).tolist()
 
 
-@pytest.mark.filterwarnings("ignore:past-only columns:UserWarning")
+@pytest.mark.filterwarnings("ignore:past covariates:UserWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_forecasts_are_those_of_the_file(name):
     """On every machine, within what rounding does."""

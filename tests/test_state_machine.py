@@ -216,7 +216,7 @@ class Machine(RuleBasedStateMachine):
         if self.model.intervals_ is not None:
             return ask()
         with pytest.raises(
-            ValueError, match=r"^ranges need errors of earlier forecasts"
+            ValueError, match=r"^prediction intervals need errors of earlier forecasts"
         ):
             ask()
         return np.zeros(0)
@@ -254,7 +254,7 @@ class Machine(RuleBasedStateMachine):
                 assert self.model.fit(X, sample_weight=weight) is self.model
         except ValueError as error:
             if not str(error).startswith(
-                "warm_start=True cannot go on from weights of another"
+                "warm_start=True cannot continue from the weights of another"
             ):
                 raise
             self.model.set_params(known_future=KNOWN.get(self.name))

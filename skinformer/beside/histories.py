@@ -108,8 +108,9 @@ class FitsEachHistory(Adapter):
                 errors.append(error)
         if errors:
             warn_user(
-                f"{self.name} failed for {len(errors)} of {len(histories)} histories, the last "
-                f"time with {errors[-1]}: the last season stands there."
+                f"{self.name} failed for {len(errors)} of {len(histories)} histories, "
+                f"the last time with {errors[-1]}: their forecast repeats the last "
+                "season."
             )
         return found
 

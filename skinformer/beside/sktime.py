@@ -21,7 +21,7 @@ try:
     from sktime.forecasting.base import BaseForecaster
 except ImportError as error:
     raise ImportError(
-        "skinformer.beside.sktime needs sktime, which is no requirement of skinformer: "
+        "skinformer.beside.sktime needs sktime, which skinformer does not install: "
         "pip install sktime (1.2 takes pandas 3.0, not yet 3.1)."
     ) from error
 

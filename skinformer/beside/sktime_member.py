@@ -76,8 +76,8 @@ class SktimeForecaster(FitsEachHistory):
         """Forecast histories, (n, horizon); NaN is missing."""
         if not isinstance(self.forecaster, BaseForecaster):
             raise TypeError(
-                f"SktimeForecaster({self.forecaster!r}) holds no forecaster of sktime: pass an "
-                "instance, such as ThetaForecaster(sp=12)."
+                f"SktimeForecaster({self.forecaster!r}) is not a forecaster of sktime: "
+                "pass an instance, such as ThetaForecaster(sp=12)."
             )
         season = getattr(self.forecaster, "sp", 1)
         if not isinstance(season, Integral):

@@ -99,7 +99,7 @@ def _built(description: dict[str, Any]) -> Any:
     """Build the model that `_described` described."""
     kind = getattr(models, description["class"], None)
     if not (isinstance(kind, type) and kind.__module__ == models.__name__):
-        raise ValueError(f"{description['class']!r} is no model of statsforecast.")
+        raise ValueError(f"{description['class']!r} is not a model of statsforecast.")
     parameters = dict(description["parameters"])
     for name, value in parameters.items():
         if isinstance(value, dict) and "class" in value:

@@ -192,13 +192,13 @@ def _choose(
     maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
     if not maps or not all(isinstance(each, AttentionMap) for each in maps):
         raise ValueError(
-            "maps must be what attention_maps gives, or some of these, such as "
-            "[m for m in maps if m.where == 'encoder']."
+            "maps must be the result of attention_maps, or a part of it, such as [m "
+            "for m in maps if m.where == 'encoder']."
         )
     if len({each.series for each in maps}) > 1:
         raise ValueError(
-            "maps hold several series: one is drawn. Pass "
-            f"[m for m in maps if m.series == {maps[0].series!r}]."
+            "maps are of several series, but a plot shows one. Pass [m for m in maps "
+            f"if m.series == {maps[0].series!r}]."
         )
     layers = [(each.where, each.layer) for each in maps]
     check_choice("(where, layer)", (where, layer), set(layers))

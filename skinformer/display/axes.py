@@ -50,7 +50,8 @@ class Display:
             )
         if len(axes) != n_axes:
             raise ValueError(
-                f"ax holds {len(axes)} axes, and {n_axes} are drawn on: pass one each."
+                f"ax holds {len(axes)} axes, and {n_axes} are needed: pass one for "
+                "each plot."
             )
         self.ax_ = axes[0]
         self.figure_ = _figure_of(self.ax_)

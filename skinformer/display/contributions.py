@@ -113,7 +113,7 @@ class ContributionDisplay(Display):
             Drawn.
         """
         if "series" in reasons and len(reasons["series"].unique()) > 1:
-            raise ValueError("reasons are of several series: pass those of one.")
+            raise ValueError("reasons are of several series: pass those of one series.")
         target, reasons = cls._rows_of_target(reasons, target)
         table = reasons.pivot_table(
             "contribution",
@@ -203,8 +203,8 @@ def _rows_at(table: DataFrame, time: Any) -> DataFrame:
     found = table.loc[time:time]
     if found.empty:
         raise ValueError(
-            f"time={time!r} has no forecast: they are of {table.index[0]} to {table.index[-1]}. "
-            "Pass one of these, or a day."
+            f"time={time!r} has no forecast: the forecasts are from {table.index[0]} "
+            f"to {table.index[-1]}. Pass one of these, or a day."
         )
     return found
 

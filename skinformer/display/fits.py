@@ -55,8 +55,9 @@ class TrainingDisplay(Display):
     def __init__(self, history: DataFrame, *, trust: float | None = None) -> None:
         if not len(history):
             raise ValueError(
-                "history_ holds no epoch: the network was not trained, as these series are too "
-                "short for it. WeightsDisplay shows what forecasts them."
+                "history_ has no epochs: the network was not trained, because these "
+                "series are too short for it. WeightsDisplay shows which models "
+                "forecast them."
             )
         self.history = history
         self.trust = trust

@@ -408,9 +408,9 @@ def _later_rows(
     times = table.clock.labels(table.steps[rows])
     if times.max() < end:
         raise ValueError(
-            f"X ends at {times.max()}, before the history does: what follows that is drawn. "
-            "Leave X out, or draw rows that were not fitted beside their forecasts, by "
-            "ForecastDisplay.from_estimator(model, X)."
+            f"X ends at {times.max()}, before the end of the history, but plot draws "
+            "the forecast after it. Leave X out, or draw later rows and their "
+            "forecasts with ForecastDisplay.from_estimator(model, X)."
         )
     values = table.columns[target]
     values = np.nan if values is None else values[rows]
@@ -435,8 +435,9 @@ def _as_line(
     n_series = 1 if series is None else series.nunique()
     if len(time) == 0 or n_series * table.shape[1] != 1 or time.has_duplicates:
         raise ValueError(
-            f"{name} of shape {table.shape} is no line over time. Pass one column of one series, "
-            "and of a backtest one distance, table[table['ahead'] == 1]."
+            f"{name} of shape {table.shape} is not a single line over time. Pass one "
+            "column of one series; of a backtest pass the forecasts of one step "
+            "ahead, table[table['ahead'] == 1]."
         )
     column = table.iloc[:, 0]
     label = values.name if isinstance(values, Series) else column.name

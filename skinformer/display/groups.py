@@ -303,8 +303,8 @@ def _count(table: DataFrame, by: Any) -> DataFrame:
         is_inside[nominal] = known["actual"].between(lower, upper)
     if not is_inside:
         raise ValueError(
-            f"results hold the levels {list(columns)}, of which no two make an interval around "
-            "0.5. Make them by backtest(..., coverage=[0.5, 0.8])."
+            f"results have the levels {list(columns)}, but no two of them form an "
+            "interval around 0.5. Make results by backtest(..., coverage=[0.5, 0.8])."
         )
     groups = np.zeros(len(known))
     if by is not None:

@@ -119,8 +119,9 @@ class ResidualDisplay(BacktestDisplay):
         )
         if table.duplicated(["time", "series"]).any():
             raise ValueError(
-                "results hold several forecasts of a time, whose errors are no sequence. Pass "
-                "those of one distance, results[results['ahead'] == 1]."
+                "results have several forecasts for one time, so their residuals are "
+                "not a series over time. Pass the forecasts of one step ahead, "
+                "results[results['ahead'] == 1]."
             )
         residuals = table.pivot_table("residual", "time", "series", dropna=False)
         return cls(residuals, target=target, unit=unit).plot(ax=ax)

@@ -228,7 +228,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     def classes_(self) -> Any:
         """The labels, sorted; of several targets a list."""
         if "reader_" not in vars(self):
-            raise AttributeError("classes_ is there after fit")
+            raise AttributeError("classes_ is available after fit")
         classes = [target.classes for target in self.reader_.targets]
         return classes[0] if len(classes) == 1 else classes
 

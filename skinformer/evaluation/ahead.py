@@ -135,8 +135,9 @@ class ForecastingModel:
 def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
     """Raise where an estimator forecasts points alone."""
     raise TypeError(
-        f"{type(estimator).__name__} has no {method}: it forecasts points alone. Pass an "
-        "InformerRegressor, a Pipeline that ends in one, or a search over either."
+        f"{type(estimator).__name__} has no {method}: it makes point forecasts only. "
+        "Pass an InformerRegressor, a Pipeline that ends in one, or a search over "
+        "either."
     )
 
 

@@ -165,9 +165,10 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     if n_silent:
         but = " but for how far quantiles lie apart" if model.head_.outputs else ""
         warn_user(
-            f"the network has no share in {n_silent} of {len(window)} forecasts{but}: others "
-            "make them, and its attention explains nothing of them. leaderboard() tells how much "
-            "it counts; with members=['network'] it forecasts alone."
+            f"the network has no weight in {n_silent} of {len(window)} forecasts{but}: "
+            "other members make them, so its attention does not explain them. "
+            "leaderboard() shows its weight; with members=['network'] it forecasts "
+            "alone."
         )
     series = forecasts.labels.get("series")
     _, first = np.unique(window, return_index=True)

@@ -35,9 +35,9 @@ def read_scored(
     n_missing = np.isnan(y_pred[is_known]).sum()
     if n_missing:
         raise ValueError(
-            f"forecasts hold {n_missing} NaN where the actual value is known: a score of the "
-            f"other rows "
-            "would favour whoever forecasts only the easy ones. Forecast them all."
+            f"forecasts hold {n_missing} NaN where the actual value is known: a score "
+            "of the other rows would favour a model that forecasts only the easy "
+            "ones. Forecast all of them."
         )
     return columns, y_pred
 

@@ -334,9 +334,10 @@ def _check_estimator(estimator: Any, *, must_be_fitted: bool) -> None:
         )
     if is_classifier(estimator):
         raise TypeError(
-            f"{type(estimator).__name__} forecasts classes, and backtest measures numbers. Pass it "
-            "to cross_val_score(estimator, X, y, cv=PanelTimeSeriesSplit(), "
-            "scoring='neg_log_loss'), which fits it to the rows before each test."
+            f"{type(estimator).__name__} forecasts classes, but backtest measures "
+            "errors of numbers. Pass it to cross_val_score(estimator, X, y, "
+            "cv=PanelTimeSeriesSplit(), scoring='neg_log_loss'), which fits it to the "
+            "rows before each test."
         )
     if must_be_fitted:
         check_fitted(estimator)

@@ -201,14 +201,13 @@ def check_result(result: Any, *needed: str, name: Any = "") -> None:
     for column in needed:
         if column not in columns:
             raise ValueError(
-                f"results{of} lack the column {column!r}: pass a frame that `backtest` gives, or "
-                "several of them by name, {'model': frame}."
+                f"results{of} lack the column {column!r}: pass a frame that `backtest` "
+                "returns, or several of them by name, {'model': frame}."
             )
     if not result["actual"].notna().any():
         raise ValueError(
-            f"results{of} hold no known actual value: there is nothing to compare with. Pass "
-            f"backtests of "
-            "rows that were observed."
+            f"results{of} have no actual values, so there is nothing to compare with. "
+            "Pass backtests of observed rows."
         )
 
 
@@ -217,7 +216,7 @@ def read_results(results: Any, *needed: str) -> dict[Any, DataFrame]:
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     if not tables:
         raise ValueError(
-            "results={} holds no backtest. Pass one by name, {'model': frame}."
+            "results={} contains no backtest. Pass backtests by name, {'model': frame}."
         )
     tables = {name: to_pandas(table) for name, table in tables.items()}
     for name, table in tables.items():

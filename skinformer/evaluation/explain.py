@@ -191,8 +191,9 @@ def _complete_groups(
     alone = {column: [column] for column in columns if column not in grouped}
     if len(set(grouped)) < len(grouped) or named.keys() & alone.keys():
         raise ValueError(
-            f"groups={groups!r} hold a column twice, or have the name of a column that is in none "
-            "of them. Pass each column in one group, and other names."
+            f"groups={groups!r} contain a column twice, or a group has the name of a "
+            "column that is in no group. Put each column into one group, and choose "
+            "other names."
         )
     return named | alone
 
@@ -402,9 +403,9 @@ def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:
     model = split_last_step(estimator)[1]
     if not isinstance(model, InformerRegressor):
         raise TypeError(
-            f"{type(model).__name__} cannot be explained: contributions are read off the windows "
-            "of an InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a "
-            "Pipeline or search that ends in one; scikit-learn's permutation_importance takes any "
-            "estimator."
+            f"{type(model).__name__} cannot be explained: contributions are computed "
+            "for an InformerRegressor, whose forecasts are numbers. Pass a fitted "
+            "one, or a Pipeline or search that ends in one; scikit-learn's "
+            "permutation_importance takes any estimator."
         )
     return requested_forecasts(estimator, X)

@@ -226,8 +226,9 @@ def _find_targets(
         return []
     if last.roles_.mode == "features":
         raise ValueError(
-            "estimator was fitted on features alone, so the truth before an origin does not reach "
-            "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
+            "estimator was fitted on features only, so it does not use the actual "
+            "values before an origin. Fit it on a frame with the target: fit(X) or "
+            "fit(X, y) with y in X."
         )
     return list(last.roles_.targets)
 
@@ -250,9 +251,8 @@ def _read_truth(
         check_target_count(len(targets), n_columns)
         if names != targets and set(names) <= set(X.columns):
             raise ValueError(
-                f"y holds {names!r}, but the estimator forecasts {targets!r}: they would be "
-                f"compared with one another. Pass the actual values of these, such as "
-                f"y=X[{targets!r}]."
+                f"y holds {names!r}, but the estimator forecasts {targets!r}. Pass the "
+                f"actual values of these, such as y=X[{targets!r}]."
             )
     return DataFrame(truth.values, X.index, Index(names, tupleize_cols=False))
 

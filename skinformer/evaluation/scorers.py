@@ -177,9 +177,9 @@ class ForecastScorer:
             if hasattr(last, "timeline_"):
                 return _stored_truth(last)
             raise ValueError(
-                f"{type(last).__name__} does not keep its training rows, by which errors are "
-                "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
-                "one on are left out."
+                f"{type(last).__name__} does not keep its training rows, which are "
+                "needed to scale errors. Pass them as y_train, such as "
+                "y_train=df['load']; rows from the first row of X on are left out."
             )
         labelled = Series | DataFrame
         if not (isinstance(y_train, labelled) and isinstance(y_true, labelled)):

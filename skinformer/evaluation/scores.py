@@ -271,8 +271,9 @@ def _scaled(
     scores = error.to_numpy() / scale.to_numpy()
     if not np.isfinite(scores).any():
         raise ValueError(
-            "no series of y_true changes in y_train, or none has the same name there, so errors "
-            "have no unit. Pass the training rows of these series, under the same labels."
+            "errors cannot be scaled: no series of y_true varies in y_train, or none "
+            "has the same name there. Pass the training rows of these series, with "
+            "the same labels."
         )
     return float(np.nanmean(scores ** (1 / power)))
 

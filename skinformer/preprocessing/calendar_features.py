@@ -121,8 +121,8 @@ class CalendarFeatures(RowTransformer):
         time = read_rows(self, X, reset=True, hides_names=True).time
         if not is_dated(time):
             warn_user(
-                "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
-                "pd.date_range(...), and keep it through a Pipeline, "
+                "X has no dates, so no calendar columns are added. Set an index of "
+                "dates, X.index = pd.date_range(...), and keep it in a Pipeline with "
                 "set_output(transform='pandas')."
             )
             self.fields_: tuple[str, ...] = ()
@@ -162,8 +162,9 @@ class CalendarFeatures(RowTransformer):
             return self._wrap(values, X)
         if not is_dated(rows.time):
             raise TypeError(
-                "X has no dates, but the training rows had: the calendar cannot be read off. Keep "
-                "the index, for example by set_output(transform='pandas') in a Pipeline."
+                "X has no dates, but the training rows had them, so the calendar "
+                "cannot be computed. Keep the index, for example by "
+                "set_output(transform='pandas') in a Pipeline."
             )
         sizes = np.array([FIELDS[field].size for field in self.fields_])
         places = calendar_values(rows.time, self.fields_)

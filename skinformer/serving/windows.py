@@ -177,8 +177,8 @@ def _read(X: pd.DataFrame, signature: Signature) -> _PlacedRows:
     for name in signature.known:
         if name not in place:
             raise ValueError(
-                f"X has no column {name!r}, which the model knows ahead: put its values in, "
-                "those of the steps to forecast, too."
+                f"X has no column {name!r}, which is a future covariate: add its "
+                "values, also those of the steps to forecast."
             )
     n_columns = len(signature.columns)
     values = pd.DataFrame(np.nan, index=[series, steps], columns=range(n_columns))
@@ -280,8 +280,8 @@ def _in_zone(time: Any, tz: str | None) -> Any:
     if (own is None) != (tz is None):
         instead = f"X.tz_localize({tz!r})"
         raise ValueError(
-            f"X.index has the time zone {own}, and that of the fit was {tz}: a calendar is read "
-            f"off the wall. Bring X there, as by {instead}."
+            f"X.index has the time zone {own}, and that of the fit was {tz}: the "
+            f"calendar needs local time. Convert X, as by {instead}."
         )
     if tz is None:
         return time
@@ -302,8 +302,8 @@ def _last_origins(rows: _PlacedRows, signature: Signature) -> tuple[IntArray, In
         if rows.names is not None:
             of = f" of {rows.names[never_known[0]]!r}"
         raise ValueError(
-            f"X holds no row{of} whose targets are all known: a forecast starts after such a row. "
-            "Put the latest history in."
+            f"X holds no row{of} in which all targets are known, but a forecast starts "
+            "after such a row. Add the latest history."
         )
     return series, last.to_numpy() + 1
 
@@ -356,6 +356,6 @@ def _check_ahead(
         [first] = clock.labels(start[[window]] + step)
         raise ValueError(
             f"X holds no value of {signature.known[j]!r} at {n_missing} steps to "
-            f"forecast, the first at {first}: the model knows "
-            "this column ahead. Add rows for these steps, with a missing target."
+            f"forecast, the first at {first}: it is a future covariate. Add rows for "
+            "these steps, with a missing target."
         )

@@ -65,8 +65,8 @@ def _check_days(index: pd.Index) -> None:
     step = np.median(np.diff(times))
     if step > _DAY:
         raise ValueError(
-            f"holidays are those of days, but rows are {pd.Timedelta(step)} apart, and "
-            "nothing says which days a row stands for. Make them periods of their length, such as "
+            f"holidays belong to days, but rows are {pd.Timedelta(step)} apart, and it "
+            "is not known which days a row stands for. Make the rows periods, such as "
             "X.index = X.index.to_period('W') of weeks or 'M' of months."
         )
 

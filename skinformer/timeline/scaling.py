@@ -85,10 +85,10 @@ class Scaler:
             row = is_far.argmax()
             series = owner[row]
             raise ValueError(
-                f"X holds {column[row]:g}, which lies more than {farthest:g} deviations "
-                f"({self.scale[series, j]:g}) from the mean of the training rows "
-                f"({self.mean[series, j]:g}): no forecast can be built on it. Correct it, or make "
-                "it NaN if it is a target's."
+                f"X has the value {column[row]:g}, which is more than {farthest:g} "
+                f"standard deviations ({self.scale[series, j]:g}) away from the mean "
+                f"of the training rows ({self.mean[series, j]:g}): it cannot be used. "
+                "Correct it, or, in a target, set it to NaN."
             )
 
     def inverse_with_smearing(self, values: Floats, series: IntArray) -> Float64Array:

@@ -77,8 +77,8 @@ def check_origin_step(step: Any) -> Any:
         goes_forward = False
     if not goes_forward:
         raise ValueError(
-            f"step={step!r} must be a number of rows, or an offset of pandas that goes forward, "
-            "such as 'D', '12h' or 'MS': it leads from one origin to the next."
+            f"step={step!r} must be a number of rows, or a positive offset of pandas, "
+            "such as 'D', '12h' or 'MS': the distance from one origin to the next."
         )
     return offset
 
@@ -135,7 +135,8 @@ def check_ranges(ranges: Any) -> Any:
     """Return what is known of errors, or raise if nothing is."""
     if ranges is None:
         raise ValueError(
-            "ranges need errors of earlier forecasts, and no row of the fit could be forecast from "
-            "rows before it. Fit on more rows: two forecasts long, at least."
+            "prediction intervals need errors of earlier forecasts, but no row of the "
+            "fit could be forecast from rows before it. Fit on more rows, at least 2 "
+            "* pred_len."
         )
     return ranges

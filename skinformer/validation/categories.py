@@ -49,10 +49,11 @@ def check_levels(name: Hashable, n_levels: int, n_rows: int) -> None:
     if n_levels <= max(few, n_rows / 10):
         return
     raise ValueError(
-        f"column {name!r} holds {n_levels:,} different names in {n_rows:,} rows, more than one in "
-        f"ten rows: it looks like an id or a comment, of which nothing can be learnt. Drop it, "
-        f"X.drop(columns=[{name!r}]), or group its names into fewer; names of series belong in the "
-        "index, X.set_index([series, time]), and numbers are read by pd.to_numeric."
+        f"column {name!r} holds {n_levels:,} different values in {n_rows:,} rows, more "
+        "than one in ten rows: it looks like an id or a comment, from which nothing "
+        f"can be learnt. Drop it, X.drop(columns=[{name!r}]), or group its values into "
+        "fewer; names of series belong in the index, X.set_index([series, time]), and "
+        "text that holds numbers is converted by pd.to_numeric."
     )
 
 
@@ -61,23 +62,23 @@ def check_new_names(names: Sequence[Hashable], columns: Sequence[Hashable]) -> N
     for name in names:
         if name in columns:
             raise ValueError(
-                f"X has a column {name!r}, which is what a level of a column of names is called: "
-                "rename one of them."
+                f"X has a column {name!r}, which is also the name of a category that "
+                "is one-hot encoded: rename one of them."
             )
 
 
 def raise_names_in_array(names: Sequence[Hashable]) -> None:
     """Raise because rows without names of columns cannot hold what was fitted as names."""
     raise ValueError(
-        f"X is an array, but the columns {list(names)} held names of categories at fit: pass a "
-        "frame with the columns of the fit."
+        f"X is an array, but the columns {list(names)} held text or categories in fit: "
+        "pass a frame with the columns of the fit."
     )
 
 
 def warn_of_unseen_levels(name: Hashable, level: Any, n_rows: int) -> None:
     """Warn that a column holds names that `fit` did not see."""
     warn_user(
-        f"column {name!r} holds {shown(level)}, which fit did not see ({n_rows:,} rows hold such "
-        "values): they count as one other level, of which nothing was learnt. Fit again on rows "
-        "that hold them."
+        f"column {name!r} holds {shown(level)}, which fit did not see ({n_rows:,} rows "
+        "hold such values): they are treated as a category of which nothing was "
+        "learnt. Fit again on rows that hold them."
     )

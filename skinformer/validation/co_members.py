@@ -18,11 +18,11 @@ def check_co_members(targets: Names) -> None:
             continue
         kind = type(regressor).__name__
         raise ValueError(
-            f"X holds the target {', '.join(map(shown, targets))}, and the ensemble hands it to "
-            f"its member {name!r}, too: {kind} would use the actual value as a feature. Let "
-            f"it see the "
-            f"other columns alone, make_pipeline(make_column_transformer(('drop', {list(targets)})"
-            f", remainder='passthrough'), {kind}())."
+            f"X contains the target {', '.join(map(shown, targets))}, and the ensemble "
+            f"also passes it to its member {name!r}: {kind} would use the actual value "
+            "as a feature. Pass it the other columns only, "
+            f"make_pipeline(make_column_transformer(('drop', {list(targets)}), "
+            f"remainder='passthrough'), {kind}())."
         )
 
 

@@ -60,8 +60,8 @@ def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> N
         faults.append(f"lacks the columns {missing}")
     if faults:
         raise ValueError(
-            f"X {' and '.join(faults)}: columns are found by their names. Rename them, or fit on "
-            "an array to go by place."
+            f"X {' and '.join(faults)}: columns are found by their names. Rename them, "
+            "or fit on an array, whose columns are found by position."
         )
 
 
@@ -125,9 +125,9 @@ def warn_of_no_index(X: Any) -> None:
     """Warn at fit that rows of another library's frame are numbered."""
     library = type(X).__module__.split(".")[0]
     warn_user(
-        f"a frame of {library} has no index: its rows are numbered, and nothing is learnt from a "
-        "calendar. If a column holds their times, put a TimeIndex before the estimator, "
-        "make_pipeline(TimeIndex(column), estimator)."
+        f"a frame of {library} has no index: its rows are numbered, and there are no "
+        "calendar features. If a column holds the times, put a TimeIndex before the "
+        "estimator, make_pipeline(TimeIndex(column), estimator)."
     )
 
 
@@ -227,8 +227,8 @@ def check_known_future(
     for name in known:
         if name in targets:
             raise ValueError(
-                f"known_future={list(known)!r} holds the target {name!r}: what is to be forecast "
-                "is not known ahead. Remove it."
+                f"known_future={list(known)!r} contains the target {name!r}, which is "
+                "not known in advance. Remove it."
             )
         if name not in names:
             raise ValueError(

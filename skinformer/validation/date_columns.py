@@ -77,9 +77,9 @@ def find_format(column: pd.Series) -> str:
             fitting.append(day + time_of_day)
     if len(fitting) > 1:
         raise ValueError(
-            f"column {column.name!r} holds {first!r}, and its days may be its months: make them "
-            f"dates, X[{column.name!r}] = pd.to_datetime(X[{column.name!r}], dayfirst=True), or "
-            "False."
+            f"column {column.name!r} holds {first!r}, in which day and month may be "
+            f"swapped: convert it, X[{column.name!r}] = "
+            f"pd.to_datetime(X[{column.name!r}], dayfirst=True), or False."
         )
     return fitting[0] if fitting else "ISO8601"
 

@@ -15,8 +15,8 @@ def check_saved_history(history: Any) -> None:
     """Raise unless it names the rows to save."""
     if history not in ("all", "context"):
         raise ValueError(
-            f'history={history!r} must be "all" or "context": the rows that a file holds are all, '
-            "or those alone that later forecasts start from."
+            f'history={history!r} must be "all" or "context": a file holds all '
+            "rows, or only those that later forecasts need."
         )
 
 
@@ -24,8 +24,9 @@ def check_own_class(model: Any) -> None:
     """Raise for a subclass, which `load` would have to import."""
     if not type(model).__module__.startswith("skinformer.estimators."):
         raise ValueError(
-            "save writes InformerRegressor and InformerClassifier alone, no "
-            f"{type(model).__name__}: reading the file would have to import it. {_INSTEAD}"
+            "save writes only InformerRegressor and InformerClassifier, not "
+            f"{type(model).__name__}: reading the file would have to import it. "
+            f"{_INSTEAD}"
         )
 
 
@@ -46,8 +47,8 @@ def refuse_to_save(place: str, value: Any) -> NoReturn:
 def refuse_to_save_unread(fault: Exception) -> NoReturn:
     """Raise because of a fitted model that `load` would refuse, which is no fault of the user's."""
     raise ValueError(
-        f"save cannot write this model: {fault}, which load would refuse. That is a fault of "
-        f"this package; please report it. {_INSTEAD}"
+        f"save cannot write this model: {fault}, which load could not read. This is a "
+        f"bug of skinformer; please report it. {_INSTEAD}"
     )
 
 
@@ -56,8 +57,9 @@ def check_exporter() -> None:
     missing = [name for name in ("onnx", "onnxscript") if find_spec(name) is None]
     if missing:
         raise ImportError(
-            f"export_onnx needs {' and '.join(missing)}, by which torch writes ONNX. Install them "
-            'by pip install "skinformer[onnx]"; export_program needs neither.'
+            f"export_onnx needs {' and '.join(missing)}, with which torch writes ONNX. "
+            'Install them with pip install "skinformer[onnx]"; export_program needs '
+            "neither."
         )
 
 
@@ -65,9 +67,9 @@ def check_exported_clock(clock: Clock) -> None:
     """Raise if the steps of a fit are those of opening hours, which no signature names."""
     if isinstance(clock, OpenClock):
         raise ValueError(
-            "steps of opening hours cannot be exported: whoever serves a graph counts steps by "
-            f"their length alone. Fit with freq={clock.step_name!r}, by which closed hours are "
-            "steps, too, or serve the model by save and skinformer.load."
+            "a model of opening hours cannot be exported: a graph counts closed hours "
+            f"as steps. Fit with freq={clock.step_name!r}, so that closed hours are "
+            "steps, too, or serve the model with save and skinformer.load."
         )
 
 
@@ -87,40 +89,43 @@ def check_exportable(
     """
     if not head.in_units:
         raise ValueError(
-            f"{type(model).__name__} cannot be exported: its probabilities are those of several "
-            "forecasters, and a graph holds the network and ridges alone. Serve it by "
-            "skinformer.load or pickle, or export an InformerRegressor."
+            f"{type(model).__name__} cannot be exported: its probabilities come from "
+            "several forecasters, but a graph holds only ridges and the network. "
+            "Serve it with skinformer.load or pickle, or export an InformerRegressor."
         )
     if head.level is not None:
         raise ValueError(
-            f"loss={list(head.levels)} cannot be exported: quantiles of several levels are "
-            "calibrated by the errors of earlier windows, which a graph of one window does not "
-            f"see. Export one model for each level, such as loss={head.levels[0]}: a fit more for "
-            "each, and shares of rows below them that nothing has calibrated."
+            f"loss={list(head.levels)} cannot be exported: quantiles of several levels "
+            "are calibrated by the errors of earlier windows, which a graph of one "
+            "window does not have. Export one model per level, such as "
+            f"loss={head.levels[0]}; its quantiles are then not calibrated."
         )
     if model.roles_.categories:
         names = [categories.name for categories in model.roles_.categories]
         raise ValueError(
-            f"columns of names, {names}, cannot be exported: a graph takes numbers alone. Fit on "
-            "columns of 0 and 1, pd.get_dummies(X), or serve the model by skinformer.load."
+            f"columns of text or categories, {names}, cannot be exported: a graph "
+            "takes numbers only. Fit on columns of 0 and 1, pd.get_dummies(X), or "
+            "serve the model with skinformer.load."
         )
     if others:
         raise ValueError(
-            f"what {' and '.join(others)} forecast cannot be exported, and would be missing: a "
-            "graph holds ridges and the network alone. Fit with members=['ridges', 'network'], or "
-            "members=['network'] where series are too short for ridges, and compare by backtest: "
-            "without trees errors were 10 to 42% larger on four long tables, of ridges alone 26% "
-            "on eight panels. Or serve the whole model by save and skinformer.load."
+            f"what {' and '.join(others)} forecast cannot be exported: a graph holds "
+            "only ridges and the network. Fit with members=['ridges', 'network'], or "
+            "members=['network'] if series are too short for ridges, and compare the "
+            "errors by backtest: they were 10 to 42% larger without trees on four "
+            "long tables, and 26% with ridges alone on eight panels. Or serve the "
+            "whole model with save and skinformer.load."
         )
     if scale is not None and scale.transformers:
         transformer = scale.transformers[0].transformer
         raise ValueError(
-            f"target_transform={transformer!r} cannot be exported: a graph holds logarithms alone. "
-            'Fit with target_transform="log" or None, or transform the target yourself, '
-            "before fit and after the graph."
+            f"target_transform={transformer!r} cannot be exported: a graph can only "
+            'take logarithms. Fit with target_transform="log" or None, or transform '
+            "the target yourself, before fit and after the graph."
         )
     if mean_step is not None:
         raise ValueError(
-            "position='continuous' cannot be exported: a graph is told no times. Fit with "
-            "position='sinusoidal', which is the same where steps are equal."
+            "position='continuous' cannot be exported: a graph does not get the "
+            "times. Fit with position='sinusoidal', which is the same if all steps "
+            "are equal."
         )

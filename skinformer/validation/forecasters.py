@@ -65,7 +65,7 @@ def warn_of_lost(
     """Warn that forecasts are no numbers, and what stands in their place."""
     warn_user(
         f"the forecaster {name!r} in members returned NaN or infinity for {n_lost} of "
-        f"{n_histories} histories: the last observed value stands there."
+        f"{n_histories} histories: their forecast is the last observed value."
     )
 
 
@@ -73,9 +73,10 @@ def warn_of_unjudged(names: Sequence[str]) -> None:
     """Warn of forecasters that are left out because no rows can judge them."""
     if names:
         warn_user(
-            f"forecasters in members ({', '.join(names)}) are left out: too few rows are held "
-            "out to show what they are worth. Fit more rows, with early_stopping other than False, "
-            "or name such a forecaster alone: members=[forecaster]."
+            f"forecasters in members ({', '.join(names)}) are left out: there are too "
+            "few validation rows to measure their errors. Fit more rows, with "
+            "early_stopping other than False, or use such a forecaster alone: "
+            "members=[forecaster]."
         )
 
 
@@ -93,7 +94,8 @@ def check_seconds(
     if seconds > most:
         raise ValueError(
             f"the forecaster {name!r} in members would take {seconds:,.0f} s for the "
-            f"{n_histories:,} histories that this fit and its forecast ask for "
-            f"({seconds / n_histories:.2g} s each), more than its max_seconds={most:g}: set its "
-            f"attribute max_seconds to {seconds * 1.5:,.0f} or more, or pass fewer series."
+            f"{n_histories:,} histories that this fit and its forecast need "
+            f"({seconds / n_histories:.2g} s each), more than its "
+            f"max_seconds={most:g}: set its attribute max_seconds to "
+            f"{seconds * 1.5:,.0f} or more, or pass fewer series."
         )

@@ -350,9 +350,10 @@ def check_on_own_grid(
     open_steps = _describe_open_steps(clock)
     if len(between) and open_steps:
         raise ValueError(
-            f"X holds {len(between)} rows at closed hours or days, the first {between[0]}: those "
-            f"of fit were of {open_steps}, and others are no steps. Leave them out, or fit again "
-            f"with freq={_step_of_all(clock)!r}, by which all are."
+            f"X holds {len(between)} rows at closed hours or days, the first "
+            f"{between[0]}: the rows of fit were at {open_steps}, and others are not "
+            f"steps. Leave them out, or fit again with freq={_step_of_all(clock)!r}, "
+            "so that all hours are steps."
         )
     if len(between):
         raise ValueError(

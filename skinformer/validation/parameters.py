@@ -217,8 +217,9 @@ def _check_checkpoint(path: Any, random_state: Any) -> None:
         )
     if not isinstance(random_state, Integral):
         raise ValueError(
-            f"checkpoint={str(path)!r} needs an int as random_state, not {random_state!r}: a fit "
-            "that goes on must shuffle as it did before. Pass random_state=0."
+            f"checkpoint={str(path)!r} needs an int as random_state, not "
+            f"{random_state!r}: a continued fit must shuffle as before. Pass "
+            "random_state=0."
         )
 
 
@@ -270,9 +271,8 @@ def check_members(
         return
     one_by_one = " or ".join(map(str, alone))
     raise ValueError(
-        f"members={members!r} lacks {names[0]!r}, relative to which all others are weighted: "
-        "add it, or "
-        f"pass {one_by_one} for one that forecasts alone."
+        f"members={members!r} lacks {names[0]!r}, with which all others are combined: "
+        f"add it, or pass {one_by_one} to use one member alone."
     )
 
 
@@ -330,8 +330,8 @@ def raise_no_nested_member(key: str, members: Any) -> NoReturn:
 def raise_no_network(members: Any) -> NoReturn:
     """Raise for a loss that the network alone learns, without it."""
     raise ValueError(
-        f"members={members!r} lacks 'network', which alone learns this loss: add it, or take "
-        "another loss, 'mse', 'mae' or 'huber'."
+        f"members={members!r} lacks 'network', the only member that learns this loss: "
+        "add it, or choose another loss, 'mse', 'mae' or 'huber'."
     )
 
 
@@ -391,8 +391,9 @@ def check_enough_rows(n_rows: int, settings: Any) -> None:
 def warn_of_cpu(reason: str) -> None:
     """Warn that a GPU's memory does not suffice, so that the CPU fits or forecasts."""
     warn_user(
-        f"the memory of the GPU does not suffice ({reason.splitlines()[0][:120]}): the CPU is "
-        "taken, which is slower. Free the GPU, lower batch_size or seq_len, or pass device='cpu'."
+        f"the GPU has too little memory ({reason.splitlines()[0][:120]}): the CPU is "
+        "used, which is slower. Free the GPU, lower batch_size or seq_len, or pass "
+        "device='cpu'."
     )
 
 
@@ -404,10 +405,10 @@ def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
         else "series are too short to train it"
     )
     warn_user(
-        f"parameters of the network ({', '.join(names)}) change no forecast of this fit: {why}, "
-        "and others make forecasts without it (see leaderboard()). Set or search what "
-        "they go by, such as seq_len, members and known_future; with members=['network'] the "
-        "network forecasts alone."
+        f"parameters of the network ({', '.join(names)}) have no effect on this fit: "
+        f"{why}, and other members make the forecasts (see leaderboard()). Set or "
+        "search parameters of these, such as seq_len, members and known_future; with "
+        "members=['network'] the network forecasts alone."
     )
 
 
@@ -423,9 +424,9 @@ def warn_of_seconds(most: float, seconds: float, parts: Sequence[str]) -> None:
 def warn_of_idle_loss(loss: str | float) -> None:
     """Warn that ridges alone forecast, which lower squared errors whatever the loss is."""
     warn_user(
-        f"loss={loss!r} changes no forecast of this fit: ridges alone make it, and forecast means "
-        "whatever the loss is. Search or set it with members='auto', ['classical'], or 'network' "
-        "beside 'ridges', whose forecasts follow it."
+        f"loss={loss!r} has no effect on this fit: only ridges forecast, and their "
+        "forecasts are means whatever the loss is. Forecasts follow the loss with "
+        "members='auto', ['classical'] or ['ridges', 'network']."
     )
 
 
@@ -440,10 +441,9 @@ def warn_of_idle_series(
     if names is not None and len(trained) > 1 and not trained.all():
         warn_user(
             f"series {first_names(names[~trained])} take no part in training: before "
-            f"the validation rows they hold no window of seq_len={seq_len} + "
-            f"pred_len={pred_len} = {seq_len + pred_len} rows with an "
-            "actual value to learn from. They are "
-            "forecast by what was learnt from the others."
+            f"the validation rows they have no window of seq_len={seq_len} + "
+            f"pred_len={pred_len} = {seq_len + pred_len} rows with an actual value to "
+            "learn from. They are forecast with what was learnt from the other series."
         )
 
 
@@ -451,18 +451,19 @@ def warn_of_unknown_series(names: pd.Index | None, is_known: BoolArray) -> None:
     """Warn of the series of a panel that hold no truth."""
     if names is not None and len(is_known) > 1 and not is_known.all():
         warn_user(
-            f"series {first_names(names[~is_known])} hold no known target: they are forecast at "
-            "the mean of the others, which may be far from their size. Put 0 where nothing was "
-            "sold, leave them out, or lend them the last rows of a series that is like them."
+            f"series {first_names(names[~is_known])} have no observed target: their "
+            "forecast is the mean of the other series, which may be far from their "
+            "size. Put 0 where nothing was sold, leave them out, or copy the last "
+            "rows of a similar series."
         )
 
 
 def warn_of_rows_to_come(n: int) -> None:
     """Warn of last steps without a truth, which may be history or are to be forecast."""
     warn_user(
-        f"the last {n} steps hold no actual value: forecasts begin after them. If these steps "
-        "are to be "
-        "forecast, fit the rows before them, and pass these to forecast(X)."
+        f"the last {n} steps have no actual value: forecasts begin after them. To "
+        "forecast these steps, fit the rows before them, and pass these steps to "
+        "forecast(X)."
     )
 
 
@@ -470,8 +471,9 @@ def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise if a warm start finds weights of another network."""
     if _shapes(earlier) != _shapes(new):
         raise ValueError(
-            "warm_start=True cannot go on from weights of another network: columns, lengths or "
-            "sizes have changed since the last fit. Set warm_start=False or fit a clone."
+            "warm_start=True cannot continue from the weights of another network: "
+            "columns, lengths or sizes have changed since the last fit. Set "
+            "warm_start=False or fit a clone."
         )
 
 
@@ -483,9 +485,9 @@ def _shapes(weights: dict[str, Any]) -> dict[str, Any]:
 def warn_of_one_series(embeddings: Any) -> None:
     """Warn that series are to be told apart where there is one."""
     warn_user(
-        f"embeddings={embeddings!r} asks for a vector of each series, but X holds one series: "
-        "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
-        "a MultiIndex (series, time), or leave 'series' out."
+        f"embeddings={embeddings!r} asks for a vector per series, but X has only one "
+        "series, so none is learnt. Label the rows of several series by a MultiIndex "
+        "(series, time), or leave 'series' out."
     )
 
 
@@ -493,7 +495,7 @@ def check_both_sides(some_truth: bool) -> None:
     """Raise if the training or the validation rows hold no truth to compare with."""
     if not some_truth:
         raise ValueError(
-            "early_stopping=True needs observed targets among the last rows, which it watches, and "
-            "among those before them: one side has none. Set early_stopping='auto' or another "
-            "validation_fraction."
+            "early_stopping=True needs observed targets among the last rows, which "
+            "are the validation rows, and among the rows before them: one of these "
+            "parts has none. Set early_stopping='auto' or another validation_fraction."
         )

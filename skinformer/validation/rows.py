@@ -58,33 +58,33 @@ def warn_of_assumed_steps(
     label = clock.labels(np.array([end_step]))[0]
     if clock.dated:
         warn_user(
-            "the training rows had a time index and X has none: its rows are taken to follow the "
-            f"training data from {label}. Keep the index, for example by "
-            "set_output(transform='pandas') in a Pipeline."
+            "the training rows had a time index and X has none: its rows are assumed "
+            f"to follow the training data, from {label}. Keep the index, for example "
+            "by set_output(transform='pandas') in a Pipeline."
         )
     elif n_rows == 1:
         warn_user(
-            "rows without an index are taken to follow the training data directly, in each call "
-            f"anew: this one row is forecast as row {label}. Pass the rows of later steps together "
-            "with it, call update(X, y) after each, or give X an index."
+            "rows without an index are assumed to follow the training data directly, "
+            f"in every call: this row is forecast as row {label}. Pass later rows "
+            "together with it, call update(X, y) after each, or give X an index."
         )
 
 
 def warn_of_other_static(names: Sequence[Hashable]) -> None:
     """Warn that columns which never changed in training have other values, to no effect."""
     warn_user(
-        f"columns {list(names)} were constant within each series in training and have other "
-        "values in X, which change nothing: the training values are used. Name columns that can "
-        "change in known_future and fit again."
+        f"columns {list(names)} were constant within each series in training and have "
+        "other values in X, which are ignored: the training values are used. Name "
+        "columns that can change in known_future and fit again."
     )
 
 
 def warn_of_new_values(names: Sequence[Hashable]) -> None:
     """Warn that columns known ahead have values of which training held no example."""
     warn_user(
-        f"columns {list(names)} are known ahead but never changed within a series in training: "
-        "nothing was learnt of what their new values in X do, and they may change no forecast. "
-        "Fit on rows in which they change."
+        f"columns {list(names)} are known ahead but never changed within a series in "
+        "training: the effect of their new values in X was not learnt, so they may "
+        "change no forecast. Fit on rows in which they change."
     )
 
 
@@ -101,15 +101,15 @@ def warn_of_held_values(
     covariates = (*roles.past, *roles.known)
     lacking = [name for j, name in enumerate(covariates) if j in columns]
     held = [
-        ("past-only columns", roles.past, past),
-        ("columns known ahead", roles.known, known),
+        ("past covariates", roles.past, past),
+        ("future covariates", roles.known, known),
     ]
     for what, names, n_steps in held:
         if n_steps:
             found = list(roles.sources_of(name for name in lacking if name in names))
             warn_user(
-                f"{what} {found} have no values at {n_steps} steps that the forecast builds "
-                "on: their last value is held there."
+                f"{what} {found} have no values at {n_steps} steps that the forecast "
+                "needs: they are forward-filled there."
             )
 
 
@@ -118,9 +118,9 @@ def warn_of_closed(closed: Closed) -> None:
     parts = [f"{phases.sum()} of the {len(phases)} steps" for phases in closed.phases]
     if parts:
         warn_user(
-            f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
-            "those of them repeat what is near. If nothing happens there, leave out their rows: "
-            "fit finds which hours and days are open."
+            f"{', '.join(parts)} of a season are never observed: they are not used, "
+            "and their forecasts repeat neighbouring values. If nothing happens "
+            "there, leave out these rows: fit finds which hours and days are open."
         )
 
 
@@ -205,8 +205,8 @@ def check_placement(
     """
     if features and not place.stored.all():
         raise ValueError(
-            "X holds rows outside the training data's time (before its first row or off its "
-            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
+            "X has rows before the training rows or between their steps, and X does "
+            "not contain the history of y: call update(X, y) with it, or pass later "
             "rows."
         )
     steps = pd.Series(table.steps).groupby(segment)  # no segment is without rows
@@ -261,9 +261,9 @@ def _check_apart(
         n_rows = flags[segment].sum()
         if n_rows:
             warn_user(
-                f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one "
-                "another alone, the first of them from the training mean. Rows that follow the "
-                "history directly are joined to it by update."
+                f"X holds {n_rows} rows {where}: they are forecast as a separate "
+                "series, the first of them from the training mean. Add rows that "
+                "follow the history directly with update."
             )
     return new | off_grid | early
 
@@ -276,8 +276,8 @@ def _check_own_timelines(
     """Raise if segments apart from the history hold no target to be forecast from."""
     if (flags & ~observed).any():
         raise ValueError(
-            f"X holds rows {where}, and no observed target there: nothing is known from which "
-            "they could be forecast. Give their targets, or drop these rows."
+            f"X has rows {where} without an observed target: there is nothing to "
+            "forecast them from. Add their targets, or drop these rows."
         )
 
 
@@ -299,9 +299,10 @@ def check_after_context(
         earliest = table.steps[early].min(keepdims=True)
         first = timeline.clock.labels(earliest)[0]
         raise ValueError(
-            f"X holds {early.sum():,} rows of the training data's time, the first at {first}: "
-            'this model was saved with history="context", which leaves out the rows that they '
-            'were forecast from. Give later rows alone, or save the model with history="all".'
+            f"X holds {early.sum():,} rows within the training data, the first at "
+            f'{first}: this model was saved with history="context", which leaves out '
+            "the rows that they would be forecast from. Pass later rows only, or save "
+            'the model with history="all".'
         )
 
 
@@ -321,8 +322,8 @@ def _check_gaps(
     worst = lacking.argmax()
     label = table.clock.labels(last[[worst]])[0]
     raise ValueError(
-        f"X holds a row at {label}, and {lacking[worst]:,} of the steps before it are not "
-        f"known: each would have to be forecast, and that is done for {reach:,} at most. Check "
+        f"X holds a row at {label}, and {lacking[worst]:,} of the steps before it are "
+        f"unknown: each would have to be forecast, and the limit is {reach:,}. Check "
         "the labels of X.index, or call update with the rows between."
     )
 
@@ -350,8 +351,8 @@ def _warn_of_far_rows(
         )
     else:
         between = (
-            "too far to forecast the steps between, so X is its own timeline, and its first "
-            "rows are forecast from the training mean"
+            "too far to forecast the steps between, so X is forecast as a separate "
+            "series, and its first rows are forecast from the training mean"
         )
     warn_user(
         f"X begins {distance[far].max():,} steps after the history: {between}. Call update with "

@@ -59,7 +59,7 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     weight = score_weight(sample_weight, len(observed))
     if not np.isfinite(weight).all():
         raise ValueError(
-            f"sample_weight={sample_weight!r} must be finite: one number a row."
+            f"sample_weight={sample_weight!r} must be finite: one number per row."
         )
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
     exponent = np.frexp(weight.max())[1]
@@ -79,8 +79,8 @@ def check_some_truth(y: Float64Array) -> None:
     """Raise, in scikit-learn's words, if a target has no value at all."""
     if np.isnan(y).all(axis=0).any():
         raise ValueError(
-            "Input y contains NaN only: a target without one value cannot be learnt. Pass the "
-            "observed values; single missing ones may stay NaN."
+            "Input y contains NaN only: a target without any value cannot be learnt. "
+            "Pass its observed values; missing ones may stay NaN."
         )
 
 
@@ -90,10 +90,11 @@ def check_affine(
     """Raise if y is not the target's column of X up to scale and shift."""
     if link is None:
         raise ValueError(
-            f"y is not the column {target!r} of X up to scale and shift, so forecasts cannot be "
-            "put into y's units. Transform both alike, or only scale X; in place of a "
-            "TransformedTargetRegressor pass y as it is and target_transform='log', or a "
-            "transformer of scikit-learn, to the estimator."
+            f"y is not the column {target!r} of X up to scale and shift, so forecasts "
+            "cannot be returned in the units of y. Transform both in the same way, or "
+            "only scale X; in place of a TransformedTargetRegressor pass y as it is "
+            "and target_transform='log', or a transformer of scikit-learn, to the "
+            "estimator."
         )
     return link
 
@@ -128,9 +129,10 @@ def raise_copy(
     """
     if target is None:
         raise ValueError(
-            f"the column {column!r} of X is one of y's targets in another scale: known ahead it "
-            "would hold the answer. Of the other targets X holds no copy. Leave the column out of "
-            "X, or pass X with all targets and target=[...]."
+            f"the column {column!r} of X is one of y's targets on another scale: as a "
+            "future covariate it would contain the answer. X has no copy of the other "
+            "targets. Leave the column out of X, or pass X with all targets and "
+            "target=[...]."
         )
     kind = (
         "its classes under other labels"
@@ -144,11 +146,13 @@ def raise_copy(
             "target_transform='log'"
         )
     raise ValueError(
-        f"the column {column!r} of X is y ({target!r}) in another scale, {kind}: known ahead it "
-        "would hold the answer, and forecasts from it could not be put into y's units. Leave the "
-        "target out of the transformer, ColumnTransformer([('drivers', transformer, drivers)], "
-        "remainder='passthrough', verbose_feature_names_out=False).set_output(transform='pandas')"
-        f"{advice}: the estimator scales by itself."
+        f"the column {column!r} of X is y ({target!r}) on another scale, {kind}: as a "
+        "future covariate it would contain the answer, and forecasts could not be "
+        "returned in the units of y. Leave the target out of the transformer, "
+        "ColumnTransformer([('drivers', transformer, drivers)], "
+        "remainder='passthrough', "
+        f"verbose_feature_names_out=False).set_output(transform='pandas'){advice}: the "
+        "estimator scales by itself."
     )
 
 
@@ -157,10 +161,10 @@ def warn_of_copy(target: Hashable, past: Sequence[Hashable]) -> None:
     if not past:
         return
     warn_user(
-        f"the column {target!r} of X is y in another scale, so it is the target's history, and "
-        f"X's other columns, {first_names(pd.Index(past))}, are known up to the present alone. "
-        "Name those that are known ahead in known_future; set_output(transform='pandas') on the "
-        "transformers keeps names and times."
+        f"the column {target!r} of X is y on another scale, so it is the history of "
+        f"the target, and the other columns of X, {first_names(pd.Index(past))}, are "
+        "past covariates. List future covariates in known_future; "
+        "set_output(transform='pandas') on the transformers keeps names and times."
     )
 
 
@@ -207,8 +211,8 @@ def warn_of_outliers(
         advice = f"; if it is right, fit the logarithms (target_transform={transform})"
     warn_user(
         f"{column!r}={outlier.value:g} at {where}{more} is {done}: {outlier.low:g} to "
-        f"{outlier.high:g} is usual there, and one such value would bend all forecasts. Correct "
-        f"it{advice}."
+        f"{outlier.high:g} is usual there, and one such value would distort all "
+        f"forecasts. Correct it{advice}."
     )
 
 
@@ -227,10 +231,10 @@ def warn_of_incomplete(
     if is_panel:
         rest = "df[df.index.get_level_values(1) < day]"
     warn_user(
-        f"{column!r}={value:g} at {where}{more} is taken as missing: {expected:g} was to be "
-        "expected, and nothing was ever so far below, so the last period seems to be incomplete. "
-        f"To forecast this period, too, fit the rows before it, {rest}; if the value is right, it "
-        "is believed from the next row on."
+        f"{column!r}={value:g} at {where}{more} is taken as missing: {expected:g} was "
+        "expected, and no value was ever so far below, so the last period seems to be "
+        f"incomplete. To forecast this period, too, fit the rows before it, {rest}; if "
+        "the value is right, it is used as soon as the next row is there."
     )
 
 
@@ -244,10 +248,10 @@ def warn_of_hung(
     """Warn of last rows that repeat one value, as a sensor does that hangs."""
     more = "" if count == 1 else f" (the first of {count} such series)"
     warn_user(
-        f"the last {n_rows} rows of {column!r}, from {where} on{more}, repeat {value:g}, where "
-        "hardly a value was ever repeated: they are taken as missing, as of a sensor that hangs, "
-        "and forecasts begin after them. To forecast these steps, too, fit the rows before them, "
-        f"df[:-{n_rows}]."
+        f"the last {n_rows} rows of {column!r}, from {where} on{more}, repeat "
+        f"{value:g}, although values were hardly ever repeated before: they are taken "
+        "as missing, as from a sensor that hangs, and forecasts begin after them. To "
+        f"forecast these steps, too, fit the rows before them, df[:-{n_rows}]."
     )
 
 
@@ -258,9 +262,9 @@ def warn_of_left_range(count: int, column: Hashable, where: str) -> None:
     """
     more = "" if count == 1 else f" (the first of {count} such series)"
     warn_user(
-        f"{column!r}{where}{more} has been beyond all that the fit saw for a whole season: trees "
-        "know nothing of such a level, and forecasts may stay behind it. Call fit again, with "
-        "these rows."
+        f"{column!r}{where}{more} has been outside the range of the training data for "
+        "a whole season: trees cannot extrapolate to such a level, so forecasts may "
+        "stay behind it. Call fit again with these rows."
     )
 
 
@@ -273,8 +277,9 @@ def warn_of_other_unit(
     """Warn of a series that is in another unit from some row on."""
     more = "" if count == 1 else f" (the first of {count} such changes)"
     warn_user(
-        f"{column!r} is {factor:g} times as large from {where} on{more}, at every hour: another "
-        f"unit. The rows before it are multiplied by {factor:g}; give all rows in one unit."
+        f"{column!r} is {factor:g} times as large from {where} on{more}, at every "
+        "hour, as after a change of the unit. The rows before it are multiplied by "
+        f"{factor:g}; pass all rows in one unit."
     )
 
 
@@ -287,8 +292,8 @@ def label_array(y: Any) -> AnyArray:
         values = np.asarray(y, dtype=object)
     if values.ndim not in (1, 2):
         raise ValueError(
-            f"y should be a 1d array, got an array of shape {values.shape} instead: pass one label "
-            "a row, or one column a target."
+            f"y should be a 1d array, got an array of shape {values.shape} instead: "
+            "pass one label per row, or one column per target."
         )
     return values
 
@@ -304,8 +309,9 @@ def sorted_classes(observed: AnyArray, where: str) -> AnyArray:
         fractions = observed[observed % 1 != 0]
         if len(fractions):
             raise ValueError(
-                f"Unknown label type: continuous. {where} holds {fractions[0]:g}, and classes are "
-                "labels. Forecast numbers by InformerRegressor, or make classes of them by pd.cut."
+                f"Unknown label type: continuous. {where} holds {fractions[0]:g}, and "
+                "classes are labels. Use InformerRegressor to forecast numbers, or "
+                "make classes of them with pd.cut."
             )
     if observed.dtype.kind not in "fO":
         check_classification_targets(observed)
@@ -325,8 +331,8 @@ def check_class_weights(class_weight: Any, n_targets: int) -> list[Any]:
         return [class_weight] * n_targets
     if len(class_weight) != n_targets:
         raise ValueError(
-            f"class_weight has {len(class_weight)} entries for {n_targets} target(s): pass one "
-            "dictionary a target in the list, or 'balanced' for all."
+            f"class_weight has {len(class_weight)} entries for {n_targets} target(s): "
+            "pass a list with one dictionary per target, or 'balanced' for all."
         )
     return class_weight
 
@@ -345,8 +351,9 @@ def class_weights(
 def raise_other_labels(name: Hashable, label: Any) -> None:
     """Raise if the target's column of X holds what is no class of y."""
     raise ValueError(
-        f"X holds {shown(label)} in the column {name!r}, which is no class of y: both are the same "
-        "labels. Leave the column out of scalers and encoders, or drop it from X."
+        f"X holds {shown(label)} in the column {name!r}, which is not a class of y, "
+        "although both are the same labels. Leave the column out of scalers and "
+        "encoders, or drop it from X."
     )
 
 
@@ -366,9 +373,10 @@ def warn_of_last_column(target: Hashable, others: Sequence[Hashable]) -> None:
     """Warn that no target was named where others could be meant."""
     if others:
         warn_user(
-            f"target=None forecasts the last column of X, {target!r}; the others that are not "
-            f"known ahead, {first_names(pd.Index(others))}, only help. Say which is meant: "
-            f"target={target!r}, or several in a list, target={[target, others[0]]!r}."
+            f"target=None forecasts the last column of X, {target!r}; the other "
+            f"columns, {first_names(pd.Index(others))}, are past covariates. Name the "
+            f"target, target={target!r}, or several in a list, "
+            f"target={[target, others[0]]!r}."
         )
 
 
@@ -418,13 +426,14 @@ def check_transformer(
     """Raise if a transformer does not give training values back, or makes a quantile another."""
     if not lost <= reach:  # NaN, too
         raise ValueError(
-            f"target_transform={transformer!r} does not give the training values of target "
-            f"{target!r} back: inverse_transform(transform(y)) is off by {lost:g}, and forecasts "
-            "would be, too. Pass a transformer with the inverse that belongs to it, or "
-            "target_transform=None."
+            f"target_transform={transformer!r} does not restore the training values of "
+            f"target {target!r}: inverse_transform(transform(y)) is off by {lost:g}, "
+            "and forecasts would be, too. Pass a transformer with the inverse that "
+            "belongs to it, or target_transform=None."
         )
     if is_decreasing:
         raise ValueError(
-            f"target_transform={transformer!r} falls where target {target!r} rises: a quantile as "
-            "loss would forecast the opposite one. Pass a transformer that rises, or another loss."
+            f"target_transform={transformer!r} decreases where target {target!r} "
+            "increases: with a quantile as loss it would forecast the opposite "
+            "quantile. Pass an increasing transformer, or another loss."
         )

@@ -58,7 +58,9 @@ def use_as_member(tmp_path):
         mixed = InformerRegressor(
             "load", members=["ridges", clone(forecaster)], **sizes
         )
-        with pytest.warns(UserWarning, match="are left out: too few rows"):
+        with pytest.warns(
+            UserWarning, match="are left out: there are too few validation rows"
+        ):
             mixed.fit(rows)
         long_days = pd.date_range("2024-01-01", periods=150, freq="D")
         mixed.fit(pd.DataFrame({"load": _waves(150)}, long_days))

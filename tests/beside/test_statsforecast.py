@@ -82,7 +82,7 @@ def test_files_describe_models_by_their_parameters(model):
 )
 def test_a_file_names_no_other_class(name):
     """What a file says must not reach beyond the models of the library."""
-    with pytest.raises(ValueError, match="is no model"):
+    with pytest.raises(ValueError, match="is not a model"):
         StatsForecaster.from_config({"model": {"class": name, "parameters": {}}})
 
 

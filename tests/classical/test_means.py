@@ -160,7 +160,7 @@ def skewed_days(n_rows=400):
     return pd.DataFrame({"y": sales}, pd.date_range("2020-01-01", periods=n_rows))
 
 
-IDLE = "changes no forecast of this fit: ridges alone make it, and forecast means"
+IDLE = "has no effect on this fit: only ridges forecast"
 
 
 @pytest.mark.parametrize("loss", ["mae", "huber"])

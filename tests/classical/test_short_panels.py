@@ -79,10 +79,11 @@ def test_parameters_of_a_network_without_a_share_are_named(panel):
     with pytest.warns(UserWarning, match="network") as caught:
         InformerRegressor("y", **with_parts(**P)).fit(panel)
     assert str(caught[0].message) == (
-        "parameters of the network (network__d_model, network__n_heads) change no forecast of this "
-        "fit: series are too short to train it, and others make forecasts without it (see "
-        "leaderboard()). Set or search what they go by, such as seq_len, members and "
-        "known_future; with members=['network'] the network forecasts alone."
+        "parameters of the network (network__d_model, network__n_heads) have no "
+        "effect on this fit: series are too short to train it, and other members make "
+        "the forecasts (see leaderboard()). Set or search parameters of these, such "
+        "as seq_len, members and known_future; with members=['network'] the network "
+        "forecasts alone."
     )
     assert caught[0].filename == __file__
 
@@ -311,7 +312,7 @@ def test_the_weights_of_each_series_are_told(panel, model):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the last .* steps hold no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
 def test_rows_without_truth_at_the_end_are_no_truths():
     """Held values are flat: who believes them forecasts nothing but flat lines."""
     t = np.arange(300)

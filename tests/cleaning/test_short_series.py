@@ -65,5 +65,5 @@ def test_a_series_without_a_sale_is_warned_of():
     table, _, few = shops(n_short=8, freq="W", n_few=1)
     table.loc[few, "sales"] = np.nan
     model = InformerRegressor("sales", seq_len=16, pred_len=8, members=["ridges"])
-    with pytest.warns(UserWarning, match=r"\['shop 0'\] hold no known target"):
+    with pytest.warns(UserWarning, match=r"\['shop 0'\] have no observed target"):
         model.fit(table[["sales"]])

@@ -100,9 +100,9 @@ def test_a_warning_names_the_value():
         str(w.message) for w in caught if "taken as missing" in str(w.message)
     )
     assert message == (
-        "'y'=1e+07 at 2024-02-20 00:00:00 of series 's4' is taken as missing: 81.3199 to 99.4631 "
-        "is usual there, and one such value would bend all forecasts. Correct it; if it is right, "
-        "fit the logarithms (target_transform='log')."
+        "'y'=1e+07 at 2024-02-20 00:00:00 of series 's4' is taken as missing: 81.3199 "
+        "to 99.4631 is usual there, and one such value would distort all forecasts. "
+        "Correct it; if it is right, fit the logarithms (target_transform='log')."
     )
 
 

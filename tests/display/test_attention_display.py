@@ -141,14 +141,17 @@ def test_what_cannot_be_drawn_is_refused(maps):
         AttentionDisplay.from_maps(maps, origin=7)
     display = AttentionDisplay.from_maps(maps)
     with pytest.raises(
-        ValueError, match=r"^ax holds 1 axes, and 2 are drawn on: pass one each"
+        ValueError, match=r"^ax holds 1 axes, and 2 are needed: pass one for each plot"
     ):
         display.plot(ax=display.ax_)
-    with pytest.raises(ValueError, match="maps must be what attention_maps gives"):
+    with pytest.raises(ValueError, match="maps must be the result of attention_maps"):
         AttentionDisplay.from_maps([])
     parts = [getattr(maps[0], name) for name in AttentionMap.__dataclass_fields__]
     named = [AttentionMap(*parts[:3], name, *parts[4:]) for name in "ab"]
-    text = "maps hold several series: one is drawn. Pass [m for m in maps if m.series == 'a']."
+    text = (
+        "maps are of several series, but a plot shows one. Pass [m for m in maps "
+        "if m.series == 'a']."
+    )
     with pytest.raises(ValueError, match=re.escape(text)):
         AttentionDisplay.from_maps(named)
 

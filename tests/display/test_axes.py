@@ -30,10 +30,10 @@ def test_what_is_no_axes_is_refused_in_one_way(fitted, result, pyplot, kind):
 def test_too_many_or_too_few_axes_are_counted(fitted, result, pyplot):
     two = pyplot.subplots(2)[1]
     with pytest.raises(
-        ValueError, match=r"^ax holds 2 axes, and 1 are drawn on: pass one each"
+        ValueError, match=r"^ax holds 2 axes, and 1 are needed: pass one for each plot"
     ):
         fitted.plot(coverage=None, ax=two)
-    with pytest.raises(ValueError, match=r"^ax holds 2 axes, and 3 are drawn on"):
+    with pytest.raises(ValueError, match=r"^ax holds 2 axes, and 3 are needed"):
         ResidualDisplay.from_predictions(result[:12], ax=two)
 
 

@@ -103,8 +103,8 @@ def test_what_cannot_be_drawn_is_refused(reasons):
     ):
         ContributionDisplay.from_frame(two)
     text = (
-        "time='2025-01-01' has no forecast: they are of 2024-01-01 12:00:00 to 2024-01-01 "
-        "14:00:00. Pass one of these, or a day."
+        "time='2025-01-01' has no forecast: the forecasts are from 2024-01-01 "
+        "12:00:00 to 2024-01-01 14:00:00. Pass one of these, or a day."
     )
     with pytest.raises(ValueError, match=re.escape(text)):
         ContributionDisplay.from_frame(reasons, time="2025-01-01")

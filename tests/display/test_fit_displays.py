@@ -76,8 +76,8 @@ def test_without_held_out_rows_there_is_one_loss(hours):
 def test_a_network_that_was_not_trained_has_no_course(short_panel):
     """Empty axes look like a defect."""
     message = (
-        "history_ holds no epoch: the network was not trained, as these series are too short for "
-        "it. WeightsDisplay shows what forecasts them."
+        "history_ has no epochs: the network was not trained, because these series "
+        "are too short for it. WeightsDisplay shows which models forecast them."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         TrainingDisplay.from_estimator(short_panel)

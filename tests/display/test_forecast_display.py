@@ -145,7 +145,9 @@ def test_a_panel_is_drawn_one_series_at_a_time():
         training=Training(max_iter=1),
     ).fit(before)
     later = panel.drop(before.index)
-    with pytest.raises(ValueError, match=r"^actual of shape \(20, 1\) is no line"):
+    with pytest.raises(
+        ValueError, match=r"^actual of shape \(20, 1\) is not a single line"
+    ):
         ForecastDisplay.from_estimator(model, later)
     display = ForecastDisplay.from_estimator(model, later.loc[["b"]])
     assert len(display.ax_.lines) == 2
@@ -207,9 +209,10 @@ def test_what_holds_one_column_is_a_line(actual, kind):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda a: (pd.concat([a, a[:2]]), a), ValueError, "actual of shape (32, 1) is no "
-         "line over time. Pass one column of one series, and of a backtest one distance, "
-         "table[table['ahead'] == 1]."),
+        (lambda a: (pd.concat([a, a[:2]]), a), ValueError,
+     "actual of shape (32, 1) is not a single line over time. Pass one column of one "
+     "series; of a backtest pass the forecasts of one step ahead, table[table['ahead'] == "
+     "1]."),
         (lambda a: (a, a.to_numpy()[:5]), ValueError, "Shape of passed values is (5, 1), indices "
          "imply (30, 1)"),
         (lambda a: (a, np.ones((30, 2))), ValueError, "forecast of shape (30, 2) is no"),
@@ -233,7 +236,7 @@ def test_overlapping_forecasts_are_refused(actual):
     """They were drawn as one line that goes back in time."""
     model = SeasonalNaive().fit(actual.to_frame())
     message = (
-        "is no line over time. Pass one column of one series, and of a backtest one"
+        "is not a single line over time. Pass one column of one series; of a backtest"
     )
     with pytest.raises(ValueError, match=message):
         ForecastDisplay.from_estimator(
@@ -364,7 +367,7 @@ def test_rows_that_end_before_the_history_are_refused(two_by_two):
     """Silently it drew a forecast of other rows."""
     panel, model = two_by_two
     with pytest.raises(
-        ValueError, match=r"^X ends at 2024-02-19 .*, before the history does"
+        ValueError, match=r"^X ends at 2024-02-19 .*, before the end of the history"
     ):
         model.plot(panel.groupby(level=0).head(50), coverage=None)
     model.plot(panel, coverage=None)

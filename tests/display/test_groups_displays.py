@@ -178,25 +178,27 @@ def test_a_legend_for_which_there_is_no_room_above_stands_beside(result, pyplot)
 
 
 BAD = [
-    (ErrorDisplay, lambda r: r.drop(columns="forecast"), {}, "results lack the column 'forecast': "
-     "pass a frame that `backtest` gives, or several of them by name, {'model': frame}."),
-    (ErrorDisplay, lambda r: {"a": r, "b": 3}, {}, "results of 'b' lack the column 'time': "
-     "pass a frame that `backtest` gives, or several of them by name, {'model': frame}."),
-    (ErrorDisplay, lambda r: {}, {}, "results={} holds no backtest. Pass one by name, "
-     "{'model': frame}."),
-    (ErrorDisplay, lambda r: r.assign(actual=np.nan), {}, "results hold no known actual "
-                                                          "value: there is "
-     "nothing to compare with. Pass backtests of rows that were observed."),
+    (ErrorDisplay, lambda r: r.drop(columns="forecast"), {},
+     "results lack the column 'forecast': pass a frame that `backtest` returns, or several "
+     "of them by name, {'model': frame}."),
+    (ErrorDisplay, lambda r: {"a": r, "b": 3}, {},
+     "results of 'b' lack the column 'time': pass a frame that `backtest` returns, or "
+     "several of them by name, {'model': frame}."),
+    (ErrorDisplay, lambda r: {}, {},
+     "results={} contains no backtest. Pass backtests by name, {'model': frame}."),
+    (ErrorDisplay, lambda r: r.assign(actual=np.nan), {},
+     "results have no actual values, so there is nothing to compare with. Pass backtests of "
+     "observed rows."),
     (ErrorDisplay, lambda r: r, {"score": "mape"}, "score='mape' must be one of ['bias', 'mae', "
      "'pinball', 'rmse', 'width']."),
     (ErrorDisplay, lambda r: r.drop(columns=["q0.1", "q0.5", "q0.9"]), {"score": "width"},
      "score='width' must be one of ['bias', 'mae', 'rmse']."),
-    (CoverageDisplay, lambda r: r.drop(columns=["q0.1", "q0.5", "q0.9"]), {}, "results hold the "
-     "levels [], of which no two make an interval around 0.5. Make them by backtest(..., "
-     "coverage=[0.5, 0.8])."),
-    (CoverageDisplay, lambda r: r.drop(columns="q0.1"), {}, "results hold the levels [0.5, 0.9], "
-     "of which no two make an interval around 0.5. Make them by backtest(..., "
-     "coverage=[0.5, 0.8])."),
+    (CoverageDisplay, lambda r: r.drop(columns=["q0.1", "q0.5", "q0.9"]), {},
+     "results have the levels [], but no two of them form an interval around 0.5. Make "
+     "results by backtest(..., coverage=[0.5, 0.8])."),
+    (CoverageDisplay, lambda r: r.drop(columns="q0.1"), {},
+     "results have the levels [0.5, 0.9], but no two of them form an interval around 0.5. "
+     "Make results by backtest(..., coverage=[0.5, 0.8])."),
 ]  # fmt: skip
 
 

@@ -257,7 +257,7 @@ def test_a_missing_forecast_is_left_out_of_all(tmp_path):
     assert "Its errors are 0% smaller than those of naive, which is off by 2.33" in text
     nothing = {"model": halves(), "naive": halves().assign(forecast=np.nan)}
     with pytest.raises(
-        ValueError, match=r"results hold no row whose actual value and forecasts"
+        ValueError, match=r"results have no row with an actual value and all forecasts"
     ):
         write_report(tmp_path / "none.html", nothing)
     assert not (tmp_path / "none.html").exists()

@@ -80,8 +80,9 @@ def test_residuals_of_an_estimator_are_those_of_its_backtest(hours, pyplot):
 def test_overlapping_forecasts_are_no_sequence(result):
     """The autocorrelation of several residuals of one time would be nonsense."""
     message = (
-        "results hold several forecasts of a time, whose errors are no sequence. Pass those of "
-        "one distance, results[results['ahead'] == 1]."
+        "results have several forecasts for one time, so their residuals are not a "
+        "series over time. Pass the forecasts of one step ahead, "
+        "results[results['ahead'] == 1]."
     )
     twice = pd.concat([result, result.assign(ahead=result["ahead"] + 1)])
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

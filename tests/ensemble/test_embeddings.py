@@ -68,9 +68,9 @@ def test_a_fitted_series_keeps_its_static_value(model, panel):
         other = model.predict(panel.assign(size=30.0))
     np.testing.assert_array_equal(model.predict(panel), other)
     assert str(caught[0].message) == (
-        "columns ['size'] were constant within each series in training and have other values in X, "
-        "which change nothing: the training values are used. Name columns that can change in "
-        "known_future and fit again."
+        "columns ['size'] were constant within each series in training and have other "
+        "values in X, which are ignored: the training values are used. Name columns "
+        "that can change in known_future and fit again."
     )
 
 
@@ -86,7 +86,7 @@ def test_a_column_named_in_known_future_is_never_static(panel):
     ):
         other = model.forecast(future.assign(size=300.0))
     with pytest.warns(
-        UserWarning, match="nothing was learnt of what their new values in X do"
+        UserWarning, match="the effect of their new values in X was not learnt"
     ):
         assert not np.allclose(model.forecast(future.assign(size=1.0)), other)
     with pytest.raises(ValueError, match="'size' is known ahead but has no value"):
@@ -192,9 +192,9 @@ def test_one_series_is_not_told_apart_and_that_is_said(panel, labelled):
     one = panel.loc[["a"]] if labelled else panel.loc["a"]
     model = InformerRegressor(**with_parts(**SMALL, embeddings=["series", "mask"]))
     sentence = (
-        "embeddings=['series', 'mask'] asks for a vector of each series, but X holds one series: "
-        "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
-        "a MultiIndex (series, time), or leave 'series' out."
+        "embeddings=['series', 'mask'] asks for a vector per series, but X has only "
+        "one series, so none is learnt. Label the rows of several series by a "
+        "MultiIndex (series, time), or leave 'series' out."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
         model.fit(one)

@@ -188,11 +188,11 @@ def test_a_search_finds_the_regressor_and_its_parameters(df):
         (["ridges", "ridges"], "members=['ridges', 'ridges'] has a member twice"),
         (
             ["trees", "network"],
-            "members=['trees', 'network'] lacks 'ridges', relative to which all",
+            "members=['trees', 'network'] lacks 'ridges', with which all",
         ),
         (
             [],
-            "members=[] lacks 'ridges', relative to which all others are weighted: add it, or pass",
+            "members=[] lacks 'ridges', with which all others are combined: add it, or pass",
         ),
     ],
 )

@@ -289,7 +289,8 @@ def test_it_does_not_count_where_nothing_shows_what_it_is_worth(months):
         "y", **with_parts(members=["classical", repeat_season], **MONTHS)
     )
     with pytest.warns(
-        UserWarning, match=r"\(repeat_season\) are left out: too few rows"
+        UserWarning,
+        match=r"\(repeat_season\) are left out: there are too few validation rows",
     ):
         model.fit(short)
     assert list(model.ensemble_.members) == ["classical", "network"]

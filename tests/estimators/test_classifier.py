@@ -257,7 +257,8 @@ def test_a_target_of_x_that_went_through_a_scaler_is_refused(df):
         StandardScaler(), InformerClassifier("level", **with_parts(**P))
     )
     with pytest.raises(
-        ValueError, match=r"in the column 'level', which is no class of y: both"
+        ValueError,
+        match=r"in the column 'level', which is not a class of y, although both",
     ):
         piped.set_output(transform="pandas").fit(rows, rows["level"])
 
@@ -458,7 +459,7 @@ def test_thresholds_and_calibration_of_others_work_on_a_fitted_one(df):
     assert calibrated.fit(early, early["level"]).predict_proba(late).shape == (100, 2)
 
 
-@pytest.mark.filterwarnings("ignore:columns known ahead .* have no values:UserWarning")
+@pytest.mark.filterwarnings("ignore:future covariates .* have no values:UserWarning")
 def test_pieces_of_rows_keep_their_context_once_it_is_history(df):
     """A calibrator's folds hide the rows between: forecasts were made far from what is known."""
     model = InformerClassifier("level", **with_parts(known_future=["price"], **P)).fit(

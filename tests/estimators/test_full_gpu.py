@@ -15,7 +15,7 @@ WAVE = np.sin(np.arange(200) / 4)[:, None]
 FULL = torch.OutOfMemoryError(
     "CUDA out of memory. Tried to allocate 2.00 GiB.\nMore lines follow."
 )
-SAYS = "memory of the GPU does not suffice .*: the CPU is taken, which is slower"
+SAYS = "GPU has too little memory .*: the CPU is used, which is slower"
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def test_names_that_are_no_text_are_asked_for_at_predict(small, frame):
     df = frame(60).set_axis([1, 2, 3], axis=1)
     message = (
         "X has columns [7] that fit did not see: columns are found by their names. "
-        "Rename them, or fit on an array to go by place."
+        "Rename them, or fit on an array, whose columns are found by position."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         small().fit(df).predict(df.rename(columns={2: 7}))
@@ -204,7 +204,7 @@ def test_a_copy_of_y_under_another_name_is_its_history(small, frame):
     df = frame(60)
     X = df[["flow", "price"]].assign(copy=df["load"])
     with pytest.warns(
-        UserWarning, match="column 'copy' of X is y in another scale"
+        UserWarning, match="column 'copy' of X is y on another scale"
     ) as caught:
         model = small().fit(X, df["load"])
     assert sum("copy" in str(each.message) for each in caught) == 1
@@ -225,7 +225,7 @@ def test_a_copy_is_found_although_y_has_missing_values(small, frame):
     df = frame(60)
     y = df["load"].copy()
     y.iloc[[20, 30]] = np.nan
-    with pytest.warns(UserWarning, match="column 'copy' of X is y in another scale"):
+    with pytest.warns(UserWarning, match="column 'copy' of X is y on another scale"):
         model = small().fit(df[["price"]].assign(copy=df["load"]), y)
     assert model.roles_.mode == "both"
 
@@ -261,7 +261,7 @@ def noise(n=120):
 
 @pytest.mark.filterwarnings(
     "ignore:the training rows had a time index",
-    "ignore:the column .* of X is y in another scale",
+    "ignore:the column .* of X is y on another scale",
 )
 @pytest.mark.parametrize("name", STRAIGHT)
 def test_a_scaled_copy_of_noise_is_not_known_ahead(name):
@@ -289,7 +289,7 @@ def test_a_bent_copy_of_y_is_refused_with_the_line_to_type(name):
     assert "ColumnTransformer([('drivers', transformer, drivers)]" in str(raised.value)
 
 
-@pytest.mark.filterwarnings("ignore:the column .* of X is y in another scale")
+@pytest.mark.filterwarnings("ignore:the column .* of X is y on another scale")
 def test_scaled_copies_of_several_targets_and_of_a_panel_are_found():
     """Each is history of its own; forecasts come in y's units."""
     rng = np.random.default_rng(0)
@@ -313,7 +313,7 @@ def test_scaled_copies_of_several_targets_and_of_a_panel_are_found():
 
 def test_a_copy_of_some_targets_alone_is_refused():
     df = noise().assign(other=lambda d: np.roll(d["load"], 3))
-    with pytest.raises(ValueError, match="one of y's targets in another scale"):
+    with pytest.raises(ValueError, match="one of y's targets on another scale"):
         InformerRegressor(seq_len=14, pred_len=7).fit(
             df[["load"]].to_numpy(), df.to_numpy()
         )

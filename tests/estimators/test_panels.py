@@ -298,11 +298,11 @@ def test_an_unseen_series_is_forecast_after_its_last_row(estimator, panel):
 
 def test_an_unseen_series_without_history_is_refused(estimator, panel):
     """Nothing is known of it; the training mean would pass for a forecast."""
-    with pytest.raises(ValueError, match="nothing is known") as caught:
+    with pytest.raises(ValueError, match="nothing to forecast") as caught:
         estimator.predict(unseen_rows(panel).assign(load=np.nan))
     assert str(caught.value) == (
-        "X holds rows of series that fit did not see, and no observed target there: nothing is "
-        "known from which they could be forecast. Give their targets, or drop these rows."
+        "X has rows of series that fit did not see without an observed target: there is nothing "
+        "to forecast them from. Add their targets, or drop these rows."
     )
 
 
@@ -315,7 +315,7 @@ def test_an_update_of_an_unseen_series_is_refused_by_name(estimator, panel):
 def test_an_unseen_series_without_history_is_refused_in_features_mode(modes, panel):
     """Features alone say nothing of a series whose target was never seen."""
     estimator = modes.fit("features", panel())
-    with pytest.raises(ValueError, match="the history of y is not in X"):
+    with pytest.raises(ValueError, match="X does not contain the history of y"):
         estimator.predict(unseen_rows(panel).drop(columns="load"))
 
 
@@ -335,16 +335,16 @@ def test_a_series_too_short_for_a_window_is_forecast_all_the_same(small, panel):
     with pytest.warns(UserWarning, match="series") as caught:
         estimator = small(target="load").fit(df)
     assert str(caught[0].message) == (
-        "series ['c'] take no part in training: before the validation rows they hold no window of "
-        "seq_len=12 + pred_len=4 = 16 rows with an actual value to learn from. They are "
-        "forecast by what was learnt from the others."
+        "series ['c'] take no part in training: before the validation rows they have "
+        "no window of seq_len=12 + pred_len=4 = 16 rows with an actual value to learn "
+        "from. They are forecast with what was learnt from the other series."
     )
     assert np.isfinite(estimator.predict(df)).all()
     assert len(estimator.forecast()) == 12
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
-@pytest.mark.filterwarnings("ignore:the last .* steps hold no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
 def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
     """The only series with windows ends in missing values: validation lies before them."""
     df = panel(n=(90, 10, 5)).loc[["a", "b"]]

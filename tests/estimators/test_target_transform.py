@@ -296,12 +296,12 @@ def test_series_share_a_transformer_and_targets_do_not():
 def test_a_transformer_has_to_give_values_back():
     """Forecasts would be off by as much; word for word."""
     df = dated(y=np.arange(1.0, 201))
-    with pytest.raises(ValueError, match="does not give") as refused:
+    with pytest.raises(ValueError, match="does not restore") as refused:
         make(FunctionTransformer(np.log, np.expm1, check_inverse=False)).fit(df)
     assert str(refused.value) == (
         "target_transform=FunctionTransformer(check_inverse=False, func=<ufunc 'log'>,\n"
         "                    inverse_func=<ufunc 'expm1'>) "
-        "does not give the training values of target 'y' back: inverse_transform(transform(y)) is "
+        "does not restore the training values of target 'y': inverse_transform(transform(y)) is "
         "off by 1, and forecasts would be, too. Pass a transformer with the inverse that belongs "
         "to it, or target_transform=None."
     )
@@ -343,8 +343,8 @@ def test_a_quantile_needs_a_transformer_that_rises():
     falls = FunctionTransformer(np.reciprocal, np.reciprocal)
     df = dated(y=steady())
     message = (
-        "falls where target 'y' rises: a quantile as loss would forecast the opposite one. Pass a "
-        "transformer that rises, or another loss."
+        "decreases where target 'y' increases: with a quantile as loss it would forecast "
+        "the opposite quantile. Pass an increasing transformer, or another loss."
     )
     with pytest.raises(ValueError, match=message):
         make(falls, loss=0.9).fit(df)

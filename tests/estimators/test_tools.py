@@ -395,7 +395,7 @@ def test_a_pipeline_without_pandas_output_takes_the_clock_of_y(small, df):
     )
     assert pipe[-1].timeline_.clock.dated
     with pytest.warns(
-        UserWarning, match="follow the training data from 2024-01-03 12:00:00"
+        UserWarning, match="follow the training data, from 2024-01-03 12:00:00"
     ):
         later = pipe.predict(df[["price"]][60:])
     kept = scaled(small()).fit(df[["price"]][:60], df["load"][:60])
@@ -490,8 +490,8 @@ def test_a_vote_beside_who_would_see_the_truth_is_refused(small, frame, target, 
     if kind in ("GridSearchCV", "TransformedTargetRegressor"):
         kind = "LinearRegression"
     message = (
-        f"X holds the target 'load', and the ensemble hands it to its member 'other', too: {kind} "
-        "would use the actual value as a feature. Let it see the other columns alone, "
+        f"X contains the target 'load', and the ensemble also passes it to its member 'other': "
+        f"{kind} would use the actual value as a feature. Pass it the other columns only, "
         "make_pipeline("
         "make_column_transformer(('drop', ['load']), remainder='passthrough'), "
     )

@@ -229,7 +229,9 @@ def test_leaving_the_range_of_the_fit_is_warned_of_once(with_trees, tmp_path):
     model.update(later[:20])
     higher = later.assign(y=later["y"] + 40)
     model.update(higher[20:43])
-    with pytest.warns(UserWarning, match="beyond all that the fit saw.*Call fit again"):
+    with pytest.warns(
+        UserWarning, match="outside the range of the training data.*Call fit again"
+    ):
         model.update(higher[43:44])
     model.update(higher[44:100])
 

@@ -47,6 +47,7 @@ def test_weights_of_another_network_are_refused():
     """Weights of other columns mean nothing."""
     model = InformerRegressor(**with_parts(warm_start=True, **SMALL)).fit(WAVE)
     with pytest.raises(
-        ValueError, match=r"^warm_start=True cannot go on from weights of another"
+        ValueError,
+        match=r"^warm_start=True cannot continue from the weights of another",
     ):
         model.fit(np.hstack([WAVE, WAVE]))

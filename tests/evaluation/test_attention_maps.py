@@ -164,8 +164,8 @@ def test_a_network_without_a_share_is_told(df):
     assert attention_maps(model)[0].weight == pytest.approx(0.5)
     model.ensemble_ = model.ensemble_.with_network_share(0.0)
     text = (
-        "the network has no share in 6 of 6 forecasts: others make them, and its attention "
-        "explains nothing of them. leaderboard() tells how much it counts; with "
+        "the network has no weight in 6 of 6 forecasts: other members make them, so "
+        "its attention does not explain them. leaderboard() shows its weight; with "
         "members=['network'] it forecasts alone."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$"):
@@ -176,7 +176,8 @@ def test_a_network_without_a_share_is_told(df):
     ).fit(df[:TRAIN])
     several.ensemble_ = several.ensemble_.with_network_share(0.0)
     with pytest.warns(
-        UserWarning, match="forecasts but for how far quantiles lie apart: others"
+        UserWarning,
+        match="forecasts but for how far quantiles lie apart: other members",
     ):
         attention_maps(several)
 
@@ -225,7 +226,7 @@ def test_classes_and_pipelines_have_maps_too(df):
         busy[:TRAIN]
     )
     with_base.ensemble_ = with_base.ensemble_.without("network")
-    with pytest.warns(UserWarning, match="the network has no share in 6 of 6"):
+    with pytest.warns(UserWarning, match="the network has no weight in 6 of 6"):
         attention_maps(with_base)
 
 
@@ -254,7 +255,7 @@ def test_what_has_no_attention_is_refused(df, model):
 
 
 # Which is not what is asked here.
-@pytest.mark.filterwarnings("ignore:the network has no share")
+@pytest.mark.filterwarnings("ignore:the network has no weight")
 def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
     """As in the forecast itself; the encoder sees the window alone."""
     model = InformerRegressor(

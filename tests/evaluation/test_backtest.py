@@ -294,7 +294,7 @@ def test_origins_in_the_training_rows_are_an_error(frame, fitted):
 def test_features_mode_is_an_error(frame):
     """The truth before the origin does not reach such an estimator."""
     model = informer(target=None).fit(frame[["temp"]], frame["load"].rename("y"))
-    with pytest.raises(ValueError, match="estimator was fitted on features alone"):
+    with pytest.raises(ValueError, match="estimator was fitted on features only"):
         backtest(model, frame[["temp"]], frame["load"])
 
 
@@ -697,9 +697,9 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: (X, X["temp"]), r"y holds ['temp'], but the estimator forecasts ['load']: they "
-         "would be compared with one another. Pass the actual values of these, such as "
-         "y=X[['load']]."),
+        (lambda X: (X, X["temp"]),
+     "y holds ['temp'], but the estimator forecasts ['load']. Pass the actual values of "
+     "these, such as y=X[['load']]."),
         (lambda X: (X, X.to_numpy()), "y has 2 column(s) for 1 target(s): pass one per target, "
          "in the order of `target`."),
         (lambda X: (X[["temp"]], None), "target='load' is not a column of X: the columns are "

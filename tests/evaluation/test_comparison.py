@@ -155,7 +155,7 @@ def test_what_cannot_be_compared_is_refused(call, message):
     ("call", "message"),
     [
         (lambda: compare("foo"), "results lack the column 'origin': "),
-        (lambda: compare({}), "results={} holds no backtest. "),
+        (lambda: compare({}), "results={} contains no backtest. "),
         (lambda: compare({"a": 3}), "results of 'a' lack the column 'origin': "),
         (
             lambda: compare({"a": pd.DataFrame({"load": [1.0]})}),
@@ -169,7 +169,7 @@ def test_what_cannot_be_compared_is_refused(call, message):
         (lambda: summary(np.zeros(3)), "results lack the column 'time': "),
         (
             lambda: summary(table().assign(actual=np.nan)),
-            "results hold no known actual value: ",
+            "results have no actual values",
         ),
         (lambda: summary(table(), by=3), "by=3 is neither a column of the result, "),
         (lambda: summary(table(), by=[]), "by=[] is neither a column of the result, "),

@@ -30,7 +30,7 @@ TRAIN = 408  # an odd number of each hour: then no median lies between two value
 TREES = DecisionTreeRegressor(max_depth=6, random_state=0)
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:series .* take no part:UserWarning", "ignore:past-only columns:UserWarning"
+    "ignore:series .* take no part:UserWarning", "ignore:past covariates:UserWarning"
 )
 
 
@@ -405,7 +405,8 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
         explain(mixed, groups={"weather": ["rain"]})
     for groups in ({"a": ["temp"], "b": ["temp", "wind"]}, {"wind": ["temp"]}):
         with pytest.raises(
-            ValueError, match="hold a column twice, or have the name of a column"
+            ValueError,
+            match="contain a column twice, or a group has the name of a column",
         ):
             explain(mixed, groups=groups)
     text = (
@@ -420,9 +421,10 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
     with pytest.raises(
         TypeError,
         match=re.escape(
-            "LinearRegression cannot be explained: contributions are read off the windows of an "
-            "InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a Pipeline or "
-            "search that ends in one; scikit-learn's permutation_importance takes any estimator."
+            "LinearRegression cannot be explained: contributions are computed for an "
+            "InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a "
+            "Pipeline or search that ends in one; scikit-learn's "
+            "permutation_importance takes any estimator."
         ),
     ):
         explain(LinearRegression(), df)

@@ -20,7 +20,7 @@ TRAIN = 200
 pytestmark = pytest.mark.filterwarnings(
     "ignore:parameters of the network:UserWarning",
     "ignore:series .* take no part:UserWarning",
-    "ignore:past-only columns:UserWarning",
+    "ignore:past covariates:UserWarning",
 )
 
 
@@ -476,8 +476,8 @@ def test_processes_share_the_work(df):
         (
             lambda df: backtest(SeasonalNaive().fit(df), df, df["load"], step="-1D"),
             ValueError,
-            "step='-1D' must be a number of rows, or an offset of pandas that goes forward, such "
-            "as 'D', '12h' or 'MS': it leads from one origin to the next.",
+            "step='-1D' must be a number of rows, or a positive offset of pandas, "
+            "such as 'D', '12h' or 'MS': the distance from one origin to the next.",
         ),
         (
             lambda df: backtest(
@@ -505,8 +505,9 @@ def test_processes_share_the_work(df):
                 coverage=0.8,
             ),
             TypeError,
-            "SeasonalNaive has no predict_quantiles: it forecasts points alone. Pass an "
-            "InformerRegressor, a Pipeline that ends in one, or a search over either.",
+            "SeasonalNaive has no predict_quantiles: it makes point forecasts only. "
+            "Pass an InformerRegressor, a Pipeline that ends in one, or a search over "
+            "either.",
         ),
     ],
 )

@@ -140,8 +140,9 @@ def test_without_training_rows_there_is_no_scale(frame):
     """The message says what to type."""
     model = LinearRegression().fit(frame[["temp"]], frame["load"])
     message = (
-        "LinearRegression does not keep its training rows, by which errors are scaled. Pass them "
-        "as y_train=, such as y_train=df['load']; rows from X's first one on are left out."
+        "LinearRegression does not keep its training rows, which are needed to scale "
+        "errors. Pass them as y_train, such as y_train=df['load']; rows from the "
+        "first row of X on are left out."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         ForecastScorer("neg_rmsse")(model, frame[["temp"]], frame["load"])
@@ -237,8 +238,9 @@ def test_the_scale_is_that_of_all_that_fit_and_update_saw(transform):
                 LinearRegression(), np.ones((1, 1)), np.ones(1)
             ),
             TypeError,
-            "LinearRegression has no predict_interval: it forecasts points alone. Pass an "
-            "InformerRegressor, a Pipeline that ends in one, or a search over either.",
+            "LinearRegression has no predict_interval: it makes point forecasts only. "
+            "Pass an InformerRegressor, a Pipeline that ends in one, or a search over "
+            "either.",
         ),
         (
             lambda: ForecastScorer("neg_wape")(LinearRegression(), [[1.0]]),

@@ -161,7 +161,7 @@ def test_a_series_that_never_changed_or_was_not_trained_on_is_left_out():
         [0.0, 0.0, 0.0], pd.MultiIndex.from_product([["a", "b", "c"], [9]])
     )
     assert mase(truth, [2.0, 70.0, 80.0], y_train=train) == 2.0
-    message = "no series of y_true changes in y_train"
+    message = "no series of y_true varies in y_train"
     with pytest.raises(ValueError, match=message):
         mase([1.0], [1.0], y_train=[2.0, 2.0])
 
@@ -209,8 +209,9 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
         ),
         (
             lambda: wape([1.0, 2.0], [1.0, np.nan]),
-            "forecasts hold 1 NaN where the actual value is known: a score of the other rows would "
-            "favour whoever forecasts only the easy ones. Forecast them all.",
+            "forecasts hold 1 NaN where the actual value is known: a score of the "
+            "other rows would favour a model that forecasts only the easy ones. "
+            "Forecast all of them.",
         ),
         (
             lambda: crps_of_samples([1.0], None),

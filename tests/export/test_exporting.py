@@ -378,21 +378,22 @@ def test_the_signature_is_plain():
     [
         (
             {"loss": [0.1, 0.9]},
-            "loss=[0.1, 0.9] cannot be exported: quantiles of several levels are calibrated by the "
-            "errors of earlier windows, which a graph of one window does not see. Export one model "
-            "for each level, such as loss=0.1: a fit more for each, and shares of rows below them "
-            "that nothing has calibrated.",
+            "loss=[0.1, 0.9] cannot be exported: quantiles of several levels are "
+            "calibrated by the errors of earlier windows, which a graph of one window "
+            "does not have. Export one model per level, such as loss=0.1; its "
+            "quantiles are then not calibrated.",
         ),
         (
             {"target_transform": PowerTransformer()},
-            "target_transform=PowerTransformer() cannot be exported: a graph holds logarithms "
-            'alone. Fit with target_transform="log" or None, or transform the target '
-            "yourself, before fit and after the graph.",
+            "target_transform=PowerTransformer() cannot be exported: a graph can only "
+            'take logarithms. Fit with target_transform="log" or None, or transform '
+            "the target yourself, before fit and after the graph.",
         ),
         (
             {"position": "continuous"},
-            "position='continuous' cannot be exported: a graph is told no times. Fit with "
-            "position='sinusoidal', which is the same where steps are equal.",
+            "position='continuous' cannot be exported: a graph does not get the "
+            "times. Fit with position='sinusoidal', which is the same if all steps "
+            "are equal.",
         ),
     ],
     ids=["quantiles", "transformer", "continuous"],
@@ -407,11 +408,11 @@ def test_what_cannot_go_in_is_refused(changes, message):
 
 
 REFUSAL = (
-    "what {} forecast cannot be exported, and would be missing: a graph holds ridges and the "
-    "network alone. Fit with members=['ridges', 'network'], or members=['network'] where series "
-    "are too short for ridges, and compare by backtest: without trees errors were 10 to 42% "
-    "larger on four long tables, of ridges alone 26% on eight panels. Or serve the whole model by "
-    "save and skinformer.load."
+    "what {} forecast cannot be exported: a graph holds only ridges and the network. "
+    "Fit with members=['ridges', 'network'], or members=['network'] if series are too "
+    "short for ridges, and compare the errors by backtest: they were 10 to 42% larger "
+    "without trees on four long tables, and 26% with ridges alone on eight panels. Or "
+    "serve the whole model with save and skinformer.load."
 )
 
 
@@ -479,9 +480,9 @@ def test_classes_are_refused():
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == (
-        "InformerClassifier cannot be exported: its probabilities are those of several "
-        "forecasters, and a graph holds the network and ridges alone. Serve it by skinformer.load "
-        "or pickle, or export an InformerRegressor."
+        "InformerClassifier cannot be exported: its probabilities come from several "
+        "forecasters, but a graph holds only ridges and the network. Serve it with "
+        "skinformer.load or pickle, or export an InformerRegressor."
     )
 
 

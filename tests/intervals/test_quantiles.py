@@ -335,7 +335,7 @@ def test_rows_too_few_for_ranges_are_refused_as_ranges_are(fan):
         warnings.simplefilter("ignore")
         model = fan(pred_len=2, seq_len=2).fit(hourly(4))
     if model.intervals_ is None:
-        with pytest.raises(ValueError, match="ranges need errors"):
+        with pytest.raises(ValueError, match="prediction intervals need errors"):
             model.forecast()
 
 

@@ -258,7 +258,7 @@ def test_units_are_those_of_y_through_a_pipeline(small, rows):
     np.testing.assert_allclose(quantiles, interval)
 
 
-@pytest.mark.filterwarnings("ignore:the last .* steps hold no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
 def test_missing_truths_do_no_harm(small, rows):
     """Neither in the history nor in later rows."""
     holed = rows.copy()
@@ -517,8 +517,9 @@ def test_too_few_rows_have_no_ranges(small):
     model = small(early_stopping=False).fit(df)
     assert np.isfinite(model.forecast()).all(axis=None)
     message = (
-        "ranges need errors of earlier forecasts, and no row of the fit could be forecast from "
-        "rows before it. Fit on more rows: two forecasts long, at least."
+        "prediction intervals need errors of earlier forecasts, but no row of the fit "
+        "could be forecast from rows before it. Fit on more rows, at least 2 * "
+        "pred_len."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.forecast(coverage=0.9)

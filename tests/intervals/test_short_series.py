@@ -124,7 +124,7 @@ def sold(sizes, n=40, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part:UserWarning")
-@pytest.mark.filterwarnings("ignore:series .* hold no known target:UserWarning")
+@pytest.mark.filterwarnings("ignore:series .* have no observed target:UserWarning")
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"target_transform": "log"}, {"members": ["ridges"], "loss": "mae"}],

@@ -195,7 +195,7 @@ def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:past-only columns")
+@pytest.mark.filterwarnings("ignore:past covariates")
 @pytest.mark.parametrize("case", CASES)
 def test_a_loaded_model_says_the_same_bit_for_bit(case, frame, tmp_path):
     """With all rows and with the context alone, later rows, updates and ranges included."""
@@ -291,7 +291,7 @@ def test_arrays_recognise_their_training_rows(history, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     else:
         with pytest.raises(
-            ValueError, match="X holds 120 rows of the training data's time"
+            ValueError, match="X holds 120 rows within the training data"
         ):
             loaded.predict(X)
 
@@ -301,9 +301,10 @@ def test_the_context_refuses_rows_in_words(model, frame, tmp_path):
     model.save(tmp_path / "context", history="context")
     loaded = skinformer.load(tmp_path / "context")
     message = (
-        "X holds 10 rows of the training data's time, the first at 2024-03-20 00:00:00+01:00: "
-        'this model was saved with history="context", which leaves out the rows that they '
-        'were forecast from. Give later rows alone, or save the model with history="all".'
+        "X holds 10 rows within the training data, the first at 2024-03-20 "
+        '00:00:00+01:00: this model was saved with history="context", which leaves '
+        "out the rows that they would be forecast from. Pass later rows only, or save "
+        'the model with history="all".'
     )
     for ask in (loaded.predict, loaded.score, loaded.forecast, loaded.predict_interval):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -383,7 +384,7 @@ class Own(InformerRegressor):
 def test_a_subclass_is_refused(frame, tmp_path):
     """`load` would have to import it."""
     message = (
-        "save writes InformerRegressor and InformerClassifier alone, no Own: reading the file "
+        "save writes only InformerRegressor and InformerClassifier, not Own: reading the file "
         f"would have to import it. {INSTEAD}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -393,8 +394,8 @@ def test_a_subclass_is_refused(frame, tmp_path):
 def test_unknown_rows_are_refused(model, tmp_path):
     """A misspelt word would save all rows."""
     message = (
-        'history=\'contex\' must be "all" or "context": the rows that a file holds are all, '
-        "or those alone that later forecasts start from."
+        'history=\'contex\' must be "all" or "context": a file holds all rows, '
+        "or only those that later forecasts need."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.save(tmp_path / "model", history="contex")

@@ -126,8 +126,9 @@ def test_rows_without_dates_pass_unchanged(fields):
     """A Pipeline made for frames runs on arrays; that it adds nothing is said once."""
     X = np.arange(6).reshape(3, 2)
     message = (
-        "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
-        "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas')."
+        "X has no dates, so no calendar columns are added. Set an index of dates, "
+        "X.index = pd.date_range(...), and keep it in a Pipeline with "
+        "set_output(transform='pandas')."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(message)}$") as caught:
         out = CalendarFeatures(fields).fit_transform(X)
@@ -178,8 +179,9 @@ def test_rows_that_have_lost_their_dates_are_refused(now):
     X = frame(index).set_axis([0], axis=1)  # no names, of which scikit-learn would warn
     fitted = CalendarFeatures().fit(X)
     message = (
-        "X has no dates, but the training rows had: the calendar cannot be read off. Keep the "
-        "index, for example by set_output(transform='pandas') in a Pipeline."
+        "X has no dates, but the training rows had them, so the calendar cannot be "
+        "computed. Keep the index, for example by set_output(transform='pandas') in a "
+        "Pipeline."
     )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         fitted.transform(X.to_numpy() if now == "array" else X.reset_index(drop=True))

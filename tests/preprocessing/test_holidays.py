@@ -116,9 +116,7 @@ def test_the_regressor_knows_them_ahead():
 
 def test_days_a_week_apart_do_not_say_which_days_they_mean():
     sundays = pd.date_range("2024-01-07", periods=9, freq="W")
-    message = (
-        "rows are 7 days 00:00:00 apart, and nothing says which days a row stands for"
-    )
+    message = "rows are 7 days 00:00:00 apart, and it is not known which days a row stands for"
     with pytest.raises(ValueError, match=message):
         CalendarFeatures([], holidays="NZ").fit(frame(sundays))
 
@@ -172,5 +170,5 @@ def test_rows_to_come_may_not_be_weeks_either():
     """Fitted to days or periods, it would count one day of each week."""
     weeks = frame(pd.period_range("2024-01-01", periods=9, freq="W"))
     model = CalendarFeatures([], holidays="NZ").fit(weeks)
-    with pytest.raises(ValueError, match="nothing says which days a row stands for"):
+    with pytest.raises(ValueError, match="it is not known which days a row stands for"):
         model.transform(frame(weeks.index.to_timestamp()))

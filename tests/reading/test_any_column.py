@@ -287,7 +287,9 @@ def test_a_hole_between_known_values_is_filled_and_said():
     df = hours().assign(kind=lambda d: d["kind"].astype(float))
     model = informer(["kind"]).fit(df[:N_TRAIN])
     future = model.make_future_frame().assign(kind=[2.0, np.nan, np.nan, 0.0])
-    with pytest.warns(UserWarning, match=r"known ahead \['kind'\] have no values at 2"):
+    with pytest.warns(
+        UserWarning, match=r"future covariates \['kind'\] have no values at 2"
+    ):
         forecast = model.forecast(future)
     by_hand = model.forecast(future.assign(kind=[2.0, 2.0, 2.0, 0.0]))
     pd.testing.assert_frame_equal(forecast, by_hand)
@@ -353,7 +355,7 @@ def test_many_names_share_one_column(shape):
 def test_an_id_is_refused_by_name():
     """What comes once cannot be learnt."""
     df = hours().assign(kind=[f"order {i}" for i in range(N_ALL)])
-    with pytest.raises(ValueError, match="column 'kind' holds 112 different names in"):
+    with pytest.raises(ValueError, match="column 'kind' holds 112 different values in"):
         informer().fit(df)
     with pytest.raises(ValueError, match=r"X.drop\(columns=\['kind'\]\)"):
         informer().fit(df.astype({"kind": "category"}))
@@ -445,7 +447,9 @@ def test_a_fitted_model_of_names_is_saved_copied_explained_and_tested(shape, tmp
     loaded.update(later)
     model.update(later)
     np.testing.assert_array_equal(loaded.timeline_.values, model.timeline_.values)
-    with pytest.raises(ValueError, match=r"columns of names, .*, cannot be exported"):
+    with pytest.raises(
+        ValueError, match=(r"columns of text or categories, .*, cannot be exported")
+    ):
         model.export_program()
 
 

@@ -78,11 +78,11 @@ def test_held_values_are_counted_and_named(case):
     late = df[60:].copy()
     late["load"] = np.nan
     late["flow"] = np.nan
-    with pytest.warns(UserWarning, match="held there") as caught:
+    with pytest.warns(UserWarning, match="forward-filled there") as caught:
         estimator.predict(late)
     assert [str(w.message) for w in caught] == [
-        "past-only columns ['flow'] have no values at 8 steps that the forecast builds on: their "
-        "last value is held there."
+        "past covariates ['flow'] have no values at 8 steps that the forecast "
+        "needs: they are forward-filled there."
     ]
 
 
@@ -91,7 +91,7 @@ def test_values_are_held_at_the_last_one_known(case):
     df, estimator = case
     late = df[60:].copy()
     late.iloc[3:, late.columns.get_loc("flow")] = np.nan
-    with pytest.warns(UserWarning, match="last value is held"):
+    with pytest.warns(UserWarning, match="forward-filled"):
         held = estimator.predict(late)
     by_hand = late.copy()
     by_hand["flow"] = by_hand["flow"].ffill()
@@ -129,7 +129,7 @@ def test_past_only_values_after_the_origin_change_no_forecast(small, frame, mode
     later.loc[later.index[4:], "load"] = np.nan
     other = later.copy()
     other.loc[other.index[4:], ["flow", "price"]] += 5
-    with pytest.warns(UserWarning, match="their last value is held there"):
+    with pytest.warns(UserWarning, match="they are forward-filled there"):
         forecasts = [estimator.forecast(rows) for rows in (later, other)]
     np.testing.assert_array_equal(*forecasts)
 

@@ -95,10 +95,11 @@ def test_they_are_forecast(frame):
         ),
         (
             days(order=[f"A-{i:05}" for i in range(N)]),
-            "column 'order' holds 120 different names in 120 rows, more than one in ten rows: it "
-            "looks like an id or a comment, of which nothing can be learnt. Drop it, "
-            "X.drop(columns=['order']), or group its names into fewer; names of series belong in "
-            "the index, X.set_index([series, time]), and numbers are read by pd.to_numeric.",
+            "column 'order' holds 120 different values in 120 rows, more than one in "
+            "ten rows: it looks like an id or a comment, from which nothing can be "
+            "learnt. Drop it, X.drop(columns=['order']), or group its values into "
+            "fewer; names of series belong in the index, X.set_index([series, time]), "
+            "and text that holds numbers is converted by pd.to_numeric.",
         ),
         (
             pd.DataFrame(np.c_[SALES, SALES], columns=["sales", "sales"], index=DAYS),

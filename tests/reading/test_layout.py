@@ -338,7 +338,7 @@ def test_folds_of_a_panel_in_columns():
         ),
         (
             lambda f: f[:9].assign(when=f["when"].dt.strftime("%d/%m/%Y")),
-            "column 'when' holds '01/03/2024', and its days may be its months",
+            "column 'when' holds '01/03/2024', in which day and month may be swapped",
         ),
     ],
     ids=["two", "panel", "order", "missing", "ambiguous"],

@@ -38,7 +38,7 @@ OTHERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.filterwarnings("ignore:past-only columns:UserWarning")
+@pytest.mark.filterwarnings("ignore:past covariates:UserWarning")
 def test_parameters_of_reading_are_not_read_again_after_the_fit(name):
     """A set_params between fit and predict would mix two models."""
     model = InformerRegressor(

@@ -68,13 +68,13 @@ def test_one_wrong_date_is_refused_at_once(model):
     """Ten years of forecasts for a typing error took half a minute."""
     rows = pd.concat([wave(400, 5), wave(400 + 87_600, 1)])
     sentence = (
-        "X holds a row at 2034-01-14 16:00:00, and 87,595 of the steps before it are not known: "
-        f"each would have to be forecast, and that is done for {REACH:,} at most. Check the labels "
+        "X holds a row at 2034-01-14 16:00:00, and 87,595 of the steps before it are unknown: "
+        f"each would have to be forecast, and the limit is {REACH:,}. Check the labels "
         "of X.index, or call update with the rows between."
     )
     for X in (rows, rows * np.nan):
         for method in (model.predict, model.forecast):
-            with pytest.raises(ValueError, match="at most") as caught:
+            with pytest.raises(ValueError, match="the limit is") as caught:
                 method(X)
             assert str(caught.value) == sentence
 
@@ -86,11 +86,11 @@ def test_rows_beyond_reach_are_their_own_timeline(model):
         forecast = model.predict(rows)
     assert str(caught[0].message) == (
         "X begins 87,600 steps after the history: too far to forecast the steps between, so X is "
-        "its own timeline, and its first rows are forecast from the training mean. Call update "
-        "with the rows between to forecast from what was observed."
+        "forecast as a separate series, and its first rows are forecast from the training mean. "
+        "Call update with the rows between to forecast from what was observed."
     )
     assert np.abs(forecast[30:] - rows["load"][30:]).max() < 0.5
-    with pytest.raises(ValueError, match="are not known"):
+    with pytest.raises(ValueError, match="are unknown"):
         model.predict(rows * np.nan)
 
 
@@ -142,9 +142,9 @@ def test_rows_before_the_history_are_warned_of(model):
     with pytest.warns(UserWarning, match="before the training data") as caught:
         model.predict(wave(-30, 30))
     assert str(caught[0].message) == (
-        "X holds 30 rows before the training data: they are their own timeline, forecast from one "
-        "another alone, the first of them from the training mean. Rows that follow the history "
-        "directly are joined to it by update."
+        "X holds 30 rows before the training data: they are forecast as a separate "
+        "series, the first of them from the training mean. Add rows that follow the "
+        "history directly with update."
     )
 
 
@@ -155,7 +155,8 @@ def test_rows_between_the_steps_are_warned_of(model):
     with pytest.warns(UserWarning, match="between the steps") as caught:
         model.predict(X)
     assert str(caught[0].message).startswith(
-        "X holds 30 rows between the steps of the training data ('h'): they are their own timeline,"
+        "X holds 30 rows between the steps of the training data ('h'): they are forecast as a "
+        "separate series,"
     )
 
 
@@ -170,11 +171,11 @@ def test_rows_elsewhere_without_any_history_are_refused(model, shift, where):
     """The training mean would pass for a forecast."""
     X = wave(0, 20) * np.nan
     X.index += pd.Timedelta(shift)
-    with pytest.raises(ValueError, match="nothing is known") as caught:
+    with pytest.raises(ValueError, match="nothing to forecast") as caught:
         model.predict(X)
     assert str(caught.value) == (
-        f"X holds rows {where}, and no observed target there: nothing is known from which they "
-        "could be forecast. Give their targets, or drop these rows."
+        f"X has rows {where} without an observed target: there is nothing to forecast them from. "
+        "Add their targets, or drop these rows."
     )
 
 

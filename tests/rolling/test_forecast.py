@@ -37,7 +37,7 @@ def test_a_shorter_horizon_gives_the_first_steps(alone, horizon):
 def test_a_longer_horizon_feeds_forecasts_back_and_says_what_it_held(alone, horizon):
     """Past-only columns end with the history; their last value is held, and not silently."""
     with pytest.warns(
-        UserWarning, match=r"past-only columns \['flow'\] have no values at"
+        UserWarning, match=r"past covariates \['flow'\] have no values at"
     ):
         longer = alone.forecast(horizon=horizon)
     assert longer.shape == (horizon, 1)
@@ -97,11 +97,11 @@ def test_rows_of_history_and_future_are_told_apart_by_the_target(fitted, frame):
     df = frame(76)
     df.loc[df.index[70:], ["load", "flow"]] = np.nan
     estimator = fitted("frame")
-    with pytest.warns(UserWarning, match="past-only"):
+    with pytest.warns(UserWarning, match="past covariates"):
         forecast = estimator.forecast(df)
     pd.testing.assert_index_equal(forecast.index, df.index[70:])
     # The later rows alone say as much: the stored history is what the others repeat.
-    with pytest.warns(UserWarning, match="past-only"):
+    with pytest.warns(UserWarning, match="past covariates"):
         pd.testing.assert_frame_equal(estimator.forecast(df[60:]), forecast)
 
 
@@ -111,7 +111,7 @@ def test_past_only_values_from_the_origin_on_are_not_read(fitted, frame):
     df.loc[df.index[70:], "load"] = np.nan
     hidden = df.copy()
     hidden.loc[hidden.index[70:], "flow"] = np.nan
-    with pytest.warns(UserWarning, match="past-only"):
+    with pytest.warns(UserWarning, match="past covariates"):
         forecasts = [fitted("frame").forecast(rows) for rows in (df, hidden)]
     assert len(forecasts[0]) > fitted("frame").pred_len
     pd.testing.assert_frame_equal(*forecasts)
@@ -286,7 +286,9 @@ def test_the_name_of_the_index_is_kept(small, frame):
     assert small().fit(df).make_future_frame().index.name == "when"
 
 
-@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 def test_forecasts_of_rows_elsewhere_follow_those_rows(alone, frame):
     """X off the training grid is its own timeline: the forecast follows its last row."""
     index = pd.date_range("2023-03-03 00:30", periods=30, freq="h")
@@ -299,7 +301,9 @@ def test_forecasts_of_rows_elsewhere_follow_those_rows(alone, frame):
     np.testing.assert_array_equal(forecast["load"], alone.forecast(both)["load"])
 
 
-@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 def test_a_forecast_of_an_earlier_timeline_is_not_taken_from_the_stored_one(
     alone, frame
 ):

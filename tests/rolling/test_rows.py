@@ -98,7 +98,7 @@ def test_later_rows_get_the_same_forecasts_when_all_rows_before_them_are_kept(
 def test_a_dropped_row_with_values_known_ahead_is_reported(fitted, frame, mode):
     """Its known values count for the rows after it in the block: held, and said so."""
     X = inputs(frame(64), mode)
-    with pytest.warns(UserWarning, match="their last value is held there"):
+    with pytest.warns(UserWarning, match="they are forward-filled there"):
         fitted(mode).predict(X[62:])
 
 
@@ -248,7 +248,7 @@ def test_in_sample_values_of_x_win_over_the_stored_ones(fitted, frame):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(
-    "ignore:the column .* of X is y in another scale:UserWarning"
+    "ignore:the column .* of X is y on another scale:UserWarning"
 )
 @pytest.mark.parametrize("with_y", [False, True])
 def test_the_training_array_is_recognised_and_any_other_follows_it(
@@ -328,8 +328,8 @@ def test_other_columns_without_text_as_names_are_refused(small, frame):
     with pytest.raises(ValueError, match="X has columns") as caught:
         estimator.predict(df[60:].set_axis([2020, 2021, 2022], axis=1))
     assert str(caught.value) == (
-        "X has columns [2022] that fit did not see: columns are found "
-        "by their names. Rename them, or fit on an array to go by place."
+        "X has columns [2022] that fit did not see: columns are found by their names. "
+        "Rename them, or fit on an array, whose columns are found by position."
     )
 
 
@@ -346,9 +346,9 @@ def test_one_row_without_an_index_is_said_to_be_the_next_step(small, frame, give
     with pytest.warns(UserWarning, match="rows without an index") as caught:
         estimator.predict(X.to_numpy()[60:61])
     assert str(caught[0].message) == (
-        "rows without an index are taken to follow the training data directly, in each call anew: "
-        "this one row is forecast as row 60. Pass the rows of later steps together with it, call "
-        "update(X, y) after each, or give X an index."
+        "rows without an index are assumed to follow the training data directly, in "
+        "every call: this row is forecast as row 60. Pass later rows together with "
+        "it, call update(X, y) after each, or give X an index."
     )
     assert caught[0].filename == __file__
     estimator.predict(X.to_numpy()[60:])

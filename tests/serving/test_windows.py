@@ -103,18 +103,19 @@ def test_series_are_numbered_as_in_the_fit():
     [
         (
             lambda X: X.drop(columns="price"),
-            "X has no column 'price', which the model knows ahead: put its values in, those of the "
-            "steps to forecast, too.",
+            "X has no column 'price', which is a future covariate: add its values, "
+            "also those of the steps to forecast.",
         ),
         (
             lambda X: X[:-1],
-            "X holds no value of 'price' at 1 steps to forecast, the first at 2024-03-01 05:00:00: "
-            "the model knows this column ahead. Add rows for these steps, with a missing target.",
+            "X holds no value of 'price' at 1 steps to forecast, the first at "
+            "2024-03-01 05:00:00: it is a future covariate. Add rows for these steps, "
+            "with a missing target.",
         ),
         (
             lambda X: X.assign(load=np.nan),
-            "X holds no row whose targets are all known: a forecast starts after such a row. Put "
-            "the latest history in.",
+            "X holds no row in which all targets are known, but a forecast starts "
+            "after such a row. Add the latest history.",
         ),
         (
             lambda X: pd.concat([X, X[2:4]]),
@@ -136,8 +137,8 @@ def test_series_are_numbered_as_in_the_fit():
         ),
         (
             lambda X: X.tz_localize("UTC"),
-            "X.index has the time zone UTC, and that of the fit was None: a calendar is read off "
-            "the wall. Bring X there, as by X.tz_localize(None).",
+            "X.index has the time zone UTC, and that of the fit was None: the "
+            "calendar needs local time. Convert X, as by X.tz_localize(None).",
         ),
     ],
 )

@@ -252,7 +252,7 @@ def test_opening_hours_are_forecast_better_than_rows_added_by_hand():
     assert errors[0] <= errors[1]
 
 
-@pytest.mark.filterwarnings("ignore:columns known ahead .* have no values:UserWarning")
+@pytest.mark.filterwarnings("ignore:future covariates .* have no values:UserWarning")
 def test_rows_to_come_say_which_days_are_open():
     """A holiday ahead has no row, so that nothing is known of it, nor forecast."""
     times = office(9)

@@ -82,9 +82,9 @@ def test_a_value_beyond_single_precision_is_refused(value):
     """Its square is infinite in the network, whose forecast would be NaN."""
     scaler = one(np.array([1.0, 3.0]))
     message = (
-        f"X holds {value:g}, which lies more than 1e+18 deviations (1) from the mean of the "
-        "training rows (2): no forecast can be built on it. Correct it, or make it NaN if it is a "
-        "target's."
+        f"X has the value {value:g}, which is more than 1e+18 standard deviations (1) away from "
+        "the mean of the training rows (2): it cannot be used. Correct it, or, in a target, set "
+        "it to NaN."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         scaler.transform([np.array([5.0, value])], np.zeros(2, dtype=int))

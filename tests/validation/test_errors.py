@@ -84,7 +84,9 @@ def test_rows_out_of_time_order_are_refused_at_fit(small, df):
         small().fit(df.sample(frac=1, random_state=0))
 
 
-@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 def test_shuffled_cross_validation_is_refused(small, df):
     """KFold would train on the future of its test rows."""
     with pytest.raises(ValueError, match=r"X\.index lacks .* timestamps"):
@@ -613,8 +615,8 @@ def test_a_target_without_any_value_is_refused(small, df, mode_):
     inputs = (nothing, None) if mode_ == "frame" else (df[["price"]], nothing["load"])
     with raises(
         ValueError,
-        "Input y contains NaN only: a target without one value cannot be learnt. Pass the "
-        "observed values; single missing ones may stay NaN.",
+        "Input y contains NaN only: a target without any value cannot be learnt. Pass "
+        "its observed values; missing ones may stay NaN.",
     ):
         small().fit(*inputs)
 
@@ -811,10 +813,10 @@ def test_a_target_that_is_no_scaling_of_y_is_refused(small, df):
     """Forecasts could not be put into y's units."""
     with raises(
         ValueError,
-        "y is not the column 'load' of X up to scale and shift, so forecasts cannot be put into "
-        "y's units. Transform both alike, or only scale X; in place of a "
-        "TransformedTargetRegressor pass y as it is and target_transform='log', or a transformer "
-        "of scikit-learn, to the estimator.",
+        "y is not the column 'load' of X up to scale and shift, so forecasts cannot "
+        "be returned in the units of y. Transform both in the same way, or only scale "
+        "X; in place of a TransformedTargetRegressor pass y as it is and "
+        "target_transform='log', or a transformer of scikit-learn, to the estimator.",
     ):
         small(target="load").fit(df, df["load"] ** 2)
 
@@ -874,8 +876,8 @@ def test_known_columns_must_exist_and_be_no_target(small, df):
     """What is to be forecast is not known ahead."""
     with raises(
         ValueError,
-        "known_future=['load'] holds the target 'load': what is to be forecast is not known "
-        "ahead. Remove it.",
+        "known_future=['load'] contains the target 'load', which is not known in advance. "
+        "Remove it.",
     ):
         small(known_future=["load"]).fit(df)
     with raises(
@@ -1029,9 +1031,9 @@ def test_rows_that_lost_their_time_are_said_to_follow(small, frame):
     with pytest.warns(UserWarning, match="a time index and X has none") as caught:
         forecasts = estimator.predict(X[60:].to_numpy())
     assert [str(w.message) for w in caught] == [
-        "the training rows had a time index and X has none: its rows are taken to follow the "
-        "training data from 2024-01-03 12:00:00. Keep the index, for example by "
-        "set_output(transform='pandas') in a Pipeline."
+        "the training rows had a time index and X has none: its rows are assumed to "
+        "follow the training data, from 2024-01-03 12:00:00. Keep the index, for "
+        "example by set_output(transform='pandas') in a Pipeline."
     ]
     dated = small().fit(X[:60], df["load"][:60])
     np.testing.assert_array_equal(forecasts, dated.predict(X[60:]))
@@ -1076,8 +1078,8 @@ def test_features_before_the_training_data_are_refused(small, frame):
     df = frame(80)
     estimator = small().fit(df[["price"]][20:], df["load"][20:])
     sentence = (
-        "X holds rows outside the training data's time (before its first row or off its grid), "
-        "and the history of y is not in X: call update(X, y) with it, or pass later rows."
+        "X has rows before the training rows or between their steps, and X does not "
+        "contain the history of y: call update(X, y) with it, or pass later rows."
     )
     with raises(ValueError, sentence):
         estimator.predict(df[["price"]][:20])
@@ -1118,8 +1120,9 @@ def test_a_misspelt_column_is_not_accompanied_by_those_that_may_be_left_out(smal
     numbered = small(target=3, known_future=[2]).fit(df.set_axis([1, 2, 3], axis=1))
     with raises(
         ValueError,
-        "X has columns [7] that fit did not see and lacks the columns [2]: columns are found by "
-        "their names. Rename them, or fit on an array to go by place.",
+        "X has columns [7] that fit did not see and lacks the columns [2]: columns "
+        "are found by their names. Rename them, or fit on an array, whose columns are "
+        "found by position.",
     ):
         numbered.forecast(future.set_axis([7], axis=1))
 
@@ -1268,7 +1271,7 @@ def test_names_of_series_have_an_order(small, df):
 
 def test_a_weight_is_a_finite_number(small, df):
     """The training was said to diverge."""
-    with raises(ValueError, "sample_weight=nan must be finite: one number a row."):
+    with raises(ValueError, "sample_weight=nan must be finite: one number per row."):
         small().fit(df, sample_weight=np.nan)
 
 
@@ -1286,8 +1289,8 @@ def test_sizes_may_be_those_of_numpy(small, df):
 
 def test_a_quantile_that_the_network_alone_learns_needs_the_network(small, df):
     sentence = (
-        "members=['ridges'] lacks 'network', which alone learns this loss: add it, or take "
-        "another loss, 'mse', 'mae' or 'huber'."
+        "members=['ridges'] lacks 'network', the only member that learns this loss: "
+        "add it, or choose another loss, 'mse', 'mae' or 'huber'."
     )
     with raises(ValueError, sentence):
         small(loss=0.9, members=["ridges"]).fit(df)

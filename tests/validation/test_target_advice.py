@@ -28,17 +28,17 @@ def messages_of(estimator, X, y=None):
 def test_the_last_of_several_columns_is_named_when_it_is_forecast(small, frame):
     """Whoever has the target in front would read forecasts of something else."""
     assert messages_of(small(), frame(80)) == [
-        "target=None forecasts the last column of X, 'load'; the others that are not known ahead, "
-        "['flow', 'price'], only help. Say which is meant: target='load', or several in a list, "
-        "target=['load', 'flow']."
+        "target=None forecasts the last column of X, 'load'; the other columns, "
+        "['flow', 'price'], are past covariates. Name the target, target='load', or "
+        "several in a list, target=['load', 'flow']."
     ]
 
 
 def test_the_last_column_of_an_array_is_numbered(small, frame):
     """It has no name, and target takes its place."""
     assert messages_of(small(), frame(80).to_numpy()) == [
-        "target=None forecasts the last column of X, 2; the others that are not known "
-        "ahead, [0, 1], only help. Say which is meant: target=2, or several in a list, "
+        "target=None forecasts the last column of X, 2; the other columns, [0, 1], "
+        "are past covariates. Name the target, target=2, or several in a list, "
         "target=[2, 0]."
     ]
 
@@ -56,7 +56,7 @@ def test_the_first_of_many_columns_are_listed(small, frame):
         [*"abcdefg", "flow", "load"], axis=1
     )
     assert (
-        "['a', 'b', 'c', 'd', 'e'] and 3 more, only help"
+        "['a', 'b', 'c', 'd', 'e'] and 3 more, are past covariates"
         in messages_of(small(), wide)[0]
     )
 

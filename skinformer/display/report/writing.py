@@ -97,8 +97,8 @@ def write_report(
     targets = split_targets(tables, unit, reference)
     if not targets:
         raise ValueError(
-            "results hold no row whose actual value and forecasts are all known: there is nothing "
-            "to report. Pass results without the forecaster that gives NaN."
+            "results have no row with an actual value and all forecasts, so there is "
+            "nothing to report. Leave out the forecaster that returns NaN."
         )
     first = targets[0].name
     parts = [_summary(targets, tables[first])]
