@@ -205,7 +205,7 @@ def test_members_that_cannot_be_are_refused(df, members, message):
 def test_a_loss_of_the_networks_needs_it(df):
     """One quantile is learnt by nobody else."""
     with pytest.raises(
-        ValueError, match=r"lacks 'network', which alone learns this loss"
+        ValueError, match=r"lacks 'network', the only member that learns this loss"
     ):
         InformerRegressor("load", **with_parts(members=["ridges"], loss=0.9, **P)).fit(
             df

@@ -284,7 +284,7 @@ def test_a_bent_copy_of_y_is_refused_with_the_line_to_type(name):
     """From its own scale there is no straight way back to y's units."""
     df = noise()
     model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"])
-    with pytest.raises(ValueError, match=r"is y .* in another scale") as raised:
+    with pytest.raises(ValueError, match=r"is y .* on another scale") as raised:
         make_pipeline(BENT[name], model).fit(df, df["load"])
     assert "ColumnTransformer([('drivers', transformer, drivers)]" in str(raised.value)
 

@@ -683,8 +683,8 @@ def test_an_estimator_that_is_not_fitted_is_told_so(frame, estimator):
         ),
         (
             {"known_future": ["load"]},
-            "known_future=['load'] holds the target 'load': what is to be forecast is not known "
-            "ahead. Remove it.",
+            "known_future=['load'] contains the target 'load', which is not known in "
+            "advance. Remove it.",
         ),
     ],
 )

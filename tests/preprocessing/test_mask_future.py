@@ -202,8 +202,8 @@ COLUMNS = (
         (
             frame(),
             {"known_future": ["temp", "load"]},
-            "known_future=['temp', 'load'] holds the target 'load': what is to be forecast is "
-            "not known ahead. Remove it.",
+            "known_future=['temp', 'load'] contains the target 'load', which is not known in "
+            "advance. Remove it.",
         ),
         (
             frame(),

@@ -29,7 +29,7 @@ def test_copies_are_found_in_every_scale(y):
         assert found(column, y) is True
     distance = (y - y.min()) / y.std()
     for column in (np.log1p(distance), distance**3, np.exp(-distance)):
-        with pytest.raises(ValueError, match="in another scale"):
+        with pytest.raises(ValueError, match="on another scale"):
             found(column, y)
 
 
