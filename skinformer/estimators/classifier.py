@@ -38,9 +38,10 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     Parameters
     ----------
     target : str, int, tuple, list or None, default=None
-        Column(s) of X that hold the labels to forecast; None is the last one. A list makes
-        `predict` return (n, n_targets), `predict_proba` and `classes_` a list; a tuple names one
-        column of two levels. Where X is an array, columns are named by position.
+        The column of X with the labels to forecast, or a list of columns, by name, or by position
+        if X is an array. None is the last column. With a list `predict` returns an array of shape
+        (n, n_targets), and `predict_proba` and `classes_` are lists. A tuple names one column of
+        two levels.
     seq_len : int, default=96
         Length of the context, the past steps that a forecast is based on; at least 1.
     pred_len : int, default=24
@@ -55,29 +56,39 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         rows. "balanced" makes all classes count the same; a dict maps labels to weights; a list
         has one of these per target.
     time, series : str, int, tuple or None, default=None
-        Columns that hold the times of rows and the names of their series, where the index does not;
-        None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
+        The columns with the times of the rows (dates, dates as text, or whole numbers) and with
+        the names of their series, if the index does not hold them. `forecast` then returns these
+        columns, too. With None, numbered rows take their time from the only column of dates, and
+        `ds` and `unique_id` are recognised.
     freq : str, offset, int or None, default=None
-        The step between rows; None reads it off the index, with the hours or days of the week that
-        are closed, where rows of dates are missing. Others that are missing have no truth.
+        The frequency of the rows. None infers it from the index; hours and days of the week that
+        never have a row are then closed and are not time steps, and other missing rows count as
+        missing values.
     season : int, list, tuple or None, default=None
-        Rows of a season, several in a list, in place of days, weeks and years of dated rows.
+        The length of the season in rows, or a list of several. None is the day, the week and the
+        year of dated rows.
     calendar : "auto", list or None, default="auto"
-        Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
-        are embedded: "auto" takes those that the step calls for and that vary in training; those
-        of the year from three years on.
+        The calendar features of dated rows: a list of "minute", "hour", "weekday", "day" (of the
+        month), "week" and "month". "auto" chooses those that suit the frequency and vary in
+        training; "week" and "month" need three years of data. None means no calendar features.
     label_smoothing : float, default=0.0
-        Probability that the network's training takes from each label and shares equally among the
-        other classes, in [0, 1).
+        Probability that is taken from each label in the training of the network, and shared equally
+        among the other classes, in [0, 1).
     z_loss : float, default=1e-4
-        Weight of ``logsumexp(logits)**2`` in its loss, which keeps logits from drifting.
+        Weight of ``logsumexp(logits)**2`` in the loss of the network, which keeps logits from
+        drifting.
     members : "auto", list or tuple, default="auto"
-        The members of the ensemble, weighted by their log losses on validation rows:
-        "classes" are how often each class is, at each phase of the season and after each class, by
-        step ahead, and a multinomial logistic map of lags, calendar and future covariates;
-        "trees", from 1500 rows on, boosted ones (`HistGradientBoostingClassifier`) on the same
-        features, in whose place a classifier of scikit-learn may stand, which is cloned; "network"
-        is the Informer. "auto" is all three; a list holds "classes", or is ``["network"]``.
+        The members of the ensemble, which are weighted by their log losses on validation rows:
+
+        - "classes": the frequency of each class at each phase of the season, its frequency after
+          each other class by step ahead, and a multinomial logistic regression on lags, the
+          calendar and future covariates;
+        - "trees": from 1500 rows on boosted trees (`HistGradientBoostingClassifier`) on the same
+          features;
+        - a scikit-learn classifier in place of "trees", which is cloned;
+        - "network": the Informer.
+
+        "auto" means all three names. A list contains "classes", or is ``["network"]``.
     network : Network or None, default=None
         The architecture of the Informer: width, layers, attention, embeddings; None is
         ``Network()``. In a search its parameters are named ``network__d_model`` and so on.
@@ -85,49 +96,50 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         The training of the Informer: epochs, windows, optimiser, precision, checkpoint; None is
         ``Training()``. In a search its parameters are named ``training__learning_rate`` and so on.
     early_stopping : bool or "auto", default="auto"
-        Compute the loss on the last rows of each series, keep the weights of the best epoch, and
-        weight the members by their errors there. "auto" does so from
-        ``seq_len + 2 * pred_len`` rows on, and then fits all but the Informer again on all rows;
-        True leaves the last rows out of every fit.
+        Whether the last rows of each series are validation rows: training then keeps the weights
+        of the epoch with the lowest validation loss, and members are weighted by their errors on
+        these rows. "auto" does so from ``seq_len + 2 * pred_len`` rows on, and then fits all
+        members except the Informer again on all rows. True leaves the validation rows out of every
+        fit.
     validation_fraction : float, default=0.1
-        Share of rows, the last ones, for early stopping; in (0, 1).
+        Share of the last rows that are validation rows; in (0, 1).
     max_seconds : float or None, default=None
-        Seconds that a fit may take, by the clock on the wall; None is as many as it needs. What the
-        members cost is estimated from the rows and the speed of the machine: first there are
+        The number of seconds that a fit may take; None is no limit. The run time of the members is
+        estimated from the rows and the speed of the machine. If it is too long, there are first
         fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
         `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long. A
         classifier of your own is neither estimated nor stopped. Results depend on the machine and
         on what else it does, also with a `random_state`. In a search each fit has so many seconds.
     warm_start : bool, default=False
-        Continue from the weights of the last `fit` instead of new ones.
+        Whether training continues from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
-        Where the network runs: "cpu", "cuda", …; "auto" is CUDA where torch finds it.
+        The device of the network, such as "cpu" or "cuda". "auto" is CUDA if torch finds it.
     n_jobs : int or None, default=None
-        Threads that a fit and its forecasts use at most: -1 is one for each processor, -2 one less;
-        None is as many as torch uses (``OMP_NUM_THREADS``). Small work is done by one, whatever
-        this is. Sums round by the number of threads, in the last digits.
+        The largest number of threads of a fit and its forecasts. -1 is one for each processor, -2
+        one less; None is as many as torch uses (``OMP_NUM_THREADS``). Small work always uses one
+        thread. The last digits of sums may depend on the number of threads.
     random_state : int, RandomState or None, default=None
-        Seed of weights, batches and dropout. With an int, two fits are equal; no global
-        generator of torch or numpy is touched.
+        Seed of the initial weights, batches and dropout. With an int, two fits are equal. The
+        global generators of torch and NumPy are not used.
     verbose : int or bool, default=0
-        Above 0: write the part of the fit, its epoch, the share that is done, and about how many
-        seconds are left: in one line that is rewritten on a terminal and in a notebook, in plain
-        ones elsewhere; at the end what each member counts.
+        If above 0, print the part of the fit, its epoch, the share that is done, and about how many
+        seconds are left: on a terminal and in a notebook in one line that is rewritten, elsewhere
+        in plain lines. At the end the weight of each member is printed.
 
     Attributes
     ----------
     classes_ : ndarray, or list of ndarray for several targets
         The labels, sorted; probabilities are in this order.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had names.
+        Names of the columns, if X had names.
     roles_ : Roles
-        The mode, and what each column is.
+        The mode, and the role of each column.
     timeline_ : Timeline
         The standardised rows that `fit` and `update` saw.
     scaler_ : Scaler
-        Means and deviations of the columns; those of classes stay as they are.
+        Means and standard deviations of the columns. Columns of classes are not standardised.
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
@@ -135,20 +147,21 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     reader_ : LabelReader
         The classes of each target.
     head_ : Head
-        What its outputs mean.
+        The meaning of the outputs of the network.
     device_ : str
-        Where it is.
+        The device of the network.
     attention_ : str
-        What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 2048; else
-        "dense". A token is a patch.
+        The self-attention of the encoder. "auto" chooses "probsparse" from 96 tokens on a CPU, and
+        from 2048 tokens on CUDA, otherwise "dense". A token is a patch.
     precision_ : str
-        What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
-        CPU that does; else "fp32".
+        The type of matrix products. "auto" chooses "bf16" on CUDA devices that compute in it and,
+        from a width of 256 on, on CPUs that do, otherwise "fp32".
     ensemble_ : Ensemble
-        The members of the forecast ("classes", a blend of forecasters of classes, and the
+        The members of the forecast ("classes", a weighted mean of forecasters of classes, and the
         "network"), and their weights.
     temperature_ : float
-        What logits are divided by, found on validation rows: above 1 forecasts become less sure.
+        The number by which logits are divided, found on validation rows. Above 1, probabilities
+        become less extreme.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "classes", "network", "weights", "other"):
         part, seconds by the clock, which add up to the fit's, and cpu_seconds of all threads of
@@ -158,11 +171,11 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     loss_curve_ : list of float
         The training loss of each epoch.
     validation_scores_ : list of float or None
-        Minus the validation loss of each epoch: the higher, the better.
+        The negative validation loss of each epoch; higher is better.
     n_iter_ : int
-        Epochs run, with those of earlier fits after a warm start.
+        Number of epochs, including those of earlier fits after a warm start.
     best_loss_ : float
-        Loss of the weights kept: on validation rows if there are any.
+        The loss of the weights that were kept: on validation rows if there are any.
 
     See Also
     --------
@@ -170,9 +183,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     Notes
     -----
-    What is fed back beyond `pred_len`, or where a label is missing, are probabilities: a forecast
-    of a forecast is an expectation over what may have come, where the likeliest class alone would
-    forget how sure it was.
+    Beyond `pred_len`, and where a label is missing, forecasts continue from probabilities. A
+    forecast of a forecast is then an expectation over what may have come. The most likely class
+    alone would lose the uncertainty.
 
     Examples
     --------

@@ -137,26 +137,39 @@ def part_constraints(parts: Mapping[str, type[Part]]) -> dict[str, list[Any]]:
 )
 class Block(Part):
     """
-    How an encoder or decoder layer is built.
+    The layers of the encoder and the decoder.
 
     Parameters
     ----------
     norm : {"layer", "zc_rms", "post_layer"}, default="layer"
-        LayerNorm before each sublayer; RMSNorm with a zero-centred gain, and then no biases in
-        attention, feed-forward and gates; or LayerNorm after each sum.
+        The normalisation. "layer" is LayerNorm before each sublayer [1]_. "zc_rms" is RMSNorm [2]_
+        before each sublayer, with a gain that is centred at zero; attention, feed-forward blocks
+        and gates then have no biases. "post_layer" is LayerNorm after each residual sum.
     qk_norm : bool, default=False
-        Give queries and keys unit length, and each head a learnt temperature.
+        Whether queries and keys are normalised to unit length, with a learnt temperature for each
+        head [3]_.
     output_gate : bool, default=False
-        Gate attention outputs by the input.
+        Whether the outputs of attention are multiplied by a gate that is computed from the
+        input [4]_.
     activation : {"gelu", "relu", "swiglu"}, default="gelu"
-        Form of the feed-forward blocks; "swiglu" uses two thirds of `d_ff`.
+        The activation of the feed-forward blocks. "swiglu" [5]_ has three matrices, whose width is
+        two thirds of `d_ff`, so that it has as many weights as the others.
     init : {"xavier", "normal", "scaled"}, default="xavier"
-        Initial weights: Xavier uniform; N(0, 0.02²); Xavier with outputs of residual branches
-        scaled down by their number.
+        The initial weights. "xavier" is Xavier uniform, "normal" is N(0, 0.02²), and "scaled" is
+        Xavier uniform with the outputs of residual branches divided by the square root of their
+        number.
 
     See Also
     --------
     skinformer.Network : Takes it as `block`.
+
+    References
+    ----------
+    .. [1] Xiong et al. (2020), On Layer Normalization in the Transformer Architecture, ICML.
+    .. [2] Zhang and Sennrich (2019), Root Mean Square Layer Normalization, NeurIPS.
+    .. [3] Henry et al. (2020), Query-Key Normalization for Transformers, Findings of EMNLP.
+    .. [4] Qiu et al. (2025), Gated Attention for Large Language Models.
+    .. [5] Shazeer (2020), GLU Variants Improve Transformer.
 
     Examples
     --------
@@ -195,23 +208,30 @@ class Block(Part):
 )
 class Attention(Part):
     """
-    How encoder and decoder attend to themselves.
+    The self-attention of the encoder and the decoder.
 
     Parameters
     ----------
     encoder : {"auto", "probsparse", "dense"}, default="auto"
-        Self-attention of the encoder; "auto" goes by length and device, see `attention_` of the
-        estimator.
+        The self-attention of the encoder. "probsparse" is that of the Informer [1]_, "dense" is
+        full attention [2]_. "auto" chooses by the number of tokens and the device; the attribute
+        `attention_` of a fitted estimator says which.
     decoder : {"dense", "probsparse"}, default="dense"
-        Causal self-attention of the decoder. The choice of queries in "probsparse" still ranks
-        across time.
+        The causal self-attention of the decoder. With "probsparse" no value of a later step reaches
+        an earlier one, but later steps can change which queries are selected.
     factor : float, default=5.0
-        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys. Without
-        effect on dense attention.
+        ProbSparse attention selects ⌊factor · ln L⌋ of L queries, and samples as many keys. It has
+        no effect on dense attention.
 
     See Also
     --------
     skinformer.Network : Takes it as `attention`.
+
+    References
+    ----------
+    .. [1] Zhou et al. (2021), Informer: Beyond Efficient Transformer for Long Sequence Time-Series
+       Forecasting, AAAI.
+    .. [2] Vaswani et al. (2017), Attention Is All You Need, NeurIPS.
 
     Examples
     --------
@@ -238,15 +258,16 @@ class Attention(Part):
 )
 class MemorySaving(Part):
     """
-    What training does to need less memory.
+    Ways to train with less memory.
 
     Parameters
     ----------
     micro_batch_size : int or None, default=None
-        Windows in memory at once, a divisor of `batch_size`; gradients are
-        accumulated. None is `batch_size`.
+        Number of windows that are in memory at once, a divisor of `batch_size`. The gradients of a
+        batch are accumulated, so the training stays the same. None is `batch_size`.
     gradient_checkpointing : bool, default=False
-        Compute activations again in the backward pass: less memory, a third more time.
+        Whether activations are computed again in the backward pass instead of being kept. This
+        needs less memory, and about a third more time.
 
     See Also
     --------
@@ -278,47 +299,48 @@ class Network(Part):
     Parameters
     ----------
     d_model : int, default=32
-        Width, a multiple of `n_heads`.
+        Width of the network: the size of the vector of each token. It is a multiple of `n_heads`.
     n_heads : int, default=4
-        Attention heads.
+        Number of attention heads.
     n_encoder_layers : int, default=2
-        Encoder layers.
+        Number of layers of the encoder.
     n_decoder_layers : int, default=1
-        Decoder layers.
+        Number of layers of the decoder.
     d_ff : int or None, default=None
-        Inner width of the feed-forward blocks; None is four times `d_model`.
+        Inner width of the feed-forward blocks. None is four times `d_model`.
     label_len : int or None, default=None
-        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of `seq_len`, in
-        whole patches.
+        Number of past steps that the decoder sees again before the steps to forecast, from 0 to
+        `seq_len`. None is half of `seq_len`, rounded to whole patches.
     patch_len : int or None, default=None
-        Neighbouring steps that make one token (of the decoder only where no column is known ahead);
-        None is ``seq_len // 24``, at least 1 and at most 12.
+        Number of neighbouring steps that make one token. If there are future covariates, this holds
+        for the encoder only. None is ``seq_len // 24``, at least 1 and at most 12; 1 is the
+        Informer of the paper.
     attention : {"auto", "probsparse", "dense"} or Attention, default="auto"
-        Self-attention of the encoder; "auto" goes by length and device, see `attention_` of the
-        estimator. The decoder's is dense. `Attention` says more: the decoder's kind, the sparsity
-        factor.
+        The self-attention of the encoder. "auto" chooses by the number of tokens and the device;
+        the attribute `attention_` of a fitted estimator says which. The self-attention of the
+        decoder is dense. Pass an `Attention` to choose that of the decoder and the sparsity factor.
     block : {"plain", "note", "bf16"} or Block, default="plain"
-        Norm, attention's extras, feed-forward and initial weights of each layer. "plain":
-        LayerNorm before each sublayer, GELU, Xavier weights. "note": the same from N(0, 0.02²).
-        "bf16": RMSNorm without biases, QK norm, output gate, SwiGLU, scaled residual outputs.
-        `Block` chooses each; ``network__block__norm`` is how a search names one.
+        The layers. "plain" has LayerNorm before each sublayer, GELU and Xavier weights. "note" is
+        the same with weights from N(0, 0.02²). "bf16" has RMSNorm without biases, QK norm, an
+        output gate, SwiGLU and scaled residual outputs. Pass a `Block` to choose each of these; in
+        a search they are named ``network__block__norm`` and so on.
     position : {"sinusoidal", "learned", "continuous"}, default="sinusoidal"
-        Code of a step's place; "continuous" takes the time that passed, for steps of different
-        length such as months.
+        How the position of a step is encoded. "continuous" uses the time that passed instead of
+        step numbers, for steps of different length such as months.
     embeddings : tuple or list, default=()
-        Vectors to learn besides those of calendar fields: "series", one for each series of a
-        panel (series that training did not hold get their mean); "missing", one for each
-        column, which then may miss values (without it, only targets may); "mask", one that
-        marks the steps to forecast in the decoder's input.
+        Vectors that are learnt besides those of the calendar fields. "series" is one vector for
+        each series of a panel; series that were absent in training get the mean of these.
+        "missing" is one vector for each column, which is added where its value is missing. "mask"
+        is one vector that marks the steps to forecast in the input of the decoder.
     distil : bool, default=True
-        Halve the sequence between encoder layers.
+        Whether the sequence is halved between the layers of the encoder.
     dropout : float, default=0.2
-        Share of activations dropped in training, in [0, 1).
+        Share of activations that are dropped in training, in [0, 1).
     window_norm : bool or None, default=None
-        Normalise each window by its own mean and deviation and undo it on the forecast: halves the
-        error where the level drifts. A network alone then forecasts each of up to 16 targets by
-        itself, from what its window usually is at that time of the day. None is True for numbers,
-        and False for classes: a window's share of a class is what their forecasts start from.
+        Whether each window is standardised by its own mean and standard deviation, which is undone
+        in the forecast. This halves the error if the level of a series drifts. A network alone then
+        forecasts each of up to 16 targets separately. None is True for numbers, and False for
+        classes, whose shares in the window are what forecasts start from.
 
     See Also
     --------
@@ -365,37 +387,46 @@ class Training(Part):
     Parameters
     ----------
     max_iter : int or None, default=None
-        Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone, or as
-        many as see each window three times if these are fewer (and 25,000 windows in all). Of
-        classes it is 10.
+        The largest number of epochs. None is 5 if the network corrects ridges. If it forecasts
+        alone, None is 10, or as many epochs as show each window three times if these are fewer (and
+        25,000 windows in all). For classes None is 10.
     max_windows : int or None, default=10_000
-        Windows of an epoch at most (and of a look at the validation rows), drawn anew for each;
-        None takes all. It bounds the time of a fit, however long the series.
+        The largest number of windows in an epoch, which are drawn anew for each epoch, and in each
+        computation of the validation loss. None uses all windows. It bounds the time of a fit,
+        however long the series are.
     n_iter_no_change : int, default=3
-        Epochs without improvement of the validation loss by 1e-4 before training stops.
+        Training stops after so many epochs in which the validation loss did not fall by 1e-4.
     optimizer : {"adamw", "muon"}, default="adamw"
-        "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
-        `learning_rate` (0.02 for 3e-4), everything else by AdamW.
+        The optimiser. "adamw" is AdamW [1]_ for all parameters. "muon" trains the matrices of
+        attention and feed-forward blocks with Muon [2]_, at 200/3 times `learning_rate` (0.02 for
+        3e-4), and everything else with AdamW.
     learning_rate : float, default=2e-3
-        Peak rate of AdamW; it rises over the first 5% of the steps (2000 at most) and falls
-        by a cosine to a tenth.
+        The peak learning rate of AdamW. It rises over the first 5% of the steps (2000 at most), and
+        then falls to a tenth along a cosine [3]_.
     weight_decay : float, default=0.01
-        Decoupled decay of matrices (not of biases, norms and embeddings).
+        The decoupled weight decay of matrices. Biases, norms and embeddings are not decayed.
     batch_size : int, default=64
-        Windows in a training step.
+        Number of windows in a training step.
     precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
-        Of matrix products in training; weights, statistics and losses are float32. "auto" goes
-        by width and device, see `precision_` of the estimator.
+        The type of matrix products in training; weights, statistics and losses are float32. "auto"
+        chooses by width and device; the attribute `precision_` of a fitted estimator says which.
     memory_saving : MemorySaving or None, default=None
-        Micro-batches and gradient checkpointing.
+        Ways to train with less memory: micro-batches and gradient checkpointing.
     checkpoint : path-like or None, default=None
-        File written after each epoch. If it exists, `fit` goes on from it when data and
-        parameters are the same, and raises otherwise; needs an int as `random_state`.
+        A file that is written after each epoch. If it exists, `fit` continues from it if the data
+        and parameters are the same, and raises an error otherwise. It needs an int as
+        `random_state`.
 
     See Also
     --------
     skinformer.InformerRegressor : Takes it as `training`.
-    skinformer.Network : What is trained.
+    skinformer.Network : The architecture of the network.
+
+    References
+    ----------
+    .. [1] Loshchilov and Hutter (2019), Decoupled Weight Decay Regularization, ICLR.
+    .. [2] Jordan et al. (2024), Muon: An Optimizer for Hidden Layers in Neural Networks.
+    .. [3] Loshchilov and Hutter (2017), SGDR: Stochastic Gradient Descent with Warm Restarts, ICLR.
 
     Examples
     --------

@@ -36,12 +36,13 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     Parameters
     ----------
     target : str, int, tuple, list or None, default=None
-        Column(s) of X to forecast, by name, or by position where X is an array; None is the last
-        one. With a list `predict` returns (n, n_targets); a tuple names one column of two levels.
+        The column of X to forecast, or a list of columns, by name, or by position if X is an
+        array. None is the last column. With a list `predict` returns an array of shape
+        (n, n_targets). A tuple names one column of two levels.
     seq_len : int, default=96
-        Length of the context, the past steps that a forecast is based on; at least 1. Trees,
-        per-series ridges, and classical forecasters of longer seasons look back further, the
-        latter two at most four times as far.
+        Length of the context, the past steps that a forecast is based on; at least 1. Trees look
+        back further, and so do per-series ridges and classical forecasters of longer seasons, at
+        most four times as far.
     pred_len : int, default=24
         Steps that are forecast at once, at least 1. Longer horizons are forecast recursively.
     known_future : str, list, tuple or None, default=None
@@ -59,31 +60,33 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         0.9]``, trains for all of them: `predict_quantiles` returns them, and `predict` returns the
         one closest to the median.
     time, series : str, int, tuple or None, default=None
-        Columns that hold the times of rows (dates, text that says them, whole numbers) and the
-        names of their series, where the index does not; `forecast` then answers in columns, too.
-        None takes the one column of dates of rows that are numbered, and `unique_id` beside `ds`.
+        The columns with the times of the rows (dates, dates as text, or whole numbers) and with
+        the names of their series, if the index does not hold them. `forecast` then returns these
+        columns, too. With None, numbered rows take their time from the only column of dates, and
+        `ds` and `unique_id` are recognised.
     freq : str, offset, int or None, default=None
-        The frequency of the rows; None infers it from the index. If rows of dates are missing, so
-        are the hours and days of the week that are closed; other missing rows count as missing
-        values.
+        The frequency of the rows. None infers it from the index; hours and days of the week that
+        never have a row are then closed and are not time steps, and other missing rows count as
+        missing values.
     season : int, list, tuple or None, default=None
-        Rows of a season, such as 20 for a machine's cycle of 20 rows; several in a list. None takes
-        days, weeks and years of dated rows; of numbered ones, and of years, a season that the rows
-        themselves show. What is named here stands in place of these for classical forecasters (the
-        shortest two), trees, ridges of each series and ranges.
+        The length of the season in rows, such as 20 for a cycle of 20 rows, or a list of several.
+        None is the day, the week and the year of dated rows; in numbered rows and yearly data it is
+        a season that `fit` detects. A season that is set replaces these in classical forecasters
+        (the shortest two), trees, per-series ridges and prediction intervals.
     calendar : "auto", list or None, default="auto"
-        Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
-        are embedded: "auto" takes those that the step calls for and that vary in training; those
-        of the year from three years on.
+        The calendar features of dated rows: a list of "minute", "hour", "weekday", "day" (of the
+        month), "week" and "month". "auto" chooses those that suit the frequency and vary in
+        training; "week" and "month" need three years of data. None means no calendar features.
     target_transform : "log", transformer or None, default=None
-        What targets become before they are standardised; forecasts are back in their units. "log"
-        takes logarithms of targets, which have to be above zero in training; a later value below
-        a hundredth of the least one counts as that. A transformer of scikit-learn,
-        such as ``PowerTransformer()``, is cloned and fitted to each target's training rows, all
-        series together. With ``loss="mse"`` forecasts of logarithms are made means by Duan's
-        smearing factor [2]_, found on validation rows, at most 2; other losses ask for a median or
-        a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
-        no forecast of a series that never was below zero falls below it.
+        A transformation of the targets before they are standardised; forecasts are transformed
+        back. "log" takes logarithms of the targets, which have to be above zero in training; a
+        later value below a hundredth of the smallest one counts as this hundredth. A transformer of
+        scikit-learn, such as ``PowerTransformer()``, is cloned and fitted to the training rows of
+        each target, all series together. With ``loss="mse"``, forecasts on log scale are
+        multiplied by Duan's smearing factor [2]_, which is estimated on validation rows and is at
+        most 2, so that they are means. With other losses, and with a transformer, forecasts are
+        transformed back without a correction. In all cases, if a series was never negative, its
+        forecasts are not negative either.
     members : "auto", list or tuple, default="auto"
         The members of the ensemble, which are weighted by their validation errors:
 
@@ -117,18 +120,19 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         The training of the Informer: epochs, windows, optimiser, precision, checkpoint; None is
         ``Training()``. In a search its parameters are named ``training__learning_rate`` and so on.
     early_stopping : bool or "auto", default="auto"
-        Compute the loss on the last rows of each series, keep the weights of the best epoch, and
-        give the Informer a weight by its validation error. "auto" does so from
-        ``seq_len + 2 * pred_len`` rows on, and then fits the ridges again on all rows. True leaves
-        the last rows out of every fit, though not out of the selection of ridges; it has no effect
-        on series so short that only classical forecasters take part. On a single long table,
+        Whether the last rows of each series are validation rows: training then keeps the weights
+        of the epoch with the lowest validation loss, and the Informer is weighted by its validation
+        error. "auto" does so from ``seq_len + 2 * pred_len`` rows on, and then fits the ridges
+        again on all rows. True leaves the validation rows out of every fit, though not out of the
+        selection of ridges; it has no effect on series so short that only classical forecasters
+        take part. On a single long table,
         a trial of 1000 windows comes first, unless there is a checkpoint; if it shows no gain, the
         training of the Informer ends there, with one row in ``history_``.
     validation_fraction : float, default=0.1
-        Share of the last rows that are held out for validation; in (0, 1).
+        Share of the last rows that are validation rows; in (0, 1).
     max_seconds : float or None, default=None
-        Seconds that a fit may take, by the clock on the wall; None is as many as it needs. What the
-        members cost is estimated from the rows and the speed of the machine: first there are
+        The number of seconds that a fit may take; None is no limit. The run time of the members is
+        estimated from the rows and the speed of the machine. If it is too long, there are first
         fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
         `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long;
         a fit needs the time in which rows are read and ridges are fitted, whatever this is. Your
@@ -136,51 +140,51 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         machine and on what else it does, also with a `random_state`. In a search each fit has so
         many seconds.
     warm_start : bool, default=False
-        Continue from the weights of the last `fit` instead of new ones.
+        Whether training continues from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
-        Where the network runs: "cpu", "cuda", …; "auto" is CUDA if torch finds it.
+        The device of the network, such as "cpu" or "cuda". "auto" is CUDA if torch finds it.
     n_jobs : int or None, default=None
-        Threads that a fit and its forecasts use at most: -1 is one for each processor, -2 one less;
-        None is as many as torch uses (``OMP_NUM_THREADS``). Small work is done by one, whatever
-        this is. Sums round by the number of threads, in the last digits.
+        The largest number of threads of a fit and its forecasts. -1 is one for each processor, -2
+        one less; None is as many as torch uses (``OMP_NUM_THREADS``). Small work always uses one
+        thread. The last digits of sums may depend on the number of threads.
     random_state : int, RandomState or None, default=None
-        Seed of weights, batches and dropout. With an int, two fits are equal; no global
-        generator of torch or numpy is touched.
+        Seed of the initial weights, batches and dropout. With an int, two fits are equal. The
+        global generators of torch and NumPy are not used.
     verbose : int or bool, default=0
-        Above 0: write the part of the fit, its epoch, the share that is done, and about how many
-        seconds are left: in one line that is rewritten on a terminal and in a notebook, in plain
-        ones elsewhere; at the end what each member counts.
+        If above 0, print the part of the fit, its epoch, the share that is done, and about how many
+        seconds are left: on a terminal and in a notebook in one line that is rewritten, elsewhere
+        in plain lines. At the end the weight of each member is printed.
 
     Attributes
     ----------
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had names.
+        Names of the columns, if X had names.
     layout_ : Layout
-        Which columns name the rows, and the library of the frame that was fitted.
+        The columns of times and series, and the library of the frame that was fitted.
     roles_ : Roles
         The mode, and the role of each column.
     timeline_ : Timeline
         The standardised rows that `fit` and `update` saw.
     scaler_ : Scaler
-        Means and deviations of the columns; ``scaler_.targets.logs`` tells by series and target
-        where logarithms are taken.
+        Means and standard deviations of the columns. ``scaler_.targets.logs`` says for which series
+        and targets logarithms are taken.
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
-        The trained network; with ridges the sum of the ridges' map (``module_.path``) and the
-        network's correction (``module_.network``).
+        The trained network. With ridges it is the sum of the linear map of the ridges
+        (``module_.path``) and the correction by the network (``module_.network``).
     head_ : Head
-        What its outputs mean.
+        The meaning of the outputs of the network.
     device_ : str
-        Where it is.
+        The device of the network.
     attention_ : str
-        What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 2048; else
-        "dense". A token is a patch.
+        The self-attention of the encoder. "auto" chooses "probsparse" from 96 tokens on a CPU, and
+        from 2048 tokens on CUDA, otherwise "dense". A token is a patch.
     precision_ : str
-        What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
-        CPU that does; else "fp32".
+        The type of matrix products. "auto" chooses "bf16" on CUDA devices that compute in it and,
+        from a width of 256 on, on CPUs that do, otherwise "fp32".
     series_blend_ : DataFrame
         Weights of classical forecasters, "trees" (or the regressor's class), "ridges" and
         "network", one row per series of a panel, otherwise per target. Rows sum to 1, apart from
@@ -200,12 +204,12 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     loss_curve_ : list of float
         The training loss of each epoch.
     validation_scores_ : list of float or None
-        Minus the validation loss of each epoch: the higher, the better.
+        The negative validation loss of each epoch; higher is better.
     n_iter_ : int
-        Epochs run, with those of earlier fits after a warm start.
+        Number of epochs, including those of earlier fits after a warm start.
     best_loss_ : float
-        Loss of the weights kept: on validation rows if there are any, with the full correction by
-        the Informer.
+        The loss of the weights that were kept: on validation rows if there are any, with the full
+        correction by the Informer.
 
     See Also
     --------
@@ -218,7 +222,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     members (`time` … `members`); the network and its training (`network` … `training`); when a fit
     ends, and where it continues (`early_stopping` … `warm_start`); the run (`device` … `verbose`).
 
-    Training costs ``max_iter * min(n_rows, max_windows) / batch_size`` steps; the linear path
+    Training costs ``max_iter * min(n_rows, max_windows) / batch_size`` steps; the ridges take
     ``n_rows * n_targets * seq_len * (seq_len + pred_len)`` products. Memory holds the rows once,
     in float32, and one batch.
 
