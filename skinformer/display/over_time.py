@@ -60,7 +60,8 @@ def _break_at_gaps(table: Series | DataFrame) -> tuple[Index, Float64Array]:
     longest_step = 4
     time = timestamps(table.index)
     steps = time.to_series().diff()
-    is_after_gap = steps > longest_step * steps.median()
+    usual = steps.dropna().median()  # of nothing pandas 2 warns
+    is_after_gap = steps > longest_step * usual
     begins = np.flatnonzero(is_after_gap)
     values = np.insert(table.to_numpy(), begins, np.nan, axis=0)
     rows = np.insert(np.arange(len(time)), begins, begins)

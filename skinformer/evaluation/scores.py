@@ -265,8 +265,13 @@ def _scaled(
     errors = DataFrame(np.abs(y_pred - y) ** power)
     error = errors.groupby(_series_of(y_true, len(y))).mean()
     history = DataFrame(trained).groupby(_series_of(y_train, len(trained)))
-    changes = history.agg(seasonal_change, season=season, power=power)
-    scale = changes.reindex(error.index)
+    changes = {
+        name: [
+            seasonal_change(column, season, power=power) for column in rows.to_numpy().T
+        ]
+        for name, rows in history
+    }
+    scale = DataFrame.from_dict(changes, orient="index").reindex(error.index)
     # 2. Their ratios.
     scores = error.to_numpy() / scale.to_numpy()
     if not np.isfinite(scores).any():

@@ -46,5 +46,6 @@ def fill_holes(column: AnyArray, first_row: IntArray) -> AnyArray:
     filled = by_series.ffill()
     if filled.isna().any():
         filled = filled.fillna(by_series.transform("median"))
-        filled = filled.fillna(rows.dropna().median()).fillna(0.0)
+        of_all = rows.dropna().median()  # of nothing pandas 2 warns
+        filled = filled.fillna(of_all).fillna(0.0)
     return filled.to_numpy(dtype=column.dtype)

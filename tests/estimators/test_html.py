@@ -10,8 +10,13 @@ import pandas as pd
 import pytest
 from flat_parameters import with_parts
 from sklearn.ensemble import HistGradientBoostingRegressor
+from versions import SHOWS_FITTED
 
 from skinformer import CalendarFeatures, InformerRegressor
+
+shows_fitted = pytest.mark.skipif(
+    not SHOWS_FITTED, reason="scikit-learn shows parameters alone"
+)
 
 SMALL = {
     "seq_len": 24,
@@ -52,6 +57,7 @@ def test_looking_changes_nothing(fitted):
     assert pickle.dumps(fitted) == before
 
 
+@shows_fitted
 def test_ranges_are_shown_once_they_are_found(fitted):
     """To find them takes seconds, which a look should not."""
     assert "intervals_" not in fitted._repr_html_()
@@ -71,6 +77,7 @@ class Links(HTMLParser):
         self.found += [value for name, value in attrs if name in ("href", "src")]
 
 
+@shows_fitted
 @pytest.mark.slow
 def test_links_lead_to_pages_that_exist(hours):
     """scikit-learn's own parts have a page each; a link to one of ours would lead nowhere."""

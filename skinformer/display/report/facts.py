@@ -79,7 +79,7 @@ class TargetFacts:
         """Errors of each series, the largest WAPE first; None where there is one series."""
         if self.main["series"].nunique() < 2:
             return None
-        shares = self.main.groupby("series").apply(_wape)
+        shares = self.main.groupby("series")[["actual", "forecast"]].apply(_wape)
         table = summary(self.main, "series").assign(wape=shares)
         return table.sort_values("wape", ascending=False, kind="stable")
 
