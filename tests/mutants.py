@@ -139,7 +139,7 @@ CAUSALITY = [
     Mutant(
         "phase maps have learnt the time that they are judged by",
         "ridge/phases.py",
-        "_with_maps",
+        "_learn_ridges",
         "Sums.leave_one_out(sums)",
         "[whole, whole, whole]",
         (
@@ -599,7 +599,7 @@ BOUNDS = [
     Mutant(
         "an exported graph leaves what was seen",
         "export/forecast.py",
-        "ExportedForecast.forward",
+        "ExportedForecast._limit",
         "self.bounds.limit(found[name], window, known, bounds)",
         "found[name]",
         ("export/test_bounds.py::test_what_rises_out_of_what_was_seen_is_held",),

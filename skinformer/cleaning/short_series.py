@@ -48,11 +48,12 @@ def lend_scales(
         is_long = n_rows >= window_len
         logs = scaler.takes_logs(j)
         for kind in (logs, ~logs):
+            long = kind & is_long
             short = kind & ~is_long
-            if short.any() and (kind & is_long).any():
-                usual = _usual_scale(scaler.mean[:, j], scale[:, j], kind & is_long)
-                share = own_share[short]
-                scale[short, j] = scale[short, j] ** share * usual[short] ** (1 - share)
+            if short.any() and long.any():
+                usual = _usual_scale(scaler.mean[:, j], scale[:, j], long)
+                lent = scale[:, j] ** own_share * usual ** (1 - own_share)
+                scale[short, j] = lent[short]
     return replace(scaler, scale=scale)
 
 

@@ -340,17 +340,20 @@ class _EffectWindows(NamedTuple):
     def _columns_of(self, kind: _EffectKind) -> Float64Array:
         return self.logs if kind.of_logs else self.columns
 
+    def _logs_of_targets(self) -> tuple[Float64Array, Float64Array]:
+        """Return logarithms of targets in their units, and weights: 0 where these are no sizes."""
+        in_units = self.y * self.deviation + self.mean
+        # Single precision makes something of zeros.
+        rounding = 1e-6 * (np.abs(self.mean) + self.deviation)
+        is_positive = in_units > rounding
+        logs = np.log(np.where(is_positive, in_units, 1.0))
+        return logs, self.weight * is_positive
+
     def _regress(self, kind: _EffectKind) -> Float64Array:
         """Regress changes of targets, or of their logarithms, on changes of columns."""
-        y = self.y
-        weight = self.weight
-        if kind.multiplies:
-            in_units = self.y * self.deviation + self.mean
-            # Single precision makes something of zeros.
-            rounding = 1e-6 * (np.abs(self.mean) + self.deviation)
-            is_positive = in_units > rounding
-            y = np.log(np.where(is_positive, in_units, 1.0))
-            weight = weight * is_positive
+        y, weight = (
+            self._logs_of_targets() if kind.multiplies else (self.y, self.weight)
+        )
         last = _LEVEL_ROWS - 1
         has_last = (weight[:, last] > 0).all(axis=1)
         columns = self._columns_of(kind)

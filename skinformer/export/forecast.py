@@ -111,11 +111,8 @@ class ExportedForecast(nn.Module):
         rows, lost = self._fill(rows)
         window, ahead = self._split(rows)
         # 2. Forecasts of all members, near what was seen, and weighted.
-        categories = self._categories(calendar, row)
-        found = self._predict(window, ahead, categories)
-        for name in self.weights:
-            found[name] = self.bounds.limit(found[name], window, known, bounds)
-        mean = self._weigh(found, row)
+        found = self._predict(window, ahead, self._categories(calendar, row))
+        mean = self._weigh(self._limit(found, window, known, bounds), row)
         # 3. The joint forecast within all bounds, in units.
         mean = self.bounds.level(mean, window, known, bounds)
         steps_ahead = None if steps is None else steps[:, self.sizes.seq_len :]
@@ -228,6 +225,19 @@ class ExportedForecast(nn.Module):
             return None, None
         joined = torch.cat(categories, dim=-1)
         return self._split(joined)
+
+    def _limit(
+        self,
+        found: dict[str, Tensor],
+        window: Tensor,
+        known: Tensor,
+        bounds: Any,
+    ) -> dict[str, Tensor]:
+        """Keep forecasts of members that are weighted near what was seen."""
+        return {
+            name: self.bounds.limit(found[name], window, known, bounds)
+            for name in self.weights
+        }
 
     def _weigh(self, found: dict[str, Tensor], row: Any) -> Tensor:
         """Compute the weighted mean of the forecasts of members."""

@@ -86,10 +86,9 @@ def encode_names(
             new_names[name] = (name,)
             continue
         of_name = replace(table, columns=[*targets, column])
-        codes = _one_level_each(of_name, names[name])
-        coded = replace(names[name], codes=codes)
-        encoding = _make_categories(name, coded, of_name, pred_len)
-        columns += list(encoding.encode(codes))
+        encoded = _one_level_each(of_name, names[name])
+        encoding = _make_categories(name, encoded, of_name, pred_len)
+        columns += list(encoding.encode(encoded.codes))
         new_names[name] = encoding.columns
         categories.append(encoding)
     _check_new_names(categories, roles)
@@ -102,19 +101,22 @@ def encode_names(
     return replace(table, columns=columns), roles
 
 
-def _one_level_each(table: Table, names: NameColumn) -> IntArray:
-    """Return codes, where missing ones have the level of their series if it has one alone."""
+def _one_level_each(table: Table, names: NameColumn) -> NameColumn:
+    """Return names whose missing ones have the level of their series if it has one alone.
+
+    table: whose last column holds the codes.
+    """
     codes = table.columns[-1]
     is_missing = codes > len(names.levels)
     n_series = len(table.first_row) - 1
     if n_series == 1 or not is_missing.any():
-        return codes
+        return replace(names, codes=codes)
     highest = np.full(n_series, -1)
     np.maximum.at(highest, table.series[~is_missing], codes[~is_missing])
     level = highest[table.series]
     if not (codes == level)[~is_missing].all():
-        return codes
-    return np.where(is_missing & (level >= 0), level, codes)
+        return replace(names, codes=codes)
+    return replace(names, codes=np.where(is_missing & (level >= 0), level, codes))
 
 
 def _replaced(

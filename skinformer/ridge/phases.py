@@ -94,29 +94,14 @@ def _with_maps(
     Each blend gets those that have not learnt its period, with strength and share chosen by the
     periods alone, for the split judges it later; the final one's are chosen by the split, too.
     """
-    # 1. Ridges without each period, of all of them, and of late windows, too.
-    learn = partial(
-        _learn,
-        problem,
-        layout,
-        10_000 / sum(len(period.windows.origins) for period in periods),
-    )
-    sums = [learn(period) for period in periods]
-    whole = Sums.total(sums)
-    learnt = [*Sums.leave_one_out(sums), whole]
-    ridges = [each.means().decomposed() for each in learnt]
-    last = ridges[-1]
-    if len(late):
-        newest = learn(_Period(fits.before, TimedOrigins(late, late)))
-        last = Sums.total([whole, newest]).means().decomposed()
-    # 2. Strength and share, by what each ridge has not learnt.
+    ridges, last = _learn_ridges(problem, layout, fits, periods, late)
+    # Strength and share, by what each ridge has not learnt.
     losses = _stretch_losses(problem, layout, [*periods, split], ridges)
     early = _choose(losses[:-1])
     # Where the split holds no two forecasts nothing is sure.
     latest = (
         _choose(losses) if len(losses[-1]) else _StrengthAndShare(STRENGTHS[0], 0.0)
     )
-    # 3. The maps of each fit.
     *of_folds, before = [_phases_of(layout, ridge, early) for ridge in ridges]
     folds = [
         (end, replace(fit, phases=phases))
@@ -127,6 +112,26 @@ def _with_maps(
         replace(fits.final, phases=_phases_of(layout, last, latest)),
         tuple(folds),
     )
+
+
+def _learn_ridges(
+    problem: Problem,
+    layout: PhaseMaps,
+    fits: LinearFits,
+    periods: list[_Period],
+    late: IntArray,
+) -> tuple[list[Decomposition], Decomposition]:
+    """Learn ridges without each period, and of all of them; and one of late windows, too."""
+    n_windows = sum(len(period.windows.origins) for period in periods)
+    learn = partial(_learn, problem, layout, 10_000 / n_windows)
+    sums = [learn(period) for period in periods]
+    whole = Sums.total(sums)
+    learnt = [*Sums.leave_one_out(sums), whole]
+    ridges = [each.means().decomposed() for each in learnt]
+    if not len(late):
+        return ridges, ridges[-1]
+    newest = learn(_Period(fits.before, TimedOrigins(late, late)))
+    return ridges, Sums.total([whole, newest]).means().decomposed()
 
 
 def _phases_of(

@@ -141,9 +141,8 @@ def window_inputs(
         series, start = _last_origins(rows, signature)
     else:
         series, start = _find_origins(origins, rows, signature)
-    origin = start[:, None]
-    before = origin + np.arange(-signature.seq_len, 0)
-    ahead = origin + np.arange(signature.pred_len)
+    steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
+    before, ahead = np.split(steps, [signature.seq_len], axis=1)
     first_known = len(signature.targets) + len(signature.past)
     if signature.closed:
         _hold_closed(rows, signature)
@@ -155,10 +154,8 @@ def window_inputs(
         "series": _fitted_numbers(rows.names, signature)[series],
     }
     if signature.calendar:
-        steps = np.hstack([before, ahead])
         inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
     if "steps" in signature.inputs:
-        steps = np.hstack([before, ahead])
         inputs["steps"] = rows.wall_steps_at(steps, signature.origin)
     inputs = {name: inputs[name] for name in signature.inputs}
     labels = rows.labels_at(series, ahead)

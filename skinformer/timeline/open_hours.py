@@ -9,6 +9,7 @@ from skinformer.compatibility.dates import is_elapsed
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock, wall_times
 from skinformer.timeline.seasons import step_days
+from skinformer.timeline.windows import origins_between
 
 _WEEK = Timedelta(days=7)
 
@@ -33,12 +34,7 @@ def find_open_week(times: Index, step: Any) -> tuple[bool, ...] | None:
     if length is None or Timedelta(days=1) % length != Timedelta(0):
         return None
     n_steps = _WEEK // length
-    walls = wall_times(times)
-    if n_steps == 7:
-        walls = walls.normalize()
-    monday = walls[0].normalize() - Timedelta(days=walls[0].day_of_week)
-    start = monday + (walls[0] - monday) % length
-    places = ((walls - start) // length).to_numpy(dtype=np.int64)
+    places = _places_since_monday(times, length)
     is_closed = _never_observed(places, n_steps, longest_gap=n_steps)
     if n_steps > 7:
         by_hour = _never_observed(places, n_steps // 7, longest_gap=n_steps)
@@ -50,6 +46,16 @@ def find_open_week(times: Index, step: Any) -> tuple[bool, ...] | None:
     if getattr(times, "tz", None) is not None and is_early_open:
         return None  # hours that summer time skips and repeats need a clock of elapsed time
     return tuple(bool(each) for each in ~is_closed)
+
+
+def _places_since_monday(times: Index, length: Timedelta) -> IntArray:
+    """Count the steps of times from the first one of the first week on."""
+    walls = wall_times(times)
+    if length == Timedelta(days=1):
+        walls = walls.normalize()
+    monday = walls[0].normalize() - Timedelta(days=walls[0].day_of_week)
+    start = monday + (walls[0] - monday) % length
+    return ((walls - start) // length).to_numpy(dtype=np.int64)
 
 
 def _length(step: Any) -> Timedelta | None:
@@ -74,11 +80,8 @@ def _never_observed(
     is_gap = (before > after) & (before - after < longest_gap)
     passed = np.bincount(places % length, minlength=length)
     observed = passed.copy()
-    first, stop = after[is_gap], before[is_gap]
-    lengths = stop - first
-    missing = np.repeat(first - np.append(0, np.cumsum(lengths)[:-1]), lengths)
-    missing = (missing + np.arange(lengths.sum())) % length
-    passed += np.bincount(missing, minlength=length)
+    missing = origins_between(after[is_gap], before[is_gap] - 1)
+    passed += np.bincount(missing % length, minlength=length)
     # A row is missing at an open phase with this probability.
     is_open = observed > 0
     n_passed = passed[is_open].sum()
