@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 class AttentionDisplay(Display):
     """
-    Draw what the heads of one attention layer look at: queries down, keys across, both in time.
+    Plot the attention weights of each head of one layer: queries by keys, both over time.
 
-    Make one by `from_estimator`, or by `from_maps` of what `attention_maps` gave; draw it again by
-    `plot`. Queries that ProbSparse attention does not select are hatched, keys that a query may
-    not see are grey.
+    Make it with `from_estimator`, or with `from_maps` from the result of `attention_maps`; `plot`
+    draws it again. Queries that ProbSparse attention does not select are hatched. Keys that a query
+    may not see are grey.
 
     Parameters
     ----------
@@ -36,16 +36,16 @@ class AttentionDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes, shape (n_heads,)
-        Where heads were drawn.
+        The axes, one for each head.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
-        The figure that holds them.
+        The figure of the plot.
 
     See Also
     --------
-    skinformer.evaluation.attention_maps : The numbers, and what they do not explain.
-    ContributionDisplay : Reasons for a forecast.
+    skinformer.evaluation.attention_maps : The numbers, and their limits.
+    ContributionDisplay : Contributions of columns to a forecast.
 
     Examples
     --------

@@ -28,28 +28,29 @@ if TYPE_CHECKING:
 
 class ContributionDisplay(Display):
     """
-    Draw what columns give to a forecast, or to forecasts over time.
+    Plot the contributions of columns to a forecast, or to forecasts over time.
 
-    Make one by `from_estimator`, or by `from_frame` of what `explain` returns; draw it again by
-    `plot`.
+    Make it with `from_estimator`, or with `from_frame` from the result of `explain`; `plot` draws
+    it again.
 
     Parameters
     ----------
     contributions : DataFrame of shape (n_times, n_sources)
-        In the target's units, by time. The first column is the baseline; rows add up to forecasts.
+        Contributions in the units of the target, indexed by time. The first column is the baseline;
+        rows add up to forecasts.
     target : str, default=None
-        What is forecast, for the labels.
+        Name of the target, for the labels.
     unit : str, default=None
-        Of the target.
+        Unit of the target, for the labels.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        The figure of the plot.
     drawn_ : DataFrame
-        What was drawn: the sources that give most, and the rest together.
+        The numbers of the plot: the largest contributions, and the sum of the others.
 
     See Also
     --------

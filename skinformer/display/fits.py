@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 class TrainingDisplay(Display):
     """
-    Draw the losses of each epoch, and what the network is trusted with.
+    Plot the losses of each epoch, and the share of the network's correction in the forecast.
 
-    Make one by `from_estimator`; draw it again by `plot`.
+    Make it with `from_estimator`; `plot` draws it again.
 
     Parameters
     ----------
     history : DataFrame of shape (n_epochs, n_columns)
         ``epoch``, ``loss`` and ``validation_loss``, as ``history_`` has them.
     trust : float, default=None
-        Share of the network's correction in the forecast; None leaves it out.
+        Share of the correction by the network that the forecast uses; None does not show it.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the losses were drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        The figure of the plot.
     lines_ : list of matplotlib Line2D
-        Training loss and, where rows were held out, validation loss.
+        The training loss and, if there are validation rows, the validation loss.
 
     See Also
     --------
-    WeightsDisplay : What else has a part in the forecast.
+    WeightsDisplay : The weights of all members.
 
     Examples
     --------
@@ -127,30 +127,30 @@ class TrainingDisplay(Display):
 
 class WeightsDisplay(Display):
     """
-    Draw how much of a forecast each forecaster gives: classical ones, trees, ridges, the network.
+    Plot the weights of the members of the ensemble.
 
-    Make one by `from_estimator`; draw it again by `plot`.
+    Make it with `from_estimator`; `plot` draws it again.
 
     Parameters
     ----------
     weights : DataFrame of shape (n_rows, n_forecasters)
-        In [0, 1]; rows are steps ahead, if they are numbers, and else named, such as series.
+        Weights in [0, 1], one column per member. Rows are steps ahead if their labels are numbers,
+        otherwise groups such as series.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        The figure of the plot.
 
     See Also
     --------
-    TrainingDisplay : How the network was trained, and what it is trusted with.
+    TrainingDisplay : The training of the network.
 
     Notes
     -----
-    "ridges" forecast in closed form; "network" is what they forecast as the network corrects it,
-    where there are any.
+    If the network corrects ridges, "network" is the forecast of the ridges with this correction.
 
     Examples
     --------

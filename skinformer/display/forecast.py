@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 class ForecastDisplay(BacktestDisplay):
     """
-    Draw a forecast and what came of it, in scikit-learn's Display style.
+    Plot a forecast, its prediction intervals, and the actual values.
 
-    Make one by `from_predictions`, `from_backtest` or `from_estimator`; draw it again by `plot`.
+    Make it with `from_predictions`, `from_backtest` or `from_estimator`; `plot` draws it again.
 
     Parameters
     ----------
@@ -48,26 +48,27 @@ class ForecastDisplay(BacktestDisplay):
         The actual values, indexed by time; its name labels the axis. NaN, or missing rows, leave a
         gap.
     forecast : Series of shape (n_forecast,)
-        Forecasts, indexed by their time, or one for each row of `actual`.
+        The forecasts, indexed by time, or one for each row of `actual`.
     quantiles : DataFrame of shape (n_quantiles, n_levels), default=None
-        Quantiles, a column each that ends in its level, such as 0.05 or "load_0.05"; indexed by
-        time, or one row for each of `forecast`. The lowest and the highest bound the widest band,
-        the next ones the next; one between is a line.
+        The quantiles, one column for each, whose name is or ends in the level, such as 0.05 or
+        "load_0.05"; indexed by time, or one row for each row of `forecast`. The lowest and the
+        highest quantile are the bounds of the widest band, the next two those of the next band. A
+        quantile in the middle is drawn as a line.
     unit : str, default=None
-        Of the truth, for the label of the axis.
+        Unit of the actual values, for the label of the axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        The figure of the plot.
     actual_line_ : matplotlib Line2D
         The actual values.
     line_ : matplotlib Line2D
         The forecast.
     bands_ : list of matplotlib FillBetweenPolyCollection
-        Between quantiles, the widest first.
+        The bands between quantiles, the widest first.
 
     See Also
     --------

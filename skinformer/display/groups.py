@@ -140,9 +140,10 @@ def _draw_below_one_another(ax: Axes, table: DataFrame) -> list[Line2D]:
 
 class CoverageDisplay(BacktestDisplay):
     """
-    Draw the share of actual values inside intervals against the requested coverage.
+    Plot the share of actual values inside intervals over the requested coverage.
 
-    scikit-learn's `CalibrationDisplay` judges probabilities of classes; this one, ranges.
+    It is for prediction intervals what scikit-learn's `CalibrationDisplay` is for probabilities of
+    classes.
 
     Parameters
     ----------
@@ -150,20 +151,20 @@ class CoverageDisplay(BacktestDisplay):
         Rows of ``result`` (its name), ``nominal`` and ``reached`` (shares in [0, 1]), and, to be
         drawn by groups, ``group``.
     by : str, default=None
-        What the groups are; None is nominal against reached.
+        Name of the groups; None plots the coverage that was reached over the nominal one.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        The figure of the plot.
     lines_ : list of matplotlib Line2D
-        One for each result; by groups, of a single result, for each share.
+        The lines: one per result, or, by groups, one per coverage of a single result.
 
     See Also
     --------
-    skinformer.evaluation.interval_coverage : The same of one interval, as a number.
+    skinformer.evaluation.interval_coverage : The coverage of one interval as a number.
 
     Examples
     --------
@@ -320,26 +321,26 @@ def _count(table: DataFrame, by: Any) -> DataFrame:
 
 class ErrorDisplay(BacktestDisplay):
     """
-    Draw errors of one backtest or several by step ahead, hour of day, series, or any group.
+    Plot errors of one or several backtests by step ahead, hour of day, series, or any group.
 
-    Make one by `from_predictions` or `from_estimator`; draw it again by `plot`.
+    Make it with `from_predictions` or `from_estimator`; `plot` draws it again.
 
     Parameters
     ----------
     errors : DataFrame of shape (n_groups, n_results)
-        A column for each result, such as ``summary(result)["mae"]``. Groups that are no numbers
-        are drawn below one another.
+        One column per result, such as ``summary(result)["mae"]``. Groups that are not numbers are
+        drawn below one another.
     label : str, default="mean absolute error"
-        What they are, and their unit.
+        Label of the axis: the score and its unit.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        The figure of the plot.
     lines_ : list of matplotlib Line2D
-        One for each result.
+        The lines, one per result.
 
     See Also
     --------

@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 class ResidualDisplay(BacktestDisplay):
     """
-    Draw actual less forecast: over time, as a histogram, and its autocorrelation.
+    Plot residuals (actual minus forecast): over time, their histogram, and autocorrelation.
 
-    Make one by `from_predictions` or `from_estimator`; draw it again by `plot`.
+    Make it with `from_predictions` or `from_estimator`; `plot` draws it again.
 
     Parameters
     ----------
     residuals : DataFrame of shape (n_times, n_series)
-        Actual less forecast, by time; a column for each series. NaN is unknown.
+        Actual values minus forecasts, indexed by time, one column per series. NaN is missing.
     target : str, default=None
-        What was forecast, for the labels.
+        Name of the target, for the labels.
     unit : str, default=None
-        Of the target.
+        Unit of the target, for the labels.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes, shape (3,)
-        Over time, histogram, autocorrelation.
+        The axes: residuals over time, histogram, autocorrelation.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
-        The figure that holds them.
+        The figure of the plot.
     autocorrelation_ : ndarray of float64, shape (n_lags,)
-        From lag 1 on; of several series together, each less its own mean.
+        Autocorrelation from lag 1 on. Several series are pooled, each after subtracting its mean.
 
     See Also
     --------
@@ -53,8 +53,9 @@ class ResidualDisplay(BacktestDisplay):
 
     Notes
     -----
-    Forecasts of several steps ahead leave errors that are alike within a block, however good the
-    model is. Residuals of one step, ``horizon=1``, should have no memory.
+    Forecasts of several steps from one origin have errors that are similar within a block, however
+    good the model is. Residuals of forecasts one step ahead, ``horizon=1``, should have no
+    autocorrelation.
 
     Examples
     --------

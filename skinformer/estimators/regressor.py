@@ -270,25 +270,26 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Parameters
         ----------
         X : DataFrame, Series or array-like, default=None
-            Later history, which is drawn, and what is known of the future, as `forecast` takes
-            them.
+            Later history, which is drawn, and future covariates, as for `forecast`.
         horizon : int, default=None
             Steps to forecast; None as in `forecast`.
         **options : Any
-            Of `ForecastDisplay.from_history`: series and target (the first of each by default),
-            coverage (0.8, several, or None for no band), history (rows before), unit, name, ax.
+            Options of `ForecastDisplay.from_history`: series and target (the first of each by
+            default), coverage (0.8 by default, a list, or None for no band), history (the number of
+            rows before the forecast), unit, name, ax.
 
         Returns
         -------
         ForecastDisplay
-            Drawn, with `ax_` and `figure_`.
+            The plot, with the attributes `ax_` and `figure_`.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `forecast`; if no such series or target was fitted; if X ends before the history.
+            If X cannot be forecast, if no such series or target was fitted, or if X ends before the
+            history.
 
         See Also
         --------
@@ -317,7 +318,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
             Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
         **options : Any
-            Of `skinformer.evaluation.explain`: groups, n_permutations, random_state.
+            Options of `skinformer.evaluation.explain`: groups, n_permutations, random_state.
 
         Returns
         -------

@@ -22,34 +22,34 @@ from skinformer.validation.warning import warn_user
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
     """
-    What one attention layer looked at for the forecasts from one origin.
+    The attention weights of one layer for the forecasts from one origin.
 
     Parameters
     ----------
     where : {"encoder", "decoder", "cross"}
-        Self-attention of the encoder, causal self-attention of the decoder, or the decoder's
-        attention to what the encoder made of the window.
+        Self-attention of the encoder, causal self-attention of the decoder, or attention of the
+        decoder to the output of the encoder.
     layer : int
-        Of the encoder or decoder; 1 is the first.
+        Number of the layer of the encoder or decoder; 1 is the first.
     origin : label of time
-        Of the first forecast step.
+        The first step of the forecast.
     series : hashable
-        Of a panel; None for one series.
+        Name of the series in a panel; None for a single series.
     weight : float
-        Mean weight of the network in these forecasts, in [0, 1].
+        Mean ensemble weight of the network in these forecasts, in [0, 1].
     weights : ndarray of float32, shape (n_heads, n_queries, n_keys)
-        How much of each key's value a query takes; over the keys they sum to 1.
+        Attention weights; they sum to 1 over the keys.
     selected : ndarray of bool, shape (n_heads, n_queries)
-        Which queries look at keys at all; the others of ProbSparse attention take the mean of the
-        values that they may see. All of dense attention.
+        Whether ProbSparse attention selected the query. Queries that are not selected get the mean
+        of the values that they may see. In dense attention all are selected.
     visible : ndarray of bool, shape (n_queries, n_keys)
-        Which keys each query may see.
+        Whether the query may see the key.
     query_times, key_times : DataFrame of shape (n_queries, 2) and (n_keys, 2)
         Time of the ``first`` and the ``last`` row of each token.
 
     See Also
     --------
-    attention_maps : What makes them.
+    attention_maps : Returns these maps.
 
     Examples
     --------
@@ -85,10 +85,11 @@ class AttentionMap:
 
 def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     """
-    Return what each layer and head of the network looks at when it forecasts.
+    Return the attention weights of each layer and head of the network for its forecasts.
 
-    A diagnosis of the network: heads that do the same, heads that look at everything alike, what
-    ProbSparse attention selects. It is no reason for a forecast; `explain` gives these.
+    They show how the network works: which heads are alike, which heads attend to all keys equally,
+    and which queries ProbSparse attention selects. They do not explain a forecast [1]_, [2]_; use
+    `explain` for that.
 
     Parameters
     ----------
@@ -100,9 +101,9 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     Returns
     -------
     list of AttentionMap
-        For each origin (rows of a block of `pred_len` share one), in the order of time, of each
-        series: the encoder's layers, then of each layer of the decoder its self-attention and its
-        attention to the encoder.
+        For each origin of each series, in the order of time (rows of a block of `pred_len` share an
+        origin): the layers of the encoder, then for each layer of the decoder its self-attention
+        and its attention to the encoder.
 
     Raises
     ------
@@ -112,30 +113,30 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     Warns
     -----
     UserWarning
-        If the network has no share in forecasts: its attention explains nothing of them.
+        If the network has no weight in the forecasts.
 
     See Also
     --------
-    explain : What columns give to a forecast.
-    skinformer.display.AttentionDisplay : A picture of a map.
+    explain : Contributions of columns to a forecast.
+    skinformer.display.AttentionDisplay : A plot of a map.
 
     Notes
     -----
-    Weights come from the queries and keys of the forward pass that makes the forecast, so that
-    weights times values are what it computes. A token is a patch of rows; distilling makes one of
-    two neighbours between layers of the encoder. Its times are those of the rows that it stands
-    for: from the second layer on each has looked at all others, so that a weight on a token is
-    none on its rows. The last layer of the decoder queries forecast steps alone.
+    Weights come from the queries and keys of the forward pass that makes the forecast, so weights
+    times values are what it computes. A token is a patch of rows; distilling merges two neighbours
+    between the layers of the encoder. The times of a token are those of its rows. From the second
+    layer on, each token contains information from all others, so a weight on a token is not a
+    weight on its rows. The last layer of the decoder has queries for the steps to forecast only.
 
-    Rows before the first known one count as the training mean; they have times all the same.
+    Rows before the first known row count as the training mean; they have times, too.
 
-    Memory: n_heads · n_queries · n_keys numbers for each layer and origin, which is the square of
-    the length, ProbSparse or not. Cost: a forecast, and that.
+    Each layer and origin needs n_heads · n_queries · n_keys numbers of memory, which grows as the
+    square of the length, also with ProbSparse attention.
 
     References
     ----------
-    Jain and Wallace (2019), Attention is not Explanation. Wiegreffe and Pinter (2019), Attention
-    is not not Explanation.
+    .. [1] Jain and Wallace (2019), Attention is not Explanation, NAACL.
+    .. [2] Wiegreffe and Pinter (2019), Attention is not not Explanation, EMNLP.
 
     Examples
     --------

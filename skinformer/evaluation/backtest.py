@@ -90,51 +90,52 @@ def backtest(
     """
     Forecast later rows from one origin after the other.
 
-    At each origin the estimator gets the rows of X before it and, behind them, `horizon` rows
-    in which every column is hidden (NaN) but those known ahead. So no forecast can come from
-    what was not known then, whatever the estimator does.
+    At each origin the estimator gets the rows of X before it, followed by `horizon` rows in which
+    all columns except future covariates are hidden (NaN). No forecast can therefore use what was
+    not known at its origin, whatever the estimator does.
 
     Parameters
     ----------
     estimator : InformerRegressor, Pipeline, any regressor, or a function
-        Fitted on the rows before X, but with `refit`. A function gets the rows before the origin
-        and those to forecast, and gives an array of one forecast a row. An `InformerRegressor`,
-        alone, as the last step of a Pipeline or as the best one of a search, forecasts from the
-        origin itself; others forecast by `predict`, and their features may reach back no less
-        than `horizon` rows (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many
-        series at once.
+        The forecaster, fitted on the rows before X (unless `refit` is given). A function gets the
+        rows before the origin and the rows to forecast, and returns an array with one forecast per
+        row. An `InformerRegressor`, also as the last step of a Pipeline or the best estimator of a
+        search, forecasts with `forecast`. Other regressors forecast with `predict`, so their lags
+        must be at least `horizon` (``SlidingWindow(lag=horizon)``). In a panel the rows of many
+        series are passed at once.
     X : DataFrame, Series or array-like of shape (n_samples, n_features)
         Rows that follow the training rows, of one series or of a panel, in any order. Rows
         without an index are numbered.
     y : Series, DataFrame or array-like, default=None
-        The truth, row by row like X and with its index; of a frame that holds other columns,
-        too, those that the estimator forecasts. None: these columns of X.
+        The actual values of the rows of X, with the same index. Of a frame with other columns, the
+        targets of the estimator are used. None takes these columns from X.
     start : label of time in X.index, default=None
-        The first origin, of a panel each series' first row that is not before it; None is the
-        first row. Rows of X before it are history. An `InformerRegressor` forecasts a series that
-        it was not fitted to from origins that have an observed row before them, with a warning.
+        The first origin; in a panel the first origin of each series is its first row that is not
+        before this label. None is the first row. Rows of X before it are history. An
+        `InformerRegressor` forecasts a series that it was not fitted to from origins that have an
+        observed row before them, with a warning.
     horizon : int, default=None
-        Rows forecast from each origin; None is the estimator's `pred_len`, or `SeasonalNaive`'s
-        `season`.
+        Number of rows that are forecast from each origin. None is the `pred_len` of the estimator,
+        or the `season` of `SeasonalNaive`.
     step : int, str or offset of pandas, default=None
-        Rows between two origins; None is `horizon`, so that each row is forecast once. Of rows with
-        dates also a step of time, such as ``"D"``, ``"12h"`` or ``"MS"``: the first row of each is
-        an origin, and these keep the local time of `start` over summer time, which 24 rows of hours
-        do not.
+        The distance from one origin to the next, in rows. None is `horizon`, so that each row is
+        forecast once. For rows with dates it may also be a period, such as ``"D"``, ``"12h"`` or
+        ``"MS"``. Origins then keep the local time of `start` when daylight saving time begins or
+        ends; with 24 rows of hours they do not.
     known_future : str or list, default=()
-        Columns of X whose values are known in advance, besides those that an `InformerRegressor`
-        has by its own parameter and those that `CalendarFeatures` makes.
+        Future covariates, in addition to those of the parameter of an `InformerRegressor` and those
+        made by `CalendarFeatures`.
     refit : bool or int, default=False
-        Whether a clone of the estimator is fitted to all rows of X before an origin: at each
-        (True), or at every so many. X then begins with the training rows, and `start` is the
-        first origin; `estimator` need not be fitted.
+        Whether a clone of the estimator is fitted to all rows of X before an origin: True does so
+        at each origin, a number n at every n-th. X then begins with the training rows, `start` is
+        the first origin, and `estimator` need not be fitted.
     levels : sequence of float, default=None
-        Quantiles that an `InformerRegressor` forecasts, too.
+        Levels of quantiles that an `InformerRegressor` forecasts, too.
     coverage : float or sequence of float, default=None
-        The same for the two bounds of an interval, or of each of several.
+        The coverage of a prediction interval that is forecast, too, or of several.
     n_jobs : int or None, default=None
-        Processes that share the fits of `refit`; None is one. Within
-        ``joblib.parallel_config("dask")`` or ``"ray"`` those of a cluster.
+        Number of processes that share the fits of `refit`; None is one. Within
+        ``joblib.parallel_config("dask")`` or ``"ray"`` they are the processes of a cluster.
     verbose : int or bool, default=0
         Above 0: write how many fits of `refit`, or how many turns of other estimators' forecasts,
         are done, and the seconds that the others likely take.
@@ -151,16 +152,16 @@ def backtest(
     Raises
     ------
     ValueError
-        If the truth, the horizon or the first origin is not known, or if forecasts would
+        If the actual values, the horizon or the first origin are not known, or if forecasts would
         start within the training rows.
     NotFittedError
         If the estimator is not fitted.
 
     See Also
     --------
-    SeasonalNaive : What a model must beat.
+    SeasonalNaive : A simple forecast to compare with.
     summary : Errors by step ahead, series or hour.
-    compare : Several results side by side.
+    compare : Several results in one table.
 
     Notes
     -----

@@ -24,16 +24,16 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     """
     Repeat the last season: each row's forecast is the value `season` rows before it.
 
-    Where that value is missing, the forecast made for it stands in; so ``season=1`` repeats the
-    last known value. Rows with nothing known a season, or several, before them are forecast by
-    the training mean. It is a yardstick: a model that does not beat it has learnt nothing.
+    If that value is missing, its own forecast takes its place, so ``season=1`` repeats the last
+    known value. If nothing is known one or more seasons before a row, the forecast is the training
+    mean. It is a baseline: a model that is not better has learnt nothing.
 
     Parameters
     ----------
     season : int, default=1
-        Rows in a season, at least 1; 168 for the weeks of hourly rows.
+        Number of rows in a season, at least 1, such as 168 for the week of hourly rows.
     target : str, int, list or None, default=None
-        Column(s) to forecast; None is the last one, or y where `fit` gets it.
+        The column or columns to forecast; None is the last column, or y if `fit` gets it.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     mean_ : ndarray of shape (n_targets,)
         Training means.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had names.
+        Names of the columns, if X had names.
 
     See Also
     --------
-    backtest : Measure it beside a model.
+    backtest : Measure its errors, and those of a model.
 
     Examples
     --------

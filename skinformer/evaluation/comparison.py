@@ -27,21 +27,21 @@ def summary(
     Parameters
     ----------
     result : DataFrame
-        From `backtest`.
+        A result of `backtest`.
     by : str, callable, or list of these, default="ahead"
-        Columns of the result ("ahead", "series", "target", "origin"), fields of its time ("hour",
-        "day_of_week", "month"), or functions of the index of times.
+        The groups: columns of the result ("ahead", "series", "target", "origin"), fields of its
+        times ("hour", "day_of_week", "month"), or functions of the index of times.
 
     Returns
     -------
     DataFrame
-        A row for each group: ``n`` known actual values, ``mae``, ``rmse``, ``bias`` (mean of
-        forecast less actual value); with quantiles ``pinball``, and ``coverage`` and ``width``
-        between the lowest and the highest.
+        One row per group: ``n`` (the number of actual values), ``mae``, ``rmse`` and ``bias`` (the
+        mean of forecast minus actual value). If there are quantiles, also ``pinball``, and
+        ``coverage`` and ``width`` of the interval between the lowest and the highest.
 
     See Also
     --------
-    compare : Several backtests side by side.
+    compare : Several backtests in one table.
 
     Examples
     --------
@@ -65,21 +65,23 @@ def compare(
     results: Mapping[str, DataFrame], *, reference: str | None = None
 ) -> DataFrame:
     """
-    Put backtests of the same rows side by side.
+    Compare backtests of the same rows in one table.
 
     Parameters
     ----------
     results : mapping of str to DataFrame
-        From `backtest`, by name.
+        Results of `backtest`, by name.
     reference : str, default=None
-        What the others are measured by, such as a seasonal naive forecast; None is the first.
+        The result that the others are compared with, such as a seasonal naive forecast. None is
+        the first.
 
     Returns
     -------
     DataFrame
-        A row for each: ``mae``, ``rmse``, ``bias`` (and what quantiles add), ``skill`` (share of
-        the reference's mae that is saved), ``dm`` (Diebold's and Mariano's statistic, below zero
-        where errors are smaller than the reference's) and its two-sided ``p_value``.
+        One row per result: ``mae``, ``rmse``, ``bias`` (and the columns that `summary` adds for
+        quantiles), ``skill`` (1 - mae / mae of the reference), ``dm`` (the statistic of Diebold and
+        Mariano, which is below zero if errors are smaller than those of the reference), and its
+        two-sided ``p_value``.
 
     Raises
     ------
@@ -88,13 +90,16 @@ def compare(
 
     Notes
     -----
-    The test compares mean absolute errors origin by origin, with autocovariances as far as
-    forecasts overlap, Harvey's correction for few origins and Student's law [1]_. Where the
-    corrected variance is not above zero, there is no statistic.
+    The test of Diebold and Mariano [1]_ compares mean absolute errors origin by origin. It uses
+    autocovariances as far as forecasts overlap, and the correction for few origins and Student's t
+    distribution of Harvey, Leybourne and Newbold [2]_. If the corrected variance is not above zero,
+    the statistic is NaN.
 
     References
     ----------
-    .. [1] Harvey, Leybourne and Newbold (1997), Testing the equality of prediction mean squared
+    .. [1] Diebold and Mariano (1995), Comparing Predictive Accuracy, Journal of Business and
+       Economic Statistics 13, 253-263.
+    .. [2] Harvey, Leybourne and Newbold (1997), Testing the equality of prediction mean squared
        errors, International Journal of Forecasting 13.
 
     Examples
@@ -237,7 +242,7 @@ def aligned(results: Mapping[str, DataFrame], reference: str) -> dict[str, DataF
     Parameters
     ----------
     results : mapping of str to DataFrame
-        From `backtest`.
+        A result of `backtest`.
     reference : str
         The one whose rows all of them must have; else it is a ValueError.
 
@@ -275,7 +280,7 @@ def group_key(result: DataFrame, by: Any) -> Series:
     Parameters
     ----------
     result : DataFrame
-        From `backtest`.
+        A result of `backtest`.
     by : str or callable
         As in `summary`.
 
@@ -314,7 +319,7 @@ def quantile_columns(result: DataFrame) -> dict[float, str]:
     Parameters
     ----------
     result : DataFrame
-        From `backtest`.
+        A result of `backtest`.
 
     Returns
     -------

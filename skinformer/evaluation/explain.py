@@ -35,13 +35,13 @@ def explain(
     verbose: int | bool = 0,
 ) -> DataFrame:
     """
-    Compute what each column, or group of columns, gives to each forecast.
+    Compute the contribution of each column, or group of columns, to each forecast.
 
-    Each forecast is taken apart into a baseline, which is what the same fit forecasts for the same
-    time from a usual past, and what the values that differ from the usual ones add to it. Usual is
-    a column's median at this time of the longest season (a week of hours, a day of minutes, a year
-    of months) of which the history holds four. The calendar, the series and what the fit learnt of
-    them are part of the baseline.
+    Each forecast is split into a baseline and contributions, which add up to the forecast. The
+    baseline is the forecast of the same model for the same time from a usual past. The usual value
+    of a column is its median at this phase of the longest season (the week for hours, the day for
+    minutes, the year for months) of which the history contains four. The effects of the calendar
+    and of the series are part of the baseline.
 
     Parameters
     ----------
@@ -51,49 +51,51 @@ def explain(
         Rows whose forecasts by `predict` are explained; None explains `forecast()`, the steps
         after the history.
     groups : mapping of hashable to sequence of column names, default=None
-        Columns, targets among them, that are replaced together, by the name of their group, such as
-        ``{"weather": ["temp", "rain"]}``; columns in none are groups of their own, as all are for
-        None.
+        Names of groups and their columns, such as ``{"weather": ["temp", "rain"]}``; targets may be
+        among them. The columns of a group have one contribution. Columns that are in no group are
+        groups of their own; with None all columns are.
     n_permutations : int, default=10
-        Orders of groups that are drawn where there are more than five groups; of fewer all orders
-        are taken.
+        Number of orders of the groups that are drawn if there are more than five groups. With up to
+        five groups all orders are used.
     random_state : int, default=0
-        Seed of these orders.
+        Seed of the orders.
     verbose : int or bool, default=0
         Above 0: write how many forecasts are made, and the seconds that the others likely take.
 
     Returns
     -------
     DataFrame
-        A row for each forecast and source: ``time``, ``series`` (of a panel), ``ahead`` (steps from
-        the origin, from 1), ``target``, ``source``, ``contribution`` in the target's units. The
-        contributions of a forecast add up to it. Sources are "baseline" and the groups; with
-        several quantiles as `loss`, "calibration" is by how much errors of the past move the
-        median.
+        One row per forecast and source: ``time``, ``series`` (of a panel), ``ahead`` (steps from
+        the origin, from 1), ``target``, ``source``, and ``contribution`` in the units of the
+        target. The contributions of a forecast add up to it. Sources are "baseline" and the groups.
+        With several quantiles as `loss`, there is also "calibration", the change of the median by
+        the errors of the past.
 
     See Also
     --------
-    forecast_parts : What each member of the ensemble forecasts.
-    skinformer.display.ContributionDisplay : A picture of the result.
+    forecast_parts : The forecast of each member of the ensemble.
+    skinformer.display.ContributionDisplay : A plot of the result.
 
     Notes
     -----
-    Contributions are Shapley values: what the forecast gains when a group's own values replace the
-    usual ones, averaged over orders in which groups may do so. They are exact for up to five
-    groups, and for any number where the forecast is a sum of what groups give, as that of ridges
-    is. Else orders are drawn in pairs, each with its reverse, so that what two groups do together
-    is halved between them; the sum is exact all the same. For blocks of lags, other baselines or
-    interactions use the package shap on a function of windows.
+    Contributions are Shapley values [1]_: the change of the forecast when the values of a group
+    replace the usual ones, averaged over the orders in which groups may do so. They are exact for
+    up to five groups, and for any number if the forecast is a sum of effects of the groups, as that
+    of ridges. Otherwise orders are drawn in pairs, each with its reverse [2]_, so that the joint
+    effect of two groups is shared equally between them. The contributions add up to the forecast in
+    all cases. To explain single lags, or for other baselines, use the package shap on a function of
+    windows.
 
-    Missing values stay missing. No contribution is a cause: a column may be given what another
-    one, or one that was not measured, did.
+    Missing values stay missing. Contributions are not causal: the effect of a column may be
+    assigned to another one that moves with it.
 
     Cost: up to 32 forecasts of five groups, ``n_permutations * n_groups`` of more.
 
     References
     ----------
-    Shapley (1953), A value for n-person games. Castro, Gómez and Tejada (2009), Polynomial
-    calculation of the Shapley value based on sampling.
+    .. [1] Shapley (1953), A Value for n-Person Games, Contributions to the Theory of Games 2.
+    .. [2] Castro, Gómez and Tejada (2009), Polynomial Calculation of the Shapley Value Based on
+       Sampling, Computers and Operations Research 36, 1726-1730.
 
     Examples
     --------
@@ -279,14 +281,14 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
     **options : Any
-        Of `explain`: groups, n_permutations, random_state, verbose.
+        Options of `explain`: groups, n_permutations, random_state, verbose.
 
     Returns
     -------
     Series of shape (n_groups,)
-        Mean absolute contribution of each column or group, as shares of 1, the largest first: those
-        of each series and target first, whatever its units, and of these the mean. 0 for all where
-        no column moves anything.
+        Mean absolute contribution of each column or group, as shares of 1, the largest first. The
+        shares are computed for each series and target, and then averaged. If no column changes a
+        forecast, all shares are 0.
 
     See Also
     --------
@@ -331,21 +333,21 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     Returns
     -------
     DataFrame
-        A row for each forecast and member: ``time``, ``series`` (of a panel), ``ahead``,
-        ``target``, ``part`` (the member's name), ``weight`` (they add up to 1) and ``forecast``,
-        what it alone would forecast, in the target's units. Members that have no weight in a
-        forecast's block are left out.
+        One row per forecast and member: ``time``, ``series`` (of a panel), ``ahead``, ``target``,
+        ``part`` (the name of the member), ``weight`` (the weights add up to 1) and ``forecast``,
+        the forecast of this member alone, in the units of the target. Members without a weight in
+        the block of a forecast are left out.
 
     See Also
     --------
-    explain : What columns give.
+    explain : Contributions of columns.
     skinformer.display.WeightsDisplay : The weights of a fit.
 
     Notes
     -----
-    The forecast is the mean of these by their weights, of logarithms the mean of the logarithms:
-    weights times forecasts are the contributions of members, and exact. Several quantiles as `loss`
-    are calibrated after that.
+    The forecast of the ensemble is the weighted mean of these forecasts; on log scale it is the
+    weighted mean of their logarithms. With several quantiles as `loss`, the result is calibrated
+    afterwards.
 
     Examples
     --------

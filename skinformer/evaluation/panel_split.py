@@ -25,13 +25,13 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
     Parameters
     ----------
     n_splits : int, default=5
-        Splits, at least 2.
+        Number of splits, at least 2.
     max_train_size : int, default=None
-        Timestamps in a training set, at most.
+        The largest number of timestamps in a training set; None is no limit.
     test_size : int, default=None
-        Timestamps in a test set; None is ``n_timestamps // (n_splits + 1)``.
+        Number of timestamps in a test set; None is ``n_timestamps // (n_splits + 1)``.
     gap : int, default=0
-        Timestamps left out between training and testing.
+        Number of timestamps that are left out between training and test set.
     time, series : Hashable, default=None
         Columns that hold the times of rows and the names of their series, as for
         `InformerRegressor`; None for the index, or what is found.

@@ -21,23 +21,34 @@ def pinball_loss(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure quantiles by the loss that each is lowest for.
+    Compute the mean pinball loss of quantiles (quantile loss).
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values.
     y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
-        Forecasts of its quantiles.
+        Forecasts of the quantiles.
     levels : array-like of shape (n_levels,)
-        Their levels, in (0, 1).
+        The levels of the quantiles, in (0, 1).
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        Mean over levels; in units of the truth, the lower the better.
+        Mean over rows and levels of ``max(level * (y - q), (level - 1) * (y - q))``, in the units
+        of the target [1]_; lower is better.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known; if levels are not in (0, 1).
+
+    References
+    ----------
+    .. [1] Koenker and Bassett (1978), Regression Quantiles, Econometrica 46, 33-50.
 
     Examples
     --------
@@ -56,23 +67,30 @@ def weighted_quantile_loss(
     sample_weight: Any = None,
 ) -> float:
     """
-    Measure quantiles by twice their pinball losses over the sum of absolute actual values.
+    Compute the weighted quantile loss (WQL), a pinball loss without units.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values.
     y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
-        Forecasts of its quantiles.
+        Forecasts of the quantiles.
     levels : array-like of shape (n_levels,)
-        Their levels, in (0, 1).
+        The levels of the quantiles, in (0, 1).
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        Mean over levels, free of units, the lower the better; for the median alone it is `wape`.
+        Mean over levels of ``2 * sum(pinball) / sum |y|``; lower is better. For the median alone it
+        is `wape`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known; if levels are not in (0, 1).
 
     Examples
     --------
@@ -92,27 +110,38 @@ def crps_of_quantiles(
     sample_weight: Any = None,
 ) -> float:
     """
-    Estimate the continuous ranked probability score from quantiles.
+    Estimate the continuous ranked probability score (CRPS) from quantiles.
 
-    It is twice the integral of the pinball loss over all levels: each level given stands for those
-    that lie nearest to it.
+    The CRPS is twice the integral of the pinball loss over all levels. Each given level stands for
+    the levels that lie nearest to it.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values.
     y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
-        Forecasts of its quantiles.
+        Forecasts of the quantiles.
     levels : array-like of shape (n_levels,)
-        Their levels, in (0, 1).
+        The levels of the quantiles, in (0, 1).
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        In units of the truth, the lower the better; for a forecast that is sure, its absolute
-        error.
+        The score in the units of the target [1]_; lower is better. If all quantiles are equal, it
+        is the absolute error.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known; if levels are not in (0, 1).
+
+    References
+    ----------
+    .. [1] Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation,
+       Journal of the American Statistical Association 102, 359-378.
 
     Examples
     --------
@@ -136,22 +165,34 @@ def crps_of_samples(
     sample_weight: Any = None,
 ) -> float:
     """
-    Estimate the continuous ranked probability score from samples.
+    Estimate the continuous ranked probability score (CRPS) from samples.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
         The actual values.
     y_samples : array-like of shape (n, n_samples) or (n, n_targets, n_samples)
-        Draws, such as `InformerRegressor.sample` gives.
+        Samples, such as those of `InformerRegressor.sample`.
     sample_weight : array-like of shape (n,), default=None
         Weight of each row.
 
     Returns
     -------
     float
-        In units of the truth, the lower the better. The distance between two draws is averaged
-        over pairs of different ones, so that few draws are no disadvantage.
+        Mean of ``mean |x - y| - mean |x - x'| / 2`` over samples x and pairs of different samples
+        x, x', in the units of the target [1]_; lower is better. Pairs of equal samples are left
+        out, so that the score does not depend on the number of samples.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
+
+    References
+    ----------
+    .. [1] Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation,
+       Journal of the American Statistical Association 102, 359-378.
 
     Examples
     --------
@@ -191,7 +232,13 @@ def interval_coverage(
     Returns
     -------
     float
-        In [0, 1].
+        A share in [0, 1]; the closer to the requested coverage, the better.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
 
     Examples
     --------
@@ -210,12 +257,12 @@ def interval_width(
     sample_weight: Any = None,
 ) -> float:
     """
-    Return how wide intervals are.
+    Compute the mean width of intervals.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, n_targets)
-        The actual values: rows without one are left out, as in the other scores.
+        The actual values. Rows without one are left out, as in the other scores.
     y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
         Lower and upper bounds.
     sample_weight : array-like of shape (n,), default=None
@@ -224,7 +271,14 @@ def interval_width(
     Returns
     -------
     float
-        Mean width, in units of the truth.
+        Mean of upper less lower bound, in the units of the target; lower is better at equal
+        coverage.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known.
 
     Examples
     --------
@@ -262,6 +316,12 @@ def winkler_score(
     float
         Mean of the width plus ``2 / (1 - coverage)`` times the distance of the actual value from
         the interval, in the units of the target [1]_; lower is better.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a forecast of a known actual value is missing, or if no actual
+        value is known; if `coverage` is not in (0, 1).
 
     References
     ----------

@@ -47,10 +47,11 @@ _SCORES: dict[str, Any] = {
 @dataclass(frozen=True)
 class ForecastScorer:
     """
-    A score that cross-validation and searches take as ``scoring``.
+    Score forecasts, quantiles or intervals in cross-validation and searches.
 
-    scikit-learn's `make_scorer` takes no intervals, and no NaN in actual values; this calls the
-    estimator itself, the last step of a Pipeline for intervals and quantiles.
+    An instance is passed as ``scoring``. Unlike scorers of `make_scorer`, it can score intervals
+    and quantiles, which it requests from the last step of a Pipeline, and it leaves out rows whose
+    actual value is missing.
 
     Parameters
     ----------
@@ -59,14 +60,14 @@ class ForecastScorer:
         "neg_crps" of `predict_quantiles`; "neg_width", "neg_winkler", "coverage" and
         "neg_coverage_error" (distance from the requested coverage) of `predict_interval`.
     levels : sequence of float, default=(0.1, 0.2, …, 0.9)
-        Of quantiles.
+        The levels of quantiles.
     coverage : float, default=0.9
-        Of intervals.
+        The coverage of intervals.
     season : int, default=1
-        Rows of a season, for MASE and RMSSE.
+        Number of rows in a season, for MASE and RMSSE.
     y_train : Series, DataFrame or array-like, default=None
-        Truth by which MASE and RMSSE scale errors; labelled rows from X's first one on are left
-        out. None: what a fitted `InformerRegressor` keeps.
+        The training rows by which MASE and RMSSE scale errors. Labelled rows from the first row of
+        X on are left out. None uses the rows that a fitted `InformerRegressor` keeps.
 
     Raises
     ------

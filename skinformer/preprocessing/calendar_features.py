@@ -31,25 +31,26 @@ class CalendarFeatures(RowTransformer):
     """
     Append the calendar of dated rows as columns on the unit circle, and public holidays.
 
-    For each field, ``calendar__<field>_sin`` and ``calendar__<field>_cos`` of its angle, so that
-    23:00 lies beside 00:00. `InformerRegressor` embeds these by itself, so that with it holidays
-    are what is left to append; it takes all these columns as future covariates. Rows without dates
-    pass unchanged, with a warning.
+    Each field becomes two columns, ``calendar__<field>_sin`` and ``calendar__<field>_cos``, so that
+    23:00 lies beside 00:00. `InformerRegressor` computes these fields itself, so before it only
+    holidays are useful; it recognises all columns of this transformer as future covariates. Rows
+    without dates pass unchanged, with a warning.
 
     Parameters
     ----------
     fields : "auto" or list of str, default="auto"
-        Of "minute", "hour", "weekday", "day" (of the month), "week", "month". "auto" takes those
-        that the step of the index calls for and that vary in training. ``[]`` takes none.
+        The fields to append, of "minute", "hour", "weekday", "day" (of the month), "week" and
+        "month". "auto" chooses those that suit the frequency and vary in training. ``[]`` is none.
     holidays : str, list of str or None, default=None
-        Countries by their ISO codes, such as "NZ", with the days that hold in all of their parts,
-        or parts of them, such as "DE-BY". For each, ``calendar__<place>_holiday`` is 1 on its
-        public holidays (of weeks and months as periods their number), and
-        ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day before (a
-        period's first) or after (its last) is a holiday or weekend, beside periods of a week and
-        more a holiday. Days are those of the index's own time zone. Needs the package ``holidays``,
-        which computes them offline: ``skinformer[holidays]``; years that it does not know, such as
-        those before 1990 in Germany, have none.
+        Countries by their ISO codes, such as "NZ", or parts of countries, such as "DE-BY". A
+        country has the holidays that are common to all of its parts. For each place there are three
+        columns: ``calendar__<place>_holiday`` is 1 on public holidays;
+        ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day before or after
+        is a holiday or at a weekend. For weeks and months as periods, the first column is the
+        number of holidays in the period, and the others are 1 if the day before its first or after
+        its last day is a holiday. Days are those of the time zone of the index. This needs the
+        package ``holidays`` (``skinformer[holidays]``), which computes them offline. Years that it
+        does not know, such as those before 1990 in Germany, have none.
 
     Attributes
     ----------
@@ -58,9 +59,9 @@ class CalendarFeatures(RowTransformer):
     holidays_ : tuple of str
         The places whose holidays are appended; empty without dates.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had names.
+        Names of the columns, if X had names.
 
     See Also
     --------

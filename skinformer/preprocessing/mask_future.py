@@ -22,30 +22,30 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     """
     Hide the target and the past covariates in the last `pred_len` rows of each series.
 
-    What is left is what a forecaster may see at the origin of these rows: everything before
-    them, and future covariates. `InformerRegressor` masks its decoder input in the same
-    way; use this to make such a frame for `InformerRegressor.forecast`, for another
-    model, or for a look.
+    The result contains only what a forecaster may see at the origin of these rows: everything
+    before them, and future covariates. Use it to make a frame for `InformerRegressor.forecast` or
+    for another model. The Informer masks the input of its decoder in the same way.
 
     Parameters
     ----------
     target : str, int, list or None, default=None
-        Column(s) to forecast; None is the last one.
+        The column or columns to forecast; None is the last column.
     pred_len : int, default=24
-        Rows at the end of each series that lie in the future, at least 1.
+        Number of rows at the end of each series that lie in the future, at least 1.
     known_future : str, list or None, default=None
-        Future covariates, which stay, besides those that `CalendarFeatures` makes.
+        Future covariates, which are not hidden. Columns made by `CalendarFeatures` need not be
+        listed.
     fill_value : float, default=nan
-        What stands for "unknown".
+        The value that replaces hidden values.
 
     Attributes
     ----------
     hidden_ : list of int
         Positions of the columns that are hidden.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had names.
+        Names of the columns, if X had names.
 
     References
     ----------

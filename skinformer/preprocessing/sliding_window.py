@@ -20,34 +20,35 @@ from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
 
 class SlidingWindow(RowTransformer):
     """
-    Put the window of past rows beside each row, for any regressor.
+    Make lag features for any regressor: each row gets the window of rows before it.
 
     Row t gets the rows t - lag - seq_len + 1 … t - lag of every column, oldest first. To
-    forecast h steps ahead from a column itself choose ``lag=h``. `InformerRegressor` makes its
-    own windows without copies and does not need this.
+    forecast a column h steps ahead from its own past, choose ``lag=h``. `InformerRegressor` makes
+    its own windows and does not need this transformer.
 
-    Rows that X lacks come from the end of the training rows if they lie there, else they are
-    the training mean of the column: the first rows of the training data, and those after a gap.
+    If X lacks rows of a window, they are taken from the end of the training rows. Rows that are not
+    there either, such as those before the first training row and those in a gap, are replaced by
+    the training mean of the column.
 
     Parameters
     ----------
     seq_len : int, default=24
-        Rows in a window, at least 1.
+        Number of rows in a window, at least 1.
     lag : int, default=0
-        Rows between a window's last row and the row it stands beside, at least 0.
+        Number of rows from the last row of the window to the row that gets it, at least 0.
 
     Attributes
     ----------
     clock_ : Clock
-        What counts the steps of the index.
+        The frequency of the index, by which steps are counted.
     series_ : Index or None
         Names of the series of a panel.
     mean_ : ndarray of shape (n_series, n_features)
         Training means.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had names.
+        Names of the columns, if X had names.
 
     See Also
     --------

@@ -22,29 +22,29 @@ class TimeIndex(  # type: ignore[call-arg]
     """
     Make the index of rows from their columns of time and series.
 
-    The first step of a Pipeline for rows that have no index of time: those of polars and arrow,
-    of files, and of JSON that a server gets. Rows stay in their order; each keeps all its other
+    It is the first step of a Pipeline for rows without a time index: frames of polars and arrow,
+    tables of files, and JSON that a server receives. Rows stay in their order, and keep all other
     columns.
 
     Parameters
     ----------
     time : Hashable, default="time"
-        Column of the rows' times: dates, text that says them, or whole numbers.
+        The column of times: dates, dates as text, or whole numbers.
     series : Hashable or None, default=None
-        Column that names the series of each row; None where all rows are one series.
+        The column with the name of the series of each row. None means that all rows are one series.
     format : str, default="ISO8601"
-        Of times that come as text, as for `pandas.to_datetime`, such as "%d.%m.%Y %H:%M".
+        The format of times that are text, as for `pandas.to_datetime`, such as "%d.%m.%Y %H:%M".
     tz : str or None, default=None
-        Time zone of the index. Times with a zone or an offset are converted to it, others are
-        its wall clock. None leaves them as they are; offsets other than UTC's are then refused,
-        for a wall clock's change with the seasons.
+        The time zone of the index. Times with a zone or an offset are converted to it; others are
+        taken as local times of this zone. None leaves times as they are. Offsets other than that of
+        UTC then raise an error, because the offset of a zone changes with the seasons.
 
     Attributes
     ----------
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names.
+        Names of the columns.
 
     See Also
     --------

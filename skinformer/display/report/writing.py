@@ -35,23 +35,26 @@ def write_report(
     title: str = "How good the forecasts are",
 ) -> Path:
     """
-    Write what a backtest shows into one HTML file: sentences, tables, pictures and settings.
+    Write a report of backtests into one HTML file: sentences, tables, plots and settings.
 
     Parameters
     ----------
     path : str or path-like
-        Target file; its folder must exist. It holds the old content or the new one, never a part.
+        The file to write; its folder must exist. If writing fails, an existing file stays as it
+        was.
     results : DataFrame, or mapping of str to DataFrame
-        From `backtest`, or several of the same rows by name; the first is reported, the others
-        are what it is compared with.
+        A result of `backtest`, or several results of the same rows by name. The report is about the
+        first, and compares it with the others.
     reference : str, default=None
-        What errors are measured by, such as a `SeasonalNaive`; None is the last of several.
+        The result to which errors are relative, such as that of a `SeasonalNaive`; None is the last
+        one.
     estimator : estimator, or mapping of str to estimator, default=None
-        What forecast, for the settings; of several results by their names. It need not be fitted.
+        The estimator whose settings are shown; for several results a mapping by their names. It
+        need not be fitted.
     unit : str, or mapping of target to str, default=None
-        Of the actual values.
+        Unit of the actual values.
     title : str, default="How good the forecasts are"
-        Of the page.
+        Title of the page.
 
     Returns
     -------
@@ -63,8 +66,7 @@ def write_report(
     ImportError
         If matplotlib is not installed.
     ValueError
-        If results are of different rows, hold no known actual value, or lack a column of a
-        `backtest`.
+        If results are of different rows, have no actual values, or lack a column of a `backtest`.
 
     See Also
     --------
