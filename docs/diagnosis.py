@@ -19,6 +19,7 @@ from skinformer import InformerRegressor, Training
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.predicting import predict_windows
+from skinformer.judging.proof import Proof
 from skinformer.judging.trial import NetworkTrial
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
@@ -50,12 +51,18 @@ class Watched:
         self.epochs, self.mean, self.n_steps = [], None, 0
         self.step, self.finish = trainer.clip_and_step, trainer._Fit.finish_epoch
         self.should_stop = NetworkTrial.should_stop
+        self.judged, self.add = {}, Proof.add
+
+        def add(proof, member):
+            self.judged[member.name] = member
+            return self.add(proof, member)
 
         def finish(fit, row):
             self.epochs.append([copies(fit.parameters), copies(self.mean)])
             self.finish(fit, row)
 
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
+        Proof.add = add
         # Which most would after the first epoch.
         NetworkTrial.should_stop = lambda *_: False
         return self
@@ -63,6 +70,7 @@ class Watched:
     def __exit__(self, *error):
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.step, self.finish
         NetworkTrial.should_stop = self.should_stop
+        Proof.add = self.add
 
     def watch(self, optimizers, *, parameters, **options):
         norm = self.step(optimizers, parameters=parameters, **options)
@@ -102,10 +110,8 @@ def measure(name, horizon, seed, folder):
     )
     with Watched() as watched:
         model.fit(table[:first])
-    split, path = (
-        int(model.calibration_.split[0]),
-        model.ensemble_.held_out["ridges"].path,
-    )
+    split = int(model.calibration_.split[0])
+    path = watched.judged["ridges"].path
     final, network = model.module_.path, model.module_.network
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_

@@ -1,6 +1,7 @@
 """What a fit's forecasters count, as tests look at it."""
 
 from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.judging.proof import Proof
 
 
 def trust(model):
@@ -23,3 +24,16 @@ def base_blend(model):
             added = blend.get(candidate, 0.0) + share * weight
             blend[candidate] = round(float(added), 4)
     return blend
+
+
+def judged_members(monkeypatch):
+    """Return members by name as they are judged by fits to come, before they learn all rows."""
+    judged = {}
+    add = Proof.add
+
+    def note(proof, member):
+        judged[member.name] = member
+        return add(proof, member)
+
+    monkeypatch.setattr(Proof, "add", note)
+    return judged

@@ -17,6 +17,7 @@ from skinformer.classical.past import Past
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
 from skinformer.ensemble.member import CLASSICAL
 from skinformer.ensemble.windows import Windows
@@ -170,18 +171,22 @@ class Classical(PerSeriesMember):
                 at_dates[some, :, j], widening[some, :, j] = found
         return (at_dates, widening) if at_dates.any() else None
 
-    def with_shared_fit(self, whole: Self) -> Self:
-        """Return the whole's ridges, and let the errors of its panel alone choose."""
-        return replace(
-            self,
-            fit=replace(
-                self.fit,
-                candidates=whole.fit.candidates,
-                weights=np.broadcast_to(
-                    whole.fit.panel_weights, self.fit.weights.shape
-                ),
-            ),
+    def fitted_before(self, rows: FitRows) -> Self:
+        """Return the same, fitted to the rows before a cut-off.
+
+        In panels of which these hold less than two seasons the choice of the panel stays: another
+        one would be made. Only what was chosen for each series by its own errors is left out.
+        """
+        earlier = super().fitted_before(rows)
+        n_rows = np.diff(rows.timeline.first_row).max()
+        if rows.timeline.n_series == 1 or n_rows >= self.fewest_rows:
+            return earlier
+        fit = replace(
+            earlier.fit,
+            candidates=self.fit.candidates,
+            weights=np.broadcast_to(self.fit.panel_weights, earlier.fit.weights.shape),
         )
+        return replace(earlier, fit=fit)
 
     @property
     def fewest_rows(self) -> int:

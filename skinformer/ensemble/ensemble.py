@@ -15,8 +15,6 @@ from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
-from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -26,13 +24,11 @@ class Ensemble:
     members: by name; one that corrects another comes after it.
     weights: (n_series + 1, 1 or pred_len, n_targets, n_members), of sum 1; the last row is for
     series that the fit did not hold.
-    held_out: members as they were before they were refitted on all rows, the split among them.
     temperature: what the weighted mean, of logs of probabilities, is divided by.
     """
 
     members: dict[str, Member]
     weights: Float64Array
-    held_out: dict[str, Member] = field(default_factory=dict)
     temperature: float = 1.0
 
     @classmethod
@@ -136,45 +132,12 @@ class Ensemble:
         others = [name for name in members if not members[name].forecasts_short]
         return self if len(others) == len(members) else self.without(*others)
 
-    def before_split(
-        self,
-        chosen: IntArray,
-        timeline: Timeline,
-        sizes: ModelSizes,
-        scaler: Scaler,
-    ) -> Ensemble:
-        """Return the same as it was before the validation split, for some of the series.
-
-        timeline, scaler: the rows of these before it, by which some members are fitted anew.
-        """
-        return replace(
-            self,
-            members={
-                name: member.refit_on(timeline, sizes, scaler)
-                for name, member in (self.members | self.held_out).items()
-            },
-            weights=self.weights[np.append(chosen, -1)],
-        )
-
-    def with_shared_fit(self, whole: Ensemble) -> Ensemble:
-        """Return it with what members of the whole share, see `Member.with_shared_fit`."""
-        return replace(
-            self,
-            members={
-                name: member.with_shared_fit(whole.members[name])
-                for name, member in self.members.items()
-            },
-        )
-
     def on_device(self, device: str) -> Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""
         return replace(
             self,
             members={
                 name: member.on_device(device) for name, member in self.members.items()
-            },
-            held_out={
-                name: member.on_device(device) for name, member in self.held_out.items()
             },
         )
 
@@ -222,14 +185,41 @@ class EnsembleForecaster:
         """
         windows = self.windows(rows, origins)
         weights = self.weights(windows)
-        total = np.zeros((len(windows), self.sizes.pred_len, self.sizes.n_targets))
+        predictions = self._predict_members(windows, weights)
+        points = self._weigh(windows, weights, predictions)
+        if self.head.median_index is None:
+            return points
         # How far quantiles lie from their median, by the last member that forecasts them.
-        distances = np.zeros((*total.shape, *self.head.outputs), dtype=np.float32)
-        for name, (some, y_pred) in self._predict_members(windows, weights).items():
-            points = self.head.to_points(y_pred)
-            total[some] += weights[name][some] * points
-            if y_pred.ndim > total.ndim:
-                distances[some] = y_pred - points[..., None]
+        distances = np.zeros((*points.shape, *self.head.outputs), dtype=np.float32)
+        for some, y_pred in predictions.values():
+            if y_pred.ndim > points.ndim:
+                distances[some] = y_pred - self.head.to_points(y_pred)[..., None]
+        return points[..., None] + distances
+
+    def weigh(
+        self, windows: Windows, forecasts: Mapping[str, Float32Array]
+    ) -> Float32Array:
+        """Weigh what members forecast before: points, standardised, (n, pred_len, n_targets).
+
+        forecasts: by name, of all members that count, and of the same shape.
+        """
+        everywhere = np.arange(len(windows))
+        predictions = {
+            name: (everywhere, self.bounds.limit(y_pred, windows))
+            for name, y_pred in forecasts.items()
+        }
+        return self._weigh(windows, self.weights(windows), predictions)
+
+    def _weigh(
+        self,
+        windows: Windows,
+        weights: Mapping[str, Float64Array],
+        predictions: Mapping[str, tuple[IntArray, Float32Array]],
+    ) -> Float32Array:
+        """Add the points of members up by their weights, within bounds."""
+        total = np.zeros((len(windows), self.sizes.pred_len, self.sizes.n_targets))
+        for name, (some, y_pred) in predictions.items():
+            total[some] += weights[name][some] * self.head.to_points(y_pred)
         points = (total / self.ensemble.temperature).astype(np.float32)
         self.bounds.level(
             points,
@@ -237,9 +227,7 @@ class EnsembleForecaster:
             of_mean=self.head.of_mean,
             look_back=max(self.sizes.seq_len, self.ensemble.look_back),
         )
-        if self.head.median_index is None:
-            return points
-        return points[..., None] + distances
+        return points
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Put windows on buffered rows, kept for the next windows of the same rows."""

@@ -70,7 +70,7 @@ class PerSeriesMember(Member):
     scaler: Scaler
     of_mean: bool
 
-    forecasts_short = needs_refit = True
+    forecasts_short = True
     #: Whether the fit finds out by itself which series are better seen in logarithms.
     own_logs = False
 
@@ -131,17 +131,12 @@ class PerSeriesMember(Member):
         fit = cls.fit_series(_without_profiles(series, profiles), sizes, whole)
         return cls(fit, effect, profiles, scaler.with_unseen(), of_mean)
 
-    def refit_on(
-        self,
-        timeline: Timeline,
-        sizes: ModelSizes,
-        scaler: Scaler,
-    ) -> Self:
-        """Fit it to other rows."""
+    def fitted_before(self, rows: FitRows) -> Self:
+        """Return the same, fitted to the rows before a cut-off; seasons stay those of all rows."""
         return self.from_timeline(
-            timeline,
-            sizes,
-            scaler,
+            rows.timeline,
+            rows.sizes,
+            rows.scaler,
             of_mean=self.of_mean,
             whole=self.fit,
         )

@@ -11,12 +11,9 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 if TYPE_CHECKING:
     import torch
 
-    from skinformer.ensemble.building import ModelSizes
     from skinformer.ensemble.fitting import FitRows
     from skinformer.ensemble.settings import FitSettings
     from skinformer.ensemble.windows import Windows
-    from skinformer.timeline.scaling import Scaler
-    from skinformer.timeline.timeline import Timeline
 
 #: Names of the members that every fit with a base has.
 RIDGES = "ridges"
@@ -34,8 +31,6 @@ class Member:
 
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
-    #: Whether it is fitted anew, see `refit_on`, for what it was before: no earlier fit is kept.
-    needs_refit = False
     #: By how much fewer windows ranges are found where it forecasts.
     cost = 1
     #: The member whose forecast it corrects, if there is one.
@@ -106,21 +101,12 @@ class Member:
     def check_seconds(self, windows: Windows) -> None:
         """Raise ValueError if windows take longer than a forecaster of the user's may."""
 
-    def refit_on(
-        self,
-        timeline: Timeline,  # noqa: ARG002
-        sizes: ModelSizes,  # noqa: ARG002
-        scaler: Scaler,  # noqa: ARG002
-    ) -> Self:
-        """Return the same, fitted to other rows: some of the series, or fewer of their rows."""
-        return self
+    def fitted_before(self, rows: FitRows) -> Self | None:  # noqa: ARG002
+        """Return the same, fitted to the rows before a cut-off; None where it learns nothing there.
 
-    def with_shared_fit(self, whole: Self) -> Self:  # noqa: ARG002
-        """Return, of one that was fitted again, all that the whole's fit shares among series.
-
-        Only what was chosen for each series by its own errors is left out.
+        Asked of a forecaster of single series that was weighed beside no other.
         """
-        return self
+        return None
 
     def export(self) -> torch.nn.Module | None:
         """Return the module that forecasts windows in a graph; None where there is none.

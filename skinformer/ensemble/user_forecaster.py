@@ -58,11 +58,6 @@ class UserForecaster(Member):
         longest = self.source.max_context
         return self.n_rows if longest is None else min(longest, self.n_rows)
 
-    @property
-    def needs_refit(self) -> bool:  # type: ignore[override]
-        """Whether it learns from rows, so that it has to be fitted anew to fewer of them."""
-        return self.source.learns
-
     @classmethod
     def from_source(
         cls,
@@ -78,28 +73,28 @@ class UserForecaster(Member):
             rows.longest,
             settings.head.learnt_levels if source.takes("levels") else None,
         )
-        return unfitted.refit_on(rows.timeline, rows.sizes, rows.scaler)
+        return unfitted._fitted_to(rows)
 
     def refitted(self, rows: FitRows, settings: FitSettings) -> Self:
         """Return the same, fitted to all rows."""
         return self.from_source(self.source, rows, settings)
 
-    def refit_on(
-        self,
-        timeline: Timeline,
-        sizes: ModelSizes,
-        scaler: Scaler,
-    ) -> Self:
-        """Return a copy for other rows; where it has a `fit`, it is fitted to them, in units."""
+    def fitted_before(self, rows: FitRows) -> Self | None:
+        """Return the same, fitted to the rows before a cut-off; None where it has no `fit`."""
+        return self._fitted_to(rows) if self.source.learns else None
+
+    def _fitted_to(self, rows: FitRows) -> Self:
+        """Return a copy for rows; where it has a `fit`, it is fitted to them, in units."""
         source = self.source
         if source.learns:
             with timed(self.name):
-                source = source.fitted(_all_series(timeline, sizes, scaler))
+                series = _all_series(rows.timeline, rows.sizes, rows.scaler)
+                source = source.fitted(series)
         return replace(
             self,
             source=source,
-            sizes=sizes,
-            scaler=scaler.with_unseen(),
+            sizes=rows.sizes,
+            scaler=rows.scaler.with_unseen(),
         )
 
     def forecast(

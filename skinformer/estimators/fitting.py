@@ -42,6 +42,7 @@ from skinformer.judging.cutoffs import cut_windows, find_split
 from skinformer.judging.fit import EnsembleFit
 from skinformer.judging.leaderboard import Standings
 from skinformer.judging.plan import Plan, plan_members
+from skinformer.judging.proof import Proved
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.layout import read_layout
 from skinformer.reading.training import read_training
@@ -378,6 +379,9 @@ class Fit:
                 head=model.head_,
             )
             model.ensemble_, model._standings_ = members.finish(model.scaler_)
+            model.calibration_ = replace(
+                model.calibration_, proved=Proved.of(members.proof, model.ensemble_)
+            )
             for line in model._standings_.lines(model.ensemble_):
                 running().write(line)
         self.warn_of_means_alone()

@@ -150,7 +150,7 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
 
     of_context: leave out the rows that later forecasts do not need.
     """
-    found: dict[str, Any] = {"ensemble_": replace(model.ensemble_, held_out={})}
+    found: dict[str, Any] = {"calibration_": replace(model.calibration_, proved=None)}
     forecaster = model._forecaster
     if isinstance(model, IntervalsMixin):
         found["_intervals_"] = model.intervals_
@@ -161,5 +161,5 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
         found["timeline_"] = model.timeline_.recent(
             forecaster.look_back + model.sizes_.pred_len
         )
-        found["calibration_"] = replace(model.calibration_, split=None)
+        found["calibration_"] = replace(found["calibration_"], split=None)
     return found

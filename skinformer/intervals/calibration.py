@@ -1,8 +1,8 @@
 """Intervals of a fit: its errors on windows of the history, made as large as those on unseen rows.
 
 Windows of all seasons are needed, and few rows were held out: so the final forecaster's errors on
-the rows that it was fitted to are multiplied by what they gain there. That is found on the
-validation split, which the same forecasters forecast before they were fitted to it.
+the rows that it was fitted to are multiplied by what they gain there. That is found on windows that
+members forecast before they were fitted to them: those of the proof that weighed them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ import pandas as pd
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals.changes import with_random_walk
-from skinformer.intervals.errors import forecast_windows, open_targets, size_ratio
+from skinformer.intervals.errors import (
+    forecast_windows,
+    open_targets,
+    optimism_of,
+    proved_errors,
+)
 from skinformer.intervals.features import (
     STILL,
     features_of,
@@ -23,8 +28,7 @@ from skinformer.intervals.features import (
     unmoved,
     volatility,
 )
-from skinformer.intervals.forecaster import IntervalForecaster, Intervals
-from skinformer.intervals.held_out import HeldOut, hold_out_last_rows
+from skinformer.intervals.forecaster import Intervals
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.runs import run_distance, trailing_origins, trailing_sizes
 from skinformer.intervals.spread import Spread, fit_spread, mean_of_known, mean_size
@@ -34,8 +38,9 @@ from skinformer.intervals.windows import (
     choose_windows,
     count_apart,
 )
+from skinformer.judging.alone import prove_alone
+from skinformer.judging.proof import Proved
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -49,11 +54,14 @@ class Calibration:
     split: the row at which each series' validation split begins.
     alone: whether the network forecasts alone: it may have memorised rows before the split.
     n_rows: of each series that the fit saw.
+    proved: what its members forecast before they were fitted to all rows; None where nothing
+    compared them.
     """
 
     split: IntArray | None
     alone: bool
     n_rows: IntArray
+    proved: Proved | None = None
 
     @classmethod
     def prepare(
@@ -71,7 +79,7 @@ class Calibration:
         """Calibrate intervals of a fit, whatever rows `update` has brought since.
 
         It is None where no window has an observed target. Cost: forecasts of some 1,500 windows;
-        where classical forecasters take part, a fit of them to 256 series at most.
+        where classical forecasters forecast alone, a fit of them to 256 series at most.
         """
         history = forecaster.history
         if (np.diff(history.first_row) != self.n_rows).any():
@@ -79,22 +87,35 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
-        held_out = hold_out_last_rows(forecaster, self.split)
-        return calibrate(forecaster, held_out)
+        return calibrate(forecaster, self.proved or self._prove_alone(forecaster))
+
+    def _prove_alone(self, forecaster: StepForecaster) -> Proved | None:
+        """Prove now what a member forecasts alone; None where rows were held out at the fit."""
+        if self.split is not None:
+            return None
+        return prove_alone(
+            forecaster.ensemble,
+            forecaster.history,
+            forecaster.sizes,
+            forecaster.scaler,
+            head=forecaster.head,
+            device=forecaster.device,
+        )
 
 
 def calibrate(
     forecaster: StepForecaster,
-    held_out: HeldOut | None,
+    proved: Proved | None,
     *,
     split: IntArray | None = None,
 ) -> Intervals | None:
     """Estimate the errors of forecasts; None where no window has an observed target.
 
-    held_out: an earlier forecaster, by which errors are corrected; None where there is none.
+    proved: forecasts by members that had not learnt the windows, which tell by how much errors of
+    the final ones are too small; None where there are none.
     split: rows before these may have been memorised: their errors are not representative.
 
-    Cost: forecasts of some 1,500 windows, and those of `held_out`.
+    Cost: forecasts of some 1,500 windows.
     """
     timeline = forecaster.history
     distance = _distance_of_windows(forecaster)
@@ -102,10 +123,7 @@ def calibrate(
     windows = choose_windows(forecaster, distance, split)
     if not len(windows.origins):
         return None
-    outputs, errors = forecast_windows(forecaster, windows.origins)
-    optimism = np.ones(errors.shape[2])
-    if held_out is not None:
-        optimism = held_out.optimism(forecaster)
+    outputs, errors, optimism = _forecast_fitted(forecaster, windows.origins, proved)
     errors *= optimism
     if np.isnan(errors).all():
         return None
@@ -123,10 +141,31 @@ def calibrate(
         distance=distance,
         fitted_until=timeline.end_step,
     )
-    # 3. What the windows do not hold: unseen rows, and later steps.
-    if held_out is not None:
-        found = _recalibrated(found, held_out)
+    # 3. What the windows do not hold: later steps.
     return replace(found, far=_log_sizes_beyond(forecaster, found, split))
+
+
+def _forecast_fitted(
+    forecaster: StepForecaster,
+    origins: IntArray,
+    proved: Proved | None,
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Forecast windows that were fitted to: return outputs, errors and optimism.
+
+    The last is by what factor errors of each target are too small, 1 where nothing was proved.
+    """
+    if proved is None:
+        outputs, errors = forecast_windows(forecaster, origins)
+        return outputs, errors, np.ones(errors.shape[2])
+    n = len(origins)
+    both = np.append(origins, proved.origins)
+    outputs, errors = forecast_windows(forecaster, both)
+    optimism = optimism_of(
+        proved_errors(forecaster, proved),
+        errors[n:],
+        count_apart(proved.origins, forecaster.sizes.pred_len),
+    )
+    return outputs[:n], errors[:n], optimism
 
 
 def _distance_of_windows(forecaster: StepForecaster) -> int:
@@ -263,26 +302,6 @@ def _log_sizes_beyond(
     width = 2 * (pred_len // 2) + 1
     smooth = far.rolling(width, center=True, min_periods=1).mean().to_numpy()
     return np.fmax(smooth, typical.mean(axis=0))
-
-
-def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
-    """Correct the level of sizes by windows that were held out, as far as these are many."""
-    prior = 30.0  # windows that stand for no correction
-    timeline = held_out.earlier_forecaster.history
-    origins = held_out.earlier_origins
-    # 1. Errors in the sizes that would have been predicted.
-    fitted_until = timeline.end_step
-    series = timeline.series_of(origins)
-    np.minimum.at(fitted_until, series, timeline.steps_of(origins))
-    before = replace(found, fitted_until=fitted_until)
-    forecaster = IntervalForecaster.of(held_out.earlier_forecaster, before)
-    outputs, errors = forecast_windows(forecaster, origins)
-    relative = found.spread.relative(errors, outputs[..., 1])
-    # 2. Their level.
-    ratio = size_ratio(relative, found.residuals.errors.astype(np.float64))
-    share = shrinkage(count_apart(origins, found.distance), prior)
-    typical = found.spread.typical + share * np.log(ratio)
-    return replace(found, spread=replace(found.spread, typical=typical))
 
 
 def _growth_exponent(typical: Float64Array) -> Float64Array:

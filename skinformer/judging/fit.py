@@ -237,12 +237,22 @@ class EnsembleFit:
         settings = self.settings
         if NETWORK in settings.members:
             self._warn_of_unjudged(NETWORK)
+            self._prove_network()
             return self._refit_ensemble(self.start)
         # Of all others these alone are judged by the rows that they are fitted to.
         if CLASSICAL in settings.members:
             with self.budget.part(CLASSICAL):
                 return self._trust_first([Classical.from_rows(self.rows, settings)])
         return self._trust_first([])
+
+    def _prove_network(self) -> None:
+        """Let a trusted network, and the ridges that it corrects, forecast the split for ranges."""
+        if self.ridges is None or self.batches.validation is None:
+            return
+        n_most = 256
+        self.proof = self._proof_at(self._validation_windows(n_most))
+        self.proof.add(self.ridges)
+        self.proof.add(self.network)
 
     def _trust_first(self, members: list[Member]) -> Ensemble:
         """Trust the first of some members alone, or ridges where there are none."""
@@ -395,7 +405,6 @@ class EnsembleFit:
         """Leave out members without weight, and fit the others to the validation split, too."""
         self.budget.done(REFITS)
         members = {}
-        held_out = {}
         weights = []
         for name, member in ensemble.members.items():
             weight = ensemble.weights_of(name)
@@ -404,9 +413,7 @@ class EnsembleFit:
                 continue
             members[name] = self._refit_member(member)
             weights.append(weight)
-            if members[name] is not member and not member.needs_refit:
-                held_out[name] = member
-        return Ensemble(members, np.stack(weights, axis=-1), held_out)
+        return Ensemble(members, np.stack(weights, axis=-1))
 
     def _knows_end_alone(self, member: Member) -> bool:
         """Return whether series end behind a step or a collapse, which classical ones know alone.

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.windows import Windows
 from skinformer.timeline.arrays import Float32Array, IntArray
-from skinformer.timeline.windows import window_rows
+from skinformer.timeline.windows import spread_places, window_rows
 
 
 @dataclass
@@ -60,6 +61,37 @@ class Proof:
         total = float(self.weight.sum())
         distance = np.abs(forecast - self.y) * self.weight
         return float(distance.sum()) / total if total > 0 else np.nan
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What a fit keeps of a proof: forecasts of windows that their members had not learnt.
+
+    origins: (n,), rows of the fit's history at which they begin.
+    forecasts: of members by name, (n, pred_len, n_targets), standardised.
+    """
+
+    origins: IntArray
+    forecasts: dict[str, Float32Array]
+
+    @classmethod
+    def of(cls, proof: Proof | None, ensemble: Ensemble) -> Proved | None:
+        """Keep some windows, spread over those of a proof; None without any.
+
+        ensemble: the members whose forecasts are kept.
+        """
+        if proof is None or not len(proof.windows):
+            return None
+        n_most = 256 // ensemble.cost
+        kept = spread_places(len(proof.windows), n_most)
+        return cls(
+            proof.windows.origins[kept],
+            {
+                name: forecast[kept]
+                for name, forecast in proof.forecasts.items()
+                if name in ensemble.members
+            },
+        )
 
 
 def predict_points(

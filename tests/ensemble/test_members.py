@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from blends import base_blend, trust
+from blends import base_blend, judged_members, trust
 from flat_parameters import with_parts
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -265,14 +265,16 @@ def trees_of(members):
 
 
 @pytest.mark.slow
-def test_fewer_trees_judge_than_forecast(fitted, df):
+def test_fewer_trees_judge_than_forecast(fitted, df, monkeypatch):
     """Unless who is judged is who forecasts."""
-    assert trees_of(fitted.ensemble_.held_out) == [70, 70]
     assert trees_of(fitted.ensemble_.members) == [100, 100]
+    judged = judged_members(monkeypatch)
+    InformerRegressor("load", **with_parts(**P)).fit(df[:1560])
+    assert trees_of(judged) == [70, 70]
     stopped = InformerRegressor("load", **with_parts(early_stopping=True, **P)).fit(
         df[:1560]
     )
-    assert trees_of(stopped.ensemble_.members) == [100, 100]
+    assert trees_of(judged) == trees_of(stopped.ensemble_.members) == [100, 100]
 
 
 def test_truths_that_were_missing_are_not_learnt(df):

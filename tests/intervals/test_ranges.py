@@ -14,8 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer.ensemble.classical import Classical
+from skinformer.ensemble.ridges import Ridges
 from skinformer.evaluation import interval_coverage
 from skinformer.intervals import calibration, changes
+from skinformer.intervals.errors import proved_errors
 
 LEVELS = [0.05, 0.5, 0.95]
 
@@ -317,7 +319,7 @@ def test_a_refit_that_learns_the_last_rows_makes_ranges_no_narrower(small, panel
     assert model.intervals_.optimism[0] > 1.01
 
 
-def test_held_out_windows_are_not_in_the_history_that_is_fitted(
+def test_what_forecasts_alone_is_proved_on_rows_that_it_was_not_fitted_to(
     small, panel, monkeypatch
 ):
     """What has seen the truth says nothing of errors."""
@@ -331,11 +333,8 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(
         return fit(timeline, *args, **kwargs)
 
     monkeypatch.setattr(Classical, "from_timeline", staticmethod(spy))
-    _, held_out = asked(model, monkeypatch)
-    origins = (
-        held_out.earlier_origins
-        - held_out.earlier_forecaster.history.first_row[[0, 1, 2]]
-    )
+    forecaster, proved = asked(model, monkeypatch)
+    origins = proved.origins - forecaster.history.first_row[[0, 1, 2]]
     np.testing.assert_array_equal(seen[0], origins)
 
 
@@ -526,7 +525,7 @@ def test_too_few_rows_have_no_ranges(small):
 
 
 def asked(model, monkeypatch):
-    """Ask for the ranges of a fit; return what they are found by: forecasters before and after."""
+    """Ask for the ranges of a fit; return the forecaster and what is proved."""
     seen = []
     calibrate = calibration.calibrate
 
@@ -540,22 +539,51 @@ def asked(model, monkeypatch):
     return seen[0]
 
 
-def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
-    """The final ridges know the split."""
-    _, held_out = asked(model, monkeypatch)
-    own = held_out.earlier_forecaster.ensemble.members["ridges"].path.own
-    np.testing.assert_array_equal(own, model.ensemble_.held_out["ridges"].path.own)
-    assert not np.array_equal(own, model.module_.path.own)
+@pytest.mark.parametrize("members", [["ridges"], ["ridges", "classical"]])
+def test_ranges_read_what_the_fit_has_proved(small, rows, members, monkeypatch):
+    """The final members know the split; those that were weighed on it forecast it once."""
+    model = small(seq_len=24, pred_len=6, members=members).fit(rows[:300])
+    forecasts = []
+    forecast = Ridges.forecast
+
+    def count(member, windows, base=None):
+        forecasts.append(len(windows))
+        return forecast(member, windows, base)
+
+    monkeypatch.setattr(Ridges, "forecast", count)
+    for kind in (Ridges, Classical):
+        monkeypatch.setattr(kind, "from_rows", None)  # nothing is fitted again
+    forecaster, proved = asked(model, monkeypatch)
+    assert set(members) <= proved.forecasts.keys()
+    n_calibrated = len(model.intervals_.residuals.errors)
+    assert forecasts[0] == n_calibrated + len(proved.origins)
+    assert len(forecasts) == 1 + 4, "and blocks of steps beyond one forecast"
+    assert (proved.origins >= model.calibration_.split).all()
+    # Those of calibration, and the errors of what was proved.
+    ahead = proved.origins[:, None] + np.arange(6)
+    y = forecaster.history.values[ahead, :1]
+    joint = np.zeros_like(y)
+    for name, forecast in proved.forecasts.items():
+        joint += model.ensemble_.weights_of(name)[0] * forecast
+    np.testing.assert_allclose(
+        proved_errors(forecaster, proved), y - joint, rtol=0, atol=1e-5
+    )
+
+
+def test_a_quantile_is_proved_by_the_network_and_its_ridges(small, rows):
+    """No other member forecasts a quantile, and the ridges have learnt the split since."""
+    model = small(seq_len=24, pred_len=6, loss=0.9).fit(rows[:300])
+    assert model.calibration_.proved.forecasts.keys() == {"ridges", "network"}
+    assert model.intervals_.optimism[0] > 1
 
 
 def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     model = small(target="load", seq_len=40).fit(panel(n=(60, 60, 60), start=(0, 0, 0)))
-    forecaster, held_out = asked(model, monkeypatch)
-    # Of what was held out, and beside no random walk.
-    monkeypatch.setattr(calibration, "shrinkage", lambda *_: 0.0)
+    forecaster, proved = asked(model, monkeypatch)
+    # Beside no random walk.
     monkeypatch.setattr(changes, "shrinkage", lambda *_: 1.0)
-    plain, wide = (calibration.calibrate(forecaster, part) for part in (None, held_out))
+    plain, wide = (calibration.calibrate(forecaster, part) for part in (None, proved))
     assert wide.optimism.min() > 1.01
     apart = wide.spread.typical - plain.spread.typical
     np.testing.assert_allclose(
@@ -567,31 +595,6 @@ def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
         type(model), "intervals_", replace(plain, optimism=3 * plain.optimism)
     )
     assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
-
-
-def test_held_out_windows_correct_the_level_of_sizes_as_far_as_they_are_many(
-    model, monkeypatch
-):
-    """Ranges that are too narrow, or too wide, come nearer to the truth."""
-    forecaster, held_out = asked(model, monkeypatch)
-    levels, counts = {}, []
-    for share in (0.0, 0.5, 1.0):
-        monkeypatch.setattr(
-            calibration, "shrinkage", lambda *n, s=share: counts.append(n) or s
-        )
-        found = calibration.calibrate(forecaster, held_out)
-        levels[share] = found.spread.typical
-    assert len({counts[0], *counts}) == 1
-    n_windows, prior = counts[0]
-    assert 1 < n_windows <= len(held_out.origins)
-    assert n_windows * found.distance <= np.ptp(held_out.origins) + found.distance
-    shift = levels[1.0] - levels[0.0]
-    assert 0.01 < np.abs(shift).min() == pytest.approx(np.abs(shift).max())
-    np.testing.assert_allclose(levels[0.5] - levels[0.0], shift / 2)
-    monkeypatch.undo()
-    share = n_windows / (n_windows + prior)
-    found = calibration.calibrate(forecaster, held_out)
-    np.testing.assert_allclose(found.spread.typical - levels[0.0], share * shift)
 
 
 def test_steps_beyond_one_forecast_have_sizes_of_their_own(model, monkeypatch):

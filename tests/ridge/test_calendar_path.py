@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from blends import judged_members
 from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -455,8 +456,9 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("all_speak")
-def test_trees_see_what_the_ridges_are_fitted_beside(df):
+def test_trees_see_what_the_ridges_are_fitted_beside(df, monkeypatch):
     """Who is judged knows nothing of the split, who forecasts has seen its holidays."""
+    judged = judged_members(monkeypatch)
     model = known(
         df,
         members=[
@@ -468,7 +470,7 @@ def test_trees_see_what_the_ridges_are_fitted_beside(df):
     )
     earlier, final = (
         each["DecisionTreeRegressor"].fit.maker.calendar
-        for each in (model.ensemble_.held_out, model.ensemble_.members)
+        for each in (judged, model.ensemble_.members)
     )
     np.testing.assert_allclose(final.level, effect(model).level, rtol=1e-6)
     np.testing.assert_allclose(final.known, effect(model).known, rtol=1e-6)

@@ -1,0 +1,85 @@
+"""What forecasters of single series that nothing was compared with prove on the last rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.windows import RowBuffer, Windows
+from skinformer.judging.proof import Proof, Proved
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import Origins, spread_places
+
+
+def prove_alone(
+    ensemble: Ensemble,
+    timeline: Timeline,
+    sizes: ModelSizes,
+    scaler: Scaler,
+    *,
+    head: Head,
+    device: str,
+) -> Proved | None:
+    """Fit the member that forecasts alone without the last rows of series, and let it forecast.
+
+    Of panels some series are enough. It is None where the member learns nothing from these rows,
+    or where no series is long enough.
+
+    timeline, sizes, scaler, head, device: of the fit.
+    """
+    # 1. The last rows of some series.
+    n_most = 256
+    chosen = spread_places(timeline.n_series, n_most)
+    some = timeline.of_series(chosen)
+    split = _last_rows(some, sizes.pred_len)
+    origins = Origins(split, some.first_row[1:] - sizes.pred_len)
+    if not origins.count:
+        return None
+    # 2. The members that learn, fitted to the rows before.
+    rows = FitRows(
+        some,
+        sizes,
+        scaler.of_series(chosen),
+        split,
+        origins,
+        missing=None,
+        seed=0,
+    )
+    before = rows.before_cutoff()
+    members = []
+    for name, member in ensemble.members.items():
+        earlier = None
+        if ensemble.weights_of(name).any():
+            earlier = member.fitted_before(before)
+        if earlier is not None:
+            members.append(earlier)
+    if not members:
+        return None
+    # 3. Their forecasts.
+    buffer = RowBuffer(
+        rows.as_segments(), np.arange(len(chosen)), some.clock, sizes, device
+    )
+    windows = Windows(buffer, origins.thinned(n_most // ensemble.cost))
+    proof = Proof.at(windows, rows, head)
+    for member in members:
+        proof.add(member)
+    proved = Proved.of(proof, ensemble)
+    if proved is None:
+        return None
+    series = chosen[some.series_of(proved.origins)]
+    in_all = timeline.find(series, some.steps_of(proved.origins))
+    return replace(proved, origins=in_all)
+
+
+def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:
+    """Return the first of the last `pred_len` rows of each series; of a short one of half of it."""
+    first = timeline.first_row[:-1]
+    end = timeline.first_row[1:]
+    return np.maximum(end - pred_len, (first + end) // 2)
