@@ -49,7 +49,7 @@ class Watched:
 
     def __enter__(self):
         self.epochs, self.mean, self.n_steps = [], None, 0
-        self.step, self.finish = trainer.clip_and_step, trainer._Fit.finish_epoch
+        self.step, self.finish = trainer.clip_and_step, trainer._OngoingFit.finish_epoch
         self.should_stop = NetworkTrial.should_stop
         self.judged, self.add = {}, Proof.add
 
@@ -61,14 +61,14 @@ class Watched:
             self.epochs.append([copies(fit.parameters), copies(self.mean)])
             self.finish(fit, row)
 
-        trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
+        trainer.clip_and_step, trainer._OngoingFit.finish_epoch = self.watch, finish
         Proof.add = add
         # Which most would after the first epoch.
         NetworkTrial.should_stop = lambda *_: False
         return self
 
     def __exit__(self, *error):
-        trainer.clip_and_step, trainer._Fit.finish_epoch = self.step, self.finish
+        trainer.clip_and_step, trainer._OngoingFit.finish_epoch = self.step, self.finish
         NetworkTrial.should_stop = self.should_stop
         Proof.add = self.add
 
