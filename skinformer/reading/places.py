@@ -81,7 +81,12 @@ class GroupedRows:
         checks.check_on_grid(steps, time, clock, self.series, self.names, named=named)
         if may_skip and is_dated(time) and self._lacks_few(steps, named=named):
             checks.warn_of_missing_steps(
-                self.series, steps, clock, self.names, of_week=week is not None
+                self.series,
+                steps,
+                clock,
+                self.names,
+                of_week=week is not None,
+                named=named,
             )
         else:
             checks.check_no_missing_steps(time, self.series, steps, clock, self.names)

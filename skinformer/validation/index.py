@@ -179,10 +179,12 @@ def warn_of_missing_steps(
     names: pd.Index | None,
     *,
     of_week: bool,
+    named: bool,
 ) -> None:
     """Warn which steps were taken, and how many of them have no rows.
 
     of_week: whether the steps are those of open hours or days, which the rows showed.
+    named: whether the user named the step, and need not be told how.
     """
     sentences = []
     open_steps = _describe_open_steps(clock) if of_week else ""
@@ -198,7 +200,8 @@ def warn_of_missing_steps(
             f"{first}{where}: their targets count as missing"
         )
     if sentences:
-        warn_user(f"{'; '.join(sentences)}. Pass freq to say which steps there are.")
+        advice = "" if named else " Pass freq to say which steps there are."
+        warn_user(f"{'; '.join(sentences)}.{advice}")
 
 
 def _step_of_all(clock: Clock) -> str:

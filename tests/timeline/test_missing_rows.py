@@ -135,6 +135,21 @@ def test_steps_that_are_skipped_have_no_truth(freq):
     )
 
 
+@pytest.mark.parametrize(
+    ("freq", "end"),
+    [
+        (None, "count as missing. Pass freq to say which steps there are."),
+        ("D", "count as missing."),
+    ],
+)
+def test_whoever_named_the_step_is_not_told_to_name_it(freq, end):
+    """Advice to do what one has done makes one doubt that it was read."""
+    days = pd.date_range("2024-01-01", periods=120, freq="D").delete([50, 51])
+    with pytest.warns(UserWarning, match="^2 steps of 'D' have no rows") as told:
+        regressor(freq=freq).fit(rows(days))
+    assert str(told[0].message).endswith(end)
+
+
 def test_a_panel_is_closed_when_all_are():
     """A row that one series lacks is missing."""
     times = office()
