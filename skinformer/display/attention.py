@@ -75,62 +75,62 @@ class AttentionDisplay(Display):
         ax: Axes | Sequence[Axes] | None = None,
     ) -> Self:
         """
-        Draw one of the maps that `attention_maps` gave.
+        Plot one of the maps that `attention_maps` returns.
 
         Parameters
         ----------
         maps : AttentionMap or sequence of AttentionMap
-            Of one series.
+            The maps, of one series.
         where : {"encoder", "decoder", "cross"}, default="encoder"
-            Which attention.
+            The kind of attention.
         layer : int, default=1
-            Which layer of it.
+            The layer.
         origin : label of time, default=None
-            First forecast step; None is the first origin of the maps.
+            The first step of the forecast; None is the first origin of the maps.
         ax : matplotlib Axes or sequence of n_heads of them, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         AttentionDisplay
-            Drawn.
+            The plot.
         """
         return cls(_choose(maps, where, layer, origin)).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
         """
-        Forecast and draw what a layer looked at.
+        Forecast and plot the attention weights of a layer.
 
         Parameters
         ----------
         estimator : InformerRegressor, InformerClassifier, or a Pipeline or search that ends in one
-            Fitted.
+            The fitted estimator.
         X : DataFrame, default=None
             Rows that are forecast; None takes the steps after the history.
         **options : Any
-            Of `from_maps`: where, layer, origin, ax.
+            Options of `from_maps`: where, layer, origin, ax.
 
         Returns
         -------
         AttentionDisplay
-            Drawn.
+            The plot.
         """
         return cls.from_maps(attention_maps(estimator, X), **options)
 
     def plot(self, *, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """
-        Draw a heat map for each head, in colours that mean the same in all of them.
+        Draw a heat map for each head, all with the same colour scale.
 
         Parameters
         ----------
         ax : matplotlib Axes or sequence of n_heads of them, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         AttentionDisplay
-            Itself, with `axes_`, `ax_` and `figure_`.
+            The display, with `axes_`, `ax_` and `figure_`.
 
         Raises
         ------

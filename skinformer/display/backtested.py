@@ -24,7 +24,7 @@ class BacktestDisplay(Display):
         **options: Any,
     ) -> Self:
         """
-        Forecast X from rolling origins and draw what came of it.
+        Forecast X from rolling origins and plot the result.
 
         Parameters
         ----------
@@ -33,24 +33,24 @@ class BacktestDisplay(Display):
         X : DataFrame of shape (n_samples, n_features)
             Rows that follow the training rows.
         y : Series or DataFrame, default=None
-            The truth, as in `backtest`.
+            The actual values, as in `backtest`.
         **options : Any
-            Of `from_predictions` (of a `ForecastDisplay`, of `from_backtest`), such as unit and
-            ax, and of `backtest`: start, horizon, step, known_future, refit, levels, coverage. A
-            `CoverageDisplay` needs one of the last two, such as ``coverage=[0.5, 0.8, 0.9]``; a
-            `ForecastDisplay` and a `ResidualDisplay` forecast no time twice.
+            Options of `from_predictions` (for `ForecastDisplay`, of `from_backtest`), such as unit
+            and ax, and of `backtest`: start, horizon, step, known_future, refit, levels, coverage.
+            `CoverageDisplay` needs levels or coverage, such as ``coverage=[0.5, 0.8, 0.9]``.
+            `ForecastDisplay` and `ResidualDisplay` need one forecast for each time.
 
         Returns
         -------
         Display
-            Drawn.
+            The plot.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `backtest`, and in what draws its table.
+            If `backtest` cannot forecast X, or if its result cannot be plotted.
         """
         draw = getattr(cls, cls._from_result)
         of_picture = take_options(draw, options)

@@ -90,28 +90,28 @@ class ContributionDisplay(Display):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw what `explain` returns.
+        Plot a result of `explain`.
 
         Parameters
         ----------
         reasons : DataFrame
-            From `explain`, of one series.
+            A result of `explain`, of one series.
         kind : {"waterfall", "heatmap"}, default="waterfall"
-            The way from the baseline to one forecast, or all forecasts over time.
+            Bars from the baseline to one forecast, or a heat map of all forecasts over time.
         time : label of time, default=None
-            The forecast that a waterfall shows, or a day, of whose forecasts it shows the mean;
-            None is the mean of all.
+            The time of the forecast in a waterfall plot, or a day, whose mean is drawn. None is the
+            mean of all forecasts.
         target : str, default=None
-            Which target to draw; None is the first.
+            The target to draw; None is the first.
         unit : str, default=None
-            Of the target, for the labels.
+            Unit of the target, for the labels.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ContributionDisplay
-            Drawn.
+            The plot.
         """
         if "series" in reasons and len(reasons["series"].unique()) > 1:
             raise ValueError("reasons are of several series: pass those of one series.")
@@ -134,22 +134,22 @@ class ContributionDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
         """
-        Explain forecasts and draw what was found.
+        Explain forecasts and plot the contributions.
 
         Parameters
         ----------
         estimator : InformerRegressor, or a Pipeline or search that ends in one
-            Fitted.
+            The fitted estimator.
         X : DataFrame, default=None
             Rows whose forecasts are explained; None takes the steps after the history.
         **options : Any
-            Of `from_frame`: kind, time, target, unit, ax; and of `explain`: groups,
+            Options of `from_frame`: kind, time, target, unit, ax; and of `explain`: groups,
             n_permutations, random_state.
 
         Returns
         -------
         ContributionDisplay
-            Drawn.
+            The plot.
         """
         of_picture = take_options(cls.from_frame, options)
         return cls.from_frame(explain(estimator, X, **options), **of_picture)
@@ -167,17 +167,17 @@ class ContributionDisplay(Display):
         Parameters
         ----------
         kind : {"waterfall", "heatmap"}, default="waterfall"
-            Which.
+            The kind of plot.
         time : label of time, default=None
-            The forecast that a waterfall shows, or a day, of whose forecasts it shows the mean;
-            None is the mean of all.
+            The time of the forecast in a waterfall plot, or a day, whose mean is drawn. None is the
+            mean of all forecasts.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ContributionDisplay
-            Itself, with `ax_`, `figure_` and `drawn_`.
+            The display, with `ax_`, `figure_` and `drawn_`.
 
         Raises
         ------

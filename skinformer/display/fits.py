@@ -65,19 +65,19 @@ class TrainingDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
         """
-        Draw the course of a fit.
+        Plot the training of a fitted estimator.
 
         Parameters
         ----------
         estimator : InformerRegressor, or a Pipeline or search that ends in one
-            Fitted.
+            The fitted estimator.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         TrainingDisplay
-            Drawn.
+            The plot.
         """
         _, model = split_last_step(estimator)
         # Without a path to correct, the network forecasts alone.
@@ -92,12 +92,12 @@ class TrainingDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         TrainingDisplay
-            Itself, with `ax_`, `figure_` and `lines_`.
+            The display, with `ax_`, `figure_` and `lines_`.
 
         Raises
         ------
@@ -173,23 +173,23 @@ class WeightsDisplay(Display):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw the weights of a fit's forecasters.
+        Plot the weights of the members of a fitted ensemble.
 
         Parameters
         ----------
         estimator : InformerRegressor, or a Pipeline or search that ends in one
-            Fitted.
+            The fitted estimator.
         by : {"ahead", "series", "member"}, default="ahead"
-            Means over series by step ahead; or means over steps by series, or by target where there
-            is one series; or the mean of each member, its error at the cut-offs beside its name, as
-            ``leaderboard()`` has them.
+            "ahead" plots means over series for each step ahead. "series" plots means over steps for
+            each series, or for each target of a single series. "member" plots the mean weight of
+            each member, with its validation error, as in ``leaderboard()``.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         WeightsDisplay
-            Drawn.
+            The plot.
         """
         check_choice("by", by, ("ahead", "series", "member"))
         _, model = split_last_step(estimator)
@@ -207,17 +207,17 @@ class WeightsDisplay(Display):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
-        Draw areas over steps ahead, or bars below one another.
+        Draw areas over steps ahead, or bars for groups.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         WeightsDisplay
-            Itself, with `ax_` and `figure_`.
+            The display, with `ax_` and `figure_`.
 
         Raises
         ------

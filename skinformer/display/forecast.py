@@ -125,27 +125,27 @@ class ForecastDisplay(BacktestDisplay):
         actual : Series of shape (n,)
             The actual values, indexed by time.
         forecast : Series, or array-like of shape (n,)
-            Forecasts with their own time, or one for each row of `actual`. Rows are drawn in
-            time order.
+            Forecasts indexed by time, or one for each row of `actual`. Rows are drawn in the order
+            of time.
         quantiles : DataFrame, or array-like of shape (n, n_levels), default=None
-            What `predict_quantiles` or `predict_interval` gives, row by row like `forecast`; or a
-            frame with its own time, whose columns end in their levels.
+            The result of `predict_quantiles` or `predict_interval`, one row for each row of
+            `forecast`; or a frame indexed by time, whose names of columns end in their levels.
         levels : sequence of float, default=None
-            Levels of an array's columns.
+            The levels of the columns of an array.
         coverage : float or sequence of float, default=None
-            The same by intervals: 0.9 is ``levels=[0.05, 0.95]``; of several, all lower and upper
-            bounds in ascending order.
+            The coverage of an interval, in place of levels: 0.9 is ``levels=[0.05, 0.95]``. For
+            several, the columns are all bounds in ascending order.
         unit : str, default=None
-            Of the truth, for the label of the axis.
+            Unit of the actual values, for the label of the axis.
         name : str, default=None
             Label of the forecast; None is "forecast".
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ForecastDisplay
-            Drawn.
+            The plot.
         """
         requested = check_range_levels(coverage, levels)
         if quantiles is not None:
@@ -168,25 +168,25 @@ class ForecastDisplay(BacktestDisplay):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw what `backtest` gives, with bands where it holds quantiles.
+        Plot a result of `backtest`, with bands if it has quantiles.
 
         Parameters
         ----------
         result : DataFrame
-            From `backtest`, of one series; one forecast for each time.
+            A result of `backtest`, of one series, with one forecast for each time.
         target : str, default=None
-            Which target to draw; None is the first.
+            The target to draw; None is the first.
         unit : str, default=None
-            Of the truth, for the label of the axis.
+            Unit of the actual values, for the label of the axis.
         name : str, default=None
             Label of the forecast; None is "forecast".
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ForecastDisplay
-            Drawn.
+            The plot.
         """
         result = to_pandas(result)
         target, result = cls._rows_of_target(result, target)
@@ -214,45 +214,44 @@ class ForecastDisplay(BacktestDisplay):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw the end of the history, and the forecast that follows.
+        Plot the end of the history, and the forecast after it.
 
         Parameters
         ----------
         estimator : InformerRegressor
-            Fitted.
+            The fitted estimator.
         X : DataFrame, Series or array-like, default=None
-            Later history, which is drawn, and what is known of the future, as `forecast` takes
-            them.
+            Later history, which is drawn, and future covariates, as for `forecast`.
         horizon : int, default=None
-            Steps to forecast; None as in `forecast`.
+            Number of steps to forecast; None as in `forecast`.
         series : label, default=None
-            Which series of a panel; None is the first.
+            The series of a panel to draw; None is the first.
         target : label, default=None
-            Which target; None is the first.
+            The target to draw; None is the first.
         coverage : float, sequence of float or None, default=0.8
-            Share of actual values that should lie in a band; of several one band each. None draws
-            none, and so do fits of too few rows.
+            Coverage of the band, or of several bands. None draws no band, and there is none if the
+            fit had too few rows.
         history : int, default=None
-            Rows of the history; None is three times as many as are forecast.
+            Number of rows of the history; None is three times the number of steps to forecast.
         unit : str, default=None
-            Of the target, for the label of the axis.
+            Unit of the target, for the label of the axis.
         name : str, default=None
             Label of the forecast; None is "forecast".
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ForecastDisplay
-            Drawn.
+            The plot.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `forecast`; if no such series or target was fitted; if X ends before the history;
-            if history is no whole number above 0.
+            If X cannot be forecast, if no such series or target was fitted, if X ends before the
+            history, or if `history` is not a whole number above 0.
         """
         # 1. Arguments.
         check_fitted(estimator)
@@ -285,19 +284,19 @@ class ForecastDisplay(BacktestDisplay):
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
         """
-        Draw the two lines, and the bands behind them.
+        Draw the actual values, the forecast and the bands.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
         name : str, default=None
             Label of the forecast; None is "forecast".
 
         Returns
         -------
         ForecastDisplay
-            Itself, with `ax_`, `figure_`, `actual_line_`, `line_` and `bands_`.
+            The display, with `ax_`, `figure_`, `actual_line_`, `line_` and `bands_`.
 
         Raises
         ------

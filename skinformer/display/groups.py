@@ -188,23 +188,23 @@ class CoverageDisplay(BacktestDisplay):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw the coverage of what was forecast.
+        Plot the coverage of backtests.
 
         Parameters
         ----------
         results : DataFrame, or mapping of str to DataFrame
-            From `backtest` with `levels` or `coverage`, or several by name: columns ``actual`` and
-            ``q0.05`` and so on. ``dict(list(result.groupby("series")))`` draws each series.
+            A result of `backtest` with `levels` or `coverage`, or several by name. Use
+            ``dict(list(result.groupby("series")))`` to draw each series.
         by : str or callable, default=None
-            Groups, as in `summary`, such as "ahead", to see whether the share is reached in each;
-            of several results the highest share alone.
+            Groups as in `summary`, such as "ahead", to plot the coverage of each group. For several
+            results only the highest coverage is drawn.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         CoverageDisplay
-            Drawn.
+            The plot.
         """
         tables = named_results(results, "actual")
         counted = [
@@ -215,17 +215,17 @@ class CoverageDisplay(BacktestDisplay):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
-        Draw requested against reached, or what was reached by groups.
+        Draw the coverage that was reached over the nominal coverage, or by groups.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         CoverageDisplay
-            Itself, with `ax_`, `figure_` and `lines_`.
+            The display, with `ax_`, `figure_` and `lines_`.
 
         Raises
         ------
@@ -376,27 +376,27 @@ class ErrorDisplay(BacktestDisplay):
         ax: Axes | None = None,
     ) -> Self:
         """
-        Draw errors of what was forecast.
+        Plot the errors of backtests.
 
         Parameters
         ----------
         results : DataFrame, or mapping of str to DataFrame
-            From `backtest`, or several by name. ``dict(list(result.groupby("series")))`` draws a
-            line for each series.
+            A result of `backtest`, or several by name. Use
+            ``dict(list(result.groupby("series")))`` to draw a line for each series.
         by : str or callable, default="ahead"
             Groups, as in `summary`: "ahead", "series", "target", "hour", "day_of_week", "month", or
             a function of the index of times.
         score : {"mae", "rmse", "bias", "pinball", "width"}, default="mae"
-            Which of its columns.
+            The score: a column of `summary`.
         unit : str, default=None
-            Of the truth, for the label of the axis.
+            Unit of the actual values, for the label of the axis.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ErrorDisplay
-            Drawn.
+            The plot.
         """
         names = {
             "mae": "mean absolute error",
@@ -425,17 +425,17 @@ class ErrorDisplay(BacktestDisplay):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
-        Draw a line for each result; below one another, points, where groups are no numbers.
+        Draw a line for each result, or points if groups are not numbers.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ErrorDisplay
-            Itself, with `ax_`, `figure_` and `lines_`.
+            The display, with `ax_`, `figure_` and `lines_`.
 
         Raises
         ------

@@ -87,23 +87,23 @@ class ResidualDisplay(BacktestDisplay):
         ax: Sequence[Axes] | None = None,
     ) -> Self:
         """
-        Draw residuals of what was forecast.
+        Plot the residuals of a backtest.
 
         Parameters
         ----------
         result : DataFrame
-            From `backtest`; one forecast for each time of each series.
+            A result of `backtest`, with one forecast for each time of each series.
         target : str, default=None
-            Which target to draw; None is the first.
+            The target to draw; None is the first.
         unit : str, default=None
-            Of the target, for the labels.
+            Unit of the target, for the labels.
         ax : sequence of three matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ResidualDisplay
-            Drawn.
+            The plot.
         """
         result = to_pandas(result)
         check_result(
@@ -129,17 +129,17 @@ class ResidualDisplay(BacktestDisplay):
 
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Self:
         """
-        Draw the three pictures.
+        Draw the three plots.
 
         Parameters
         ----------
         ax : sequence of three matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         ResidualDisplay
-            Itself, with `axes_`, `ax_`, `figure_` and `autocorrelation_`.
+            The display, with `axes_`, `ax_`, `figure_` and `autocorrelation_`.
 
         Raises
         ------

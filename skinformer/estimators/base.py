@@ -63,21 +63,21 @@ class BaseInformer(
 
     def set_params(self, **params: Any) -> Self:
         """
-        Set parameters by name, those of parts by ``network__d_model``.
+        Set parameters by name, such as ``seq_len`` or ``network__d_model``.
 
-        Those of an estimator among members go by its class in lower case, such as
+        Parameters of an estimator among members are named by its class in lower case, such as
         ``members__ridge__alpha``.
 
         Parameters
         ----------
         **params : dict
-            Names and values. Where a part is None, or named as by ``network__block="note"``, one
-            of the same values is made once a parameter of it is set.
+            Names and values. If a part is None or a name, such as ``network__block="note"``,
+            setting one of its parameters replaces it by an object with the same values.
 
         Returns
         -------
         self
-            With these parameters; forecasts change with the next fit.
+            The estimator with these parameters, which take effect at the next fit.
         """
         check_moved(params, PARTS)
         return super().set_params(
@@ -91,8 +91,8 @@ class BaseInformer(
         Parameters
         ----------
         deep : bool, default=True
-            Whether those of parts, such as ``network__d_model``, and of an estimator among members,
-            such as ``members__ridge__alpha``, are among them.
+            Whether to include the parameters of parts, such as ``network__d_model``, and those of
+            an estimator among members, such as ``members__ridge__alpha``.
 
         Returns
         -------
@@ -114,23 +114,23 @@ class BaseInformer(
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
-            Consecutive time steps. Their times are X's index (dates, periods or integers),
-            otherwise its column of times, otherwise y's index, otherwise the row number. Several
-            series have a two-level index (series, time), or columns of these. Frames of
-            polars, arrow and all that narwhals reads are taken as they are; `forecast` then
-            answers in the same kind. Columns hold numbers, yes or no, text or categories; NaN
-            beside the target is filled by the last value before it, with a warning.
+            Consecutive time steps. Their times are the index of X (dates, periods or integers),
+            otherwise its column of times, otherwise the index of y, otherwise the row number.
+            Several series have a two-level index (series, time), or columns with these. Frames of
+            polars, Arrow and everything else that narwhals reads are accepted, and `forecast`
+            then returns the same kind. Columns hold numbers, booleans, text or categories. Missing
+            covariates are forward-filled, with a warning.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The actual values. None takes them from the `target` column of X. If y is passed and
             `target` (or y's name) is one of X's columns, both are the same series, possibly on two
             scales; otherwise X holds future covariates only. NaN is a missing value.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row in the loss, and nowhere else.
+            Weight of each row in the loss.
 
         Returns
         -------
         self
-            Fitted.
+            The fitted estimator.
 
         Raises
         ------
@@ -272,7 +272,7 @@ class BaseInformer(
         Returns
         -------
         self
-            Forecasts now start after these rows.
+            The estimator; forecasts now start after these rows.
 
         Raises
         ------
@@ -325,13 +325,13 @@ class BaseInformer(
         Parameters
         ----------
         horizon : int, default=None
-            Steps, at least 1; None is `pred_len`.
+            Number of steps, at least 1; None is `pred_len`.
 
         Returns
         -------
         DataFrame of shape (horizon, n_features)
-            X's columns in their order, all missing, with the timestamps of the future steps. Target
-            columns of a classifier accept labels.
+            The columns of X in their order, all values missing, with the timestamps of the future
+            steps. Target columns of a classifier accept labels.
         """
         check_fitted(self)
         return self.layout_.write(self._future_frame(horizon))
@@ -370,7 +370,7 @@ class BaseInformer(
 
     @property
     def series_blend_(self) -> pd.DataFrame:
-        """Weights of the forecasters that count somewhere, a row for each series and target."""
+        """Weights of the members, one row for each series and target."""
         return self.ensemble_.series_blend(self.series_, self.roles_.target_labels)
 
     def leaderboard(self) -> pd.DataFrame:
@@ -389,8 +389,8 @@ class BaseInformer(
             - ``takes_part``: whether it has a weight.
             - ``error``: mean absolute error at the cut-offs, in standard deviations of the targets;
               NaN if nothing was compared.
-            - ``error_without``: the error of the joint forecast if the others had its weight. The
-              difference to the joint forecast's error is what the member contributes.
+            - ``error_without``: the error of the ensemble without this member. Its difference to
+              the error of the joint forecast is the contribution of the member.
             - ``weight``: mean over series, steps and targets.
             - ``fit_seconds``: by the clock, before the cut-off and on all rows; NaN for a regressor
               in place of trees, whose time ``fit_times_`` has under that name.
@@ -405,7 +405,7 @@ class BaseInformer(
 
         Notes
         -----
-        Cost: none; what is shown was kept by `fit`.
+        Nothing is computed; `fit` has stored these numbers.
 
         Examples
         --------

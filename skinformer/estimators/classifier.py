@@ -253,7 +253,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     def predict(self, X: Any) -> AnyArray:
         """
-        Forecast the likeliest class of each row of X at its own time.
+        Forecast the most likely class of each row of X at its own time.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Labels, of the classes' type.
+            Labels, of the type of `classes_`.
 
         Raises
         ------
@@ -317,22 +317,22 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
-        Forecast the likeliest class of the steps after the history.
+        Forecast the most likely class of the steps after the history.
 
         Parameters
         ----------
         X : DataFrame, Series or array-like, default=None
-            Later history (label observed), what is known of the future (label missing or left
-            out), or both; told apart by the label. The fitted state stays as it was.
+            Later history (rows with an observed label), future covariates (rows with a missing
+            label, or without the column), or both. The fitted model is not changed.
         horizon : int, default=None
-            Steps to forecast, at least 1. None: the rows of X after the history, of each series its
-            own, else `pred_len`.
+            Number of steps to forecast, at least 1. None means the rows of X after the history, for
+            each series its own; without such rows `pred_len`.
 
         Returns
         -------
         DataFrame of shape (horizon, n_targets)
-            Labels with their timestamps; a categorical where they came as one, in its order. For
-            several series horizon rows each, under a MultiIndex.
+            Labels with their timestamps, as a categorical with the same order if the fitted column
+            was one. For several series there are `horizon` rows each, under a MultiIndex.
 
         Raises
         ------
@@ -352,15 +352,15 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Parameters
         ----------
         X : DataFrame, Series or array-like, default=None
-            As `forecast` takes it.
+            As for `forecast`.
         horizon : int, default=None
-            As `forecast` takes it.
+            As for `forecast`.
 
         Returns
         -------
         DataFrame of float64, shape (horizon, n_classes)
-            A column for each class, named by its label, with timestamps; of several targets under
-            (target, class).
+            One column per class, named by its label, with timestamps; for several targets the
+            columns have two levels, (target, class).
         """
         values, index = self._ahead(X, horizon)
         names = self.roles_.target_labels

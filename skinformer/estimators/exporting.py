@@ -71,13 +71,13 @@ class ExportMixin(FittedState):
 
     def export_program(self) -> ExportedProgram:
         """
-        Trace the fitted model by `torch.export`: scaling, ridges and network in one.
+        Export the fitted model with `torch.export`: scaling, ridges and network as one program.
 
         Returns
         -------
         torch.export.ExportedProgram
-            Its first dimension, "batch", is any number of windows; its keyword arguments are named
-            by `signature_`; it gives forecasts in the targets' units, and what to feed back, see
+            The program. Its first dimension, "batch", is any number of windows, and its keyword
+            arguments are named in `signature_`. It returns "forecast" and "fed_back", see
             `export_onnx`.
 
         Raises
@@ -120,16 +120,17 @@ class ExportMixin(FittedState):
         Parameters
         ----------
         path : str or path-like
-            Target file; its folder must exist. It holds the old content or the new one.
+            The file to write; its folder must exist. If writing fails, an existing file stays as it
+            was.
 
         Raises
         ------
         ValueError
-            If other members than ridges and network forecast, of which the file would lack the
-            share: fit with ``members=["ridges", "network"]``. For quantiles of several levels,
-            classes, ``position="continuous"`` and a transformer as `target_transform`, too.
+            If other members than ridges and the network have a weight: fit with
+            ``members=["ridges", "network"]``. Also for quantiles of several levels, classes,
+            ``position="continuous"`` and a transformer as `target_transform`.
         ImportError
-            Without the packages of the extra "onnx".
+            If the packages of the extra "onnx" are not installed.
         OSError
             If the file cannot be written.
 
@@ -140,12 +141,12 @@ class ExportMixin(FittedState):
 
         Notes
         -----
-        Inputs, of which a graph has those that its model reads: "past" (batch, seq_len, n_columns)
-        and "future" (batch, pred_len, n_known), float64, in units, NaN for missing; "series"
-        (batch,) and "calendar" (batch, seq_len + pred_len, n_fields), int64. Outputs: "forecast"
-        (batch, pred_len, n_targets), float64, in the targets' units, and "fed_back", which stands
-        for truths that are missing in a later window. The metadata hold the signature.
-        Tracing takes some 10 s.
+        A graph has those of the following inputs that its model needs: "past" (batch, seq_len,
+        n_columns) and "future" (batch, pred_len, n_known), float64, in the units of the columns,
+        NaN for missing; "series" (batch,) and "calendar" (batch, seq_len + pred_len, n_fields),
+        int64. Its outputs are "forecast" (batch, pred_len, n_targets), float64, in the units of the
+        targets, and "fed_back", the values to put in place of missing targets in a later window.
+        The signature is in the metadata. Tracing takes about 10 s.
         """
         check_fitted(self)
         _check(self)  # before what can be installed: that would not help
@@ -209,7 +210,7 @@ def exported_module(model: FittedState) -> ExportedForecast:
     Parameters
     ----------
     model : InformerRegressor
-        Fitted.
+        The fitted estimator.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class IntervalsMixin(RequestMixin):
 
     @property
     def intervals_(self) -> Intervals | None:
-        """How far forecasts are off, found when it is first asked for; None for too few rows."""
+        """The errors behind prediction intervals; None if there are too few rows."""
         check_fitted(self)
         if "_intervals_" not in vars(self):  # the same whoever asks, and whenever
             self._intervals_ = self.calibration_.intervals(self._forecaster)
@@ -212,17 +212,17 @@ class IntervalsMixin(RequestMixin):
         n : int
             Number of paths, at least 1.
         X : DataFrame, Series or array-like, default=None
-            As `forecast` takes it.
+            Rows as for `forecast`.
         horizon : int, default=None
-            Steps, at least 1; None as in `forecast`.
+            Number of steps, at least 1; None as in `forecast`.
         random_state : int, RandomState or None, default=None
             Seed of the paths.
 
         Returns
         -------
         DataFrame of shape (n_rows, n) or (n_rows, n_targets * n)
-            Rows as those of `forecast`; columns 0 … n - 1, of several targets under
-            (target, path).
+            The rows of `forecast`, and one column per path, 0 … n - 1; for several targets the
+            columns have two levels, (target, path).
 
         Raises
         ------

@@ -43,26 +43,26 @@ class PersistentMixin(FittedState):
         Parameters
         ----------
         path : str or path-like
-            Target file; its folder must exist. It holds the old content or the new one, never a
-            part, whenever the process is killed.
+            The file to write; its folder must exist. If the process is killed, the file has the old
+            content or the new one, never a part.
         history : {"all", "context"}, default="all"
-            Which rows the file holds, standardised: all that `fit` and `update` saw, or those
-            alone from which later forecasts start. With the context rows that `fit` saw cannot be
-            forecast again.
+            The rows in the file, which are standardised: all rows of `fit` and `update`, or only
+            those that later forecasts need. With "context", rows of the fit cannot be forecast
+            again.
 
         Raises
         ------
         ValueError
-            If the model holds what numbers and text cannot stand for: a regressor or
+            If the model contains an object that numbers and text cannot represent: a regressor or
             classifier of your own among `members`, labels that are dates, a transformer as
-            `target_transform`, a subclass.
+            `target_transform`, or if it is a subclass.
         OSError
             If the file cannot be written.
 
         Notes
         -----
-        `checkpoint` and callbacks belong to a fit, and are left out. Ranges are found now, which
-        takes seconds, if nobody asked for them before: who loads the file need not.
+        `checkpoint` and callbacks are left out. The errors behind prediction intervals are computed
+        if they are not there yet, which takes seconds, so that the loaded model has them.
 
         Examples
         --------

@@ -272,7 +272,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         X : DataFrame, Series or array-like, default=None
             Later history, which is drawn, and future covariates, as for `forecast`.
         horizon : int, default=None
-            Steps to forecast; None as in `forecast`.
+            Number of steps to forecast; None as in `forecast`.
         **options : Any
             Options of `ForecastDisplay.from_history`: series and target (the first of each by
             default), coverage (0.8 by default, a list, or None for no band), history (the number of
@@ -323,18 +323,18 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Returns
         -------
         Series of shape (n_columns,)
-            Mean absolute contribution of each column, as shares of 1, the largest first; series and
-            targets count alike. ``importance().plot.barh()`` draws it.
+            Mean absolute contribution of each column, as shares of 1, the largest first; all series
+            and targets have the same weight. ``importance().plot.barh()`` draws it.
 
         See Also
         --------
         skinformer.evaluation.explain : Contributions to each forecast.
-        skinformer.display.WeightsDisplay : How much each member of the ensemble counts.
+        skinformer.display.WeightsDisplay : The weight of each member of the ensemble.
 
         Notes
         -----
-        Cost: that of `explain`. scikit-learn's `permutation_importance` measures by how much
-        errors grow where a column is shuffled.
+        It takes as long as `explain`. scikit-learn's `permutation_importance` measures something
+        else: by how much errors grow if a column is shuffled.
 
         Examples
         --------
@@ -394,7 +394,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Returns
         -------
         float
-            1 is perfect, 0 as good as the mean of the truth.
+            1 is perfect; 0 is as good as the mean of the actual values.
         """
         # Not the mixin's, which needs y.
         return BaseInformer.score(self, X, y, sample_weight)

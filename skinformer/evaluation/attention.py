@@ -94,7 +94,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     Parameters
     ----------
     estimator : InformerRegressor, InformerClassifier, or a Pipeline or search that ends in one
-        Fitted.
+        The fitted estimator.
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows that `predict` forecasts; None takes the steps of `forecast()`.
 

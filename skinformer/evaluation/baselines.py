@@ -91,7 +91,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         Returns
         -------
         self
-            Fitted.
+            The fitted estimator.
         """
         self._validate_params()
         self._layout, X, y, _ = read_layout(X, y, None, time=None, series=None)

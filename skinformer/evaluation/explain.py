@@ -46,7 +46,7 @@ def explain(
     Parameters
     ----------
     estimator : InformerRegressor, or a Pipeline or search that ends in one
-        Fitted.
+        The fitted estimator.
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows whose forecasts by `predict` are explained; None explains `forecast()`, the steps
         after the history.
@@ -277,7 +277,7 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     Parameters
     ----------
     estimator : InformerRegressor, or a Pipeline or search that ends in one
-        Fitted.
+        The fitted estimator.
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
     **options : Any
@@ -326,7 +326,7 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     Parameters
     ----------
     estimator : InformerRegressor, or a Pipeline or search that ends in one
-        Fitted.
+        The fitted estimator.
     X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
         Rows that `predict` forecasts; None takes the steps of `forecast()`.
 

@@ -122,7 +122,7 @@ class ForecastScorer:
         Parameters
         ----------
         estimator : InformerRegressor, Pipeline, search, or any regressor for scores of points
-            Fitted.
+            The fitted estimator.
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows to forecast.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
