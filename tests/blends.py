@@ -1,6 +1,6 @@
 """What a fit's forecasters count, as tests look at it."""
 
-from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.judging.proof import Proof
 
 

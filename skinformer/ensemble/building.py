@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ensemble.member import RIDGES
+from skinformer.ensemble.names import RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer

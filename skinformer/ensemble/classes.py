@@ -8,7 +8,8 @@ import numpy as np
 
 from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import TREES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import TREES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import columns_of
 from skinformer.ensemble.windows import Windows

@@ -19,7 +19,7 @@ from skinformer.classical.steps import find_step
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
-from skinformer.ensemble.member import CLASSICAL
+from skinformer.ensemble.names import CLASSICAL
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array

@@ -11,7 +11,8 @@ import pandas as pd
 from skinformer.bounds.bounds import Bounds
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.ensemble.windows import RowBuffer, Rows, Windows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from torch import nn
 
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Windows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
-
-if TYPE_CHECKING:
-    import torch
-
-    from skinformer.ensemble.fitting import FitRows
-    from skinformer.ensemble.settings import FitSettings
-    from skinformer.ensemble.windows import Windows
-
-#: Names of the members that every fit with a base has.
-RIDGES = "ridges"
-NETWORK = "network"
-#: Those of members that rows decide about. A regressor of the user's stands in place of trees.
-CLASSICAL = "classical"
-TREES = "trees"
 
 
 class Member:
@@ -108,7 +98,7 @@ class Member:
         """
         return None
 
-    def export(self) -> torch.nn.Module | None:
+    def export(self) -> nn.Module | None:
         """Return the module that forecasts windows in a graph; None where there is none.
 
         It takes past, future and their calendars as `Informer` does, and gives (batch, pred_len,

@@ -2,7 +2,8 @@
 
 from skinformer.ensemble.classes import Classes
 from skinformer.ensemble.classical import Classical
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.network import NetworkMember
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.ridges import Ridges

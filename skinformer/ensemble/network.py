@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from skinformer.ensemble.ensemble import Ensemble
-from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.ensemble.predicting import predict_windows
 from skinformer.ensemble.windows import Windows
 from skinformer.model.corrected import Corrected

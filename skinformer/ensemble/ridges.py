@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from skinformer.budget import current_share
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import RIDGES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import RIDGES
 from skinformer.ensemble.predicting import predict_windows
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows

@@ -10,7 +10,7 @@ import torch
 
 from skinformer.ensemble.head import ClassHead, Head
 from skinformer.ensemble.history_forecaster import HistoryForecaster
-from skinformer.ensemble.member import CLASSICAL, RIDGES
+from skinformer.ensemble.names import CLASSICAL, RIDGES
 from skinformer.model.settings import NetworkSettings
 from skinformer.training.record import TrainerSettings
 

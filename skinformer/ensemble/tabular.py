@@ -9,7 +9,8 @@ import numpy as np
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import TREES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import TREES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed

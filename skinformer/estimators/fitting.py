@@ -21,7 +21,7 @@ from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.fitting import FitBatches, FitRows, window_batches
 from skinformer.ensemble.head import PointHead
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
+from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.network import network_of
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK

@@ -7,8 +7,8 @@ from sklearn.base import is_classifier
 
 from skinformer.ensemble.head import ClassHead, Head
 from skinformer.ensemble.history_forecaster import HistoryForecaster, named_forecasters
-from skinformer.ensemble.member import NETWORK, RIDGES, TREES
 from skinformer.ensemble.members import CLASS_NAMES, NAMES
+from skinformer.ensemble.names import NETWORK, RIDGES, TREES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import (

@@ -8,7 +8,7 @@ import numpy as np
 from pandas import DataFrame
 
 from skinformer.ensemble.ensemble import EnsembleForecaster
-from skinformer.ensemble.member import NETWORK
+from skinformer.ensemble.names import NETWORK
 from skinformer.ensemble.windows import Rows
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import split_last_step

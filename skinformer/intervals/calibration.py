@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals.changes import with_random_walk
 from skinformer.intervals.errors import (

@@ -11,7 +11,8 @@ import numpy as np
 
 from skinformer.budget import current_budget
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import RIDGES, TREES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import RIDGES, TREES
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.user_forecaster import UserForecaster

@@ -11,7 +11,8 @@ from skinformer.classes.blend import TEMPERATURES, log_losses, mixture_weights
 from skinformer.classes.fit import ClassFit
 from skinformer.ensemble.classes import Classes, fit_class_base, probabilities_of
 from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import NETWORK, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import NETWORK
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.judging.proof import predict_points, truths_of

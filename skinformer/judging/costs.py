@@ -14,7 +14,7 @@ import numpy as np
 from skinformer.budget import Budget, Cost
 from skinformer.ensemble.classes import Classes
 from skinformer.ensemble.classical import MOST_ROWS
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
+from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.model.patches import n_patches

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.member import CLASSICAL
+from skinformer.ensemble.names import CLASSICAL
 from skinformer.ensemble.settings import FitSettings
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.split import series_with_truth, split_rows

@@ -15,8 +15,9 @@ from skinformer.ensemble.classes import Classes, fit_class_base
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitBatches, FitRows
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES, Member
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.members import MEMBERS
+from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.network import NetworkMember, network_of
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.user_forecaster import MOST_WEIGHED, UserForecaster

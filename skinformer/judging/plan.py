@@ -8,7 +8,7 @@ from enum import Enum, auto
 import numpy as np
 
 from skinformer.ensemble.classical import MOST_ROWS, ends_behind_step
-from skinformer.ensemble.member import CLASSICAL, NETWORK, RIDGES, TREES
+from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.timeline.seasons import calendar_seasons

@@ -7,7 +7,8 @@ import numpy as np
 
 from skinformer import InformerRegressor
 from skinformer.ensemble.head import PointHead
-from skinformer.ensemble.member import RIDGES, TREES, Member
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import RIDGES, TREES
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.challenge import weigh_challengers
 from skinformer.judging.plan import Plan

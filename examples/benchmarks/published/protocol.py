@@ -22,7 +22,7 @@ from series import load_series
 from sklearn.base import clone
 from windows import forecast_windows
 
-from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import is_dated
