@@ -82,7 +82,7 @@ def warn_of_other_static(names: Sequence[Hashable]) -> None:
 def warn_of_new_values(names: Sequence[Hashable]) -> None:
     """Warn that columns known ahead have values of which training held no example."""
     warn_user(
-        f"columns {list(names)} are known ahead but never changed within a series in "
+        f"future covariates {list(names)} never changed within a series in "
         "training: the effect of their new values in X was not learnt, so they may "
         "change no forecast. Fit on rows in which they change."
     )
@@ -169,7 +169,7 @@ def raise_unknown_ahead(
 ) -> None:
     """Raise because a column known ahead lacks values at steps to forecast."""
     raise ValueError(
-        f"column {name!r} is known ahead but has no value at {n_missing} of the steps to "
+        f"future covariate {name!r} has no value at {n_missing} of the steps to "
         f"forecast, the first {first}: pass X with a row for each step; make_future_frame() "
         "makes such rows to fill in."
     )

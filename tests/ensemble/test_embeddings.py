@@ -82,14 +82,14 @@ def test_a_column_named_in_known_future_is_never_static(panel):
     assert (model.roles_.static, model.roles_.known) == ((), ("size",))
     future = model.make_future_frame()
     with pytest.warns(
-        UserWarning, match=r"^columns \['size'\] are known ahead but never changed"
+        UserWarning, match=r"^future covariates \['size'\] never changed"
     ):
         other = model.forecast(future.assign(size=300.0))
     with pytest.warns(
         UserWarning, match="the effect of their new values in X was not learnt"
     ):
         assert not np.allclose(model.forecast(future.assign(size=1.0)), other)
-    with pytest.raises(ValueError, match="'size' is known ahead but has no value"):
+    with pytest.raises(ValueError, match="'size' has no value"):
         model.forecast()
 
 

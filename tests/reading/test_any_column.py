@@ -257,7 +257,7 @@ def test_a_column_known_ahead_that_ends_is_an_error_that_names_the_first_step(
     future = model.make_future_frame()
     future.iloc[: 4 - n_missing, 0] = 1.0
     sentence = (
-        f"column 'kind' is known ahead but has no value at {n_missing} of the steps to forecast, "
+        f"future covariate 'kind' has no value at {n_missing} of the steps to forecast, "
         f"the first {future.index[4 - n_missing]}: "
     )
     for call in (model.predict, model.forecast):
@@ -323,7 +323,7 @@ def test_a_missing_name_ahead_is_an_error_but_where_training_held_such_rows():
     df = hours()
     df["kind"] = as_text(df["kind"])
     model = informer(["kind"]).fit(df[:N_TRAIN])
-    with pytest.raises(ValueError, match="column 'kind' is known ahead but has no"):
+    with pytest.raises(ValueError, match="future covariate 'kind' has no"):
         model.forecast(model.make_future_frame())
     df["kind"] = df["kind"].mask(df["kind"] == "fog")
     model = informer(["kind"]).fit(df[:N_TRAIN])

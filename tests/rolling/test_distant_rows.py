@@ -59,7 +59,7 @@ def test_features_far_ahead_are_reached_by_recursion(small, frame):
     df = frame(160)[["price", "load"]]
     model = small().fit(df[["price"]][:60], df["load"][:60])
     whole = model.predict(df[["price"]][60:])
-    with pytest.warns(UserWarning, match="known ahead"):
+    with pytest.warns(UserWarning, match="future covariates"):
         assert np.isfinite(model.predict(df[["price"]][140:])).all()
     assert np.isfinite(whole).all()
 

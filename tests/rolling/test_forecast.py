@@ -149,12 +149,12 @@ def test_the_rows_of_x_may_come_in_any_order(fitted, frame):
 def test_a_missing_known_value_is_an_error_that_says_which(fitted, frame):
     """Held silently, a price of yesterday would pass for tomorrow's."""
     sentence = (
-        "column 'price' is known ahead but has no value at 4 of the steps to forecast, the first "
+        "future covariate 'price' has no value at 4 of the steps to forecast, the first "
         "2024-01-03 12:00:00: pass X with a row for each step; make_future_frame() makes such "
         "rows to fill in."
     )
     for mode in ("frame", "both"):
-        with pytest.raises(ValueError, match="known ahead") as caught:
+        with pytest.raises(ValueError, match="future covariate") as caught:
             fitted(mode).forecast()
         assert str(caught.value) == sentence
     df = frame(64)

@@ -1150,7 +1150,7 @@ def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):
     future = estimator.make_future_frame()
     with raises(
         ValueError,
-        "column 'price' is known ahead but has no value at 4 of the steps to forecast, the first "
+        "future covariate 'price' has no value at 4 of the steps to forecast, the first "
         "2024-01-03 12:00:00: pass X with a row for each step; make_future_frame() makes such rows "
         "to fill in.",
     ):
