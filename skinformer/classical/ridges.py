@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product
+from skinformer.budget import current_share
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.windows import bounded, ridge_maps, row_products, unit_of
@@ -183,9 +184,10 @@ def fit_ridges(
         of_mean=of_mean,
     )
     pred_len = shared.pred_len
+    n_most = current_share().of(8192, least=1024)
     for rows in look_backs(shared.seq_len, shared.period):
         origins = Origins(begin + rows, end - pred_len)
-        origin = origins.thinned(8192)
+        origin = origins.thinned(n_most)
         series = np.searchsorted(begin, origin, side="right") - 1
         windows, length = pasts(
             values, begin[series], origin + pred_len, shared.seq_len + pred_len

@@ -151,8 +151,14 @@ def _trees(sizes: _Sizes) -> Cost:
     n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * sizes.n_rows * sizes.n_targets)
     n_features = 50 + 8 * sizes.n_known
     n_trees = 200 if sizes.n_known == 0 and sizes.n_series == 1 else 450
-    seconds = 2.5e-9 * n_pairs * n_features * n_trees
-    return Cost(0.1, seconds + 5e-4 * n_trees)
+    # Features are made and binned, and columns known ahead are asked whether they help.
+    made = 1.5e-7 * n_pairs * n_features
+    return Cost(
+        0.1 + 0.05 * sizes.n_known + 0.3 * made,
+        0.7 * made
+        + 0.1 * sizes.n_known
+        + (2.2e-9 * n_pairs * n_features + 5e-4) * n_trees,
+    )
 
 
 def _classical(sizes: _Sizes) -> Cost:
@@ -162,8 +168,16 @@ def _classical(sizes: _Sizes) -> Cost:
     n_cutoffs = min(max(20_000 // sizes.n_series, 2), 64)
     rows = min(sizes.rows, MOST_ROWS)
     of_window = 1e-4 + 1.2e-6 * rows + 4e-6 * sizes.pred_len
-    n_windows = n_single * (n_origins + n_cutoffs)
-    return Cost(0.05, 0.005 * n_origins + of_window * n_windows)
+    of_origin = 0.005 + of_window * n_single
+    if n_single > 1:  # ridges that series share are fitted before each
+        n_windows = min(sizes.n_windows * sizes.n_targets, 8192)
+        of_origin += 2.5e-7 * n_windows * sizes.seq_len
+    # Three origins at least, and the fit behind them.
+    n_least = 4
+    return Cost(
+        0.05 + n_least * of_origin,
+        (n_origins - n_least) * of_origin + n_cutoffs * of_window * n_single,
+    )
 
 
 def _own_ridges(sizes: _Sizes) -> Cost:

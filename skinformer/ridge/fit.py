@@ -72,7 +72,8 @@ def fit_linear_path(
     refit: whether the winners are fitted again with the split.
     n_folds: equal times, at least 2, for each of which there is a fit `folds`, and by which
     candidates are judged; 0 for none.
-    alone: whether one map that all targets share competes with the last value alone.
+    alone: whether one map that all targets share competes with the last value alone, beside the
+    effect of columns known ahead, but of no calendar.
 
     Candidates are compared on three equal parts of the second half of the training rows, before
     each of which they are solved from windows whose targets end before it, and on the times of the
@@ -89,7 +90,7 @@ def fit_linear_path(
     windows = _usable(problem, origins, steps)
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
-    effect = _choose_effect(problem, training, None)
+    effect = _choose_effect(problem, training, None, has_calendar=not alone)
     rest = effect.find(problem, training.origins)
     # 2. Blends of candidates, by stretches of time that they have not learnt.
     trial = _try_candidates(rest, windows, split, alone=alone)
@@ -135,6 +136,8 @@ def _choose_effect(
     problem: Problem,
     windows: TimedOrigins,
     split: int | None,
+    *,
+    has_calendar: bool,
 ) -> Effect:
     """Choose what is known ahead and found by itself, where ridges forecast better without it.
 
@@ -148,7 +151,11 @@ def _choose_effect(
         return Effect()
     # Windows that end before the first stretch.
     early = windows.ending_before(stretches[0][0], problem.pred_len).origins
-    best, taken_off = _best_effect(problem, windows, split, early)
+    best, taken_off = _best_effect(
+        problem, windows, split, early, has_calendar=has_calendar
+    )
+    if not has_calendar:
+        return best
     with_waves = with_year(taken_off, early)
     if with_waves is taken_off:
         return best
@@ -163,15 +170,20 @@ def _best_effect(
     windows: TimedOrigins,
     split: int | None,
     early: IntArray,
+    *,
+    has_calendar: bool,
 ) -> tuple[Effect, Problem]:
     """Find effects by early windows; return the one that gains most, and the problem beside it."""
-    kinds = [Effect(calendar=True)]
-    if problem.n_known:
-        kinds = [
-            Effect(columns=True),
-            *kinds,
-            Effect(columns=True, calendar=True),
-        ]
+    kinds = [
+        Effect(columns=True),
+        Effect(calendar=True),
+        Effect(columns=True, calendar=True),
+    ]
+    kinds = [
+        kind
+        for kind in kinds
+        if (problem.n_known or not kind.columns) and (has_calendar or not kind.calendar)
+    ]
     best = Effect()
     taken_off = problem
     highest = 0.0

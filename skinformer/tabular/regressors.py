@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from skinformer.budget import current_share
+from skinformer.tabular.binning import bin_features, can_bin, put_borders
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
@@ -90,13 +91,20 @@ class ReadyRegressor:
             known = features[:, self.used]
             self.mean = np.nanmean(known, axis=0)
             self.deviation = np.nanstd(known, axis=0)
-        sample_weight = {}
-        # PERF: equal weights would cost half of the fit, as trees bin by weighted percentiles.
-        weighted = weights is not None and (weights != weights[0]).any()
-        if weighted and has_fit_parameter(self.regressor, "sample_weight"):
-            sample_weight = {"sample_weight": weights}
+        if not has_fit_parameter(self.regressor, "sample_weight"):
+            weights = None
+        if weights is not None and (weights == weights[0]).all():
+            weights = (
+                None  # PERF: trees bin by weighted percentiles, which takes longer
+            )
+        seen = self._filled(features)
         with threads_for(0):
-            _fit_in_time(self.regressor, self._filled(features), y, **sample_weight)
+            if weights is not None and can_bin(self.regressor, len(seen)):
+                bins = bin_features(seen, weights, self.regressor.max_bins)
+                _fit_in_time(self.regressor, bins.numbers, y, weights)
+                put_borders(self.regressor, bins.borders)
+            else:
+                _fit_in_time(self.regressor, seen, y, weights)
         return self
 
     def raise_to_mean(
@@ -141,9 +149,10 @@ def _fit_in_time(
     regressor: Any,
     features: Float64Array,
     y: Float64Array,
-    **sample_weight: Any,
+    weights: Float64Array | None,
 ) -> None:
     """Fit a regressor; boosted trees are fewer where their seconds are over before."""
+    sample_weight = {} if weights is None else {"sample_weight": weights}
     share = current_share()
     is_boosted = isinstance(
         regressor, HistGradientBoostingRegressor | HistGradientBoostingClassifier
@@ -151,14 +160,18 @@ def _fit_in_time(
     if not (share.is_limited and is_boosted):
         regressor.fit(features, y, **sample_weight)
         return
+    # Some trees, then as many more as their seconds allow. PERF: features are binned each time.
     n_trees = regressor.max_iter
-    n_parts = 5
-    regressor.set_params(warm_start=True)
-    for part in range(1, n_parts + 1):
-        regressor.set_params(max_iter=max(n_trees * part // n_parts, 1))
+    n_first = max(n_trees // 5, 1)
+    began = share.clock()
+    regressor.set_params(warm_start=True, max_iter=n_first)
+    regressor.fit(features, y, **sample_weight)
+    now = share.clock()
+    n_more = n_first * (share.end - now) / max(now - began, 1e-9)
+    share.stopped |= n_first + n_more < n_trees
+    if n_more >= 1:
+        regressor.set_params(max_iter=int(min(n_first + n_more, n_trees)))
         regressor.fit(features, y, **sample_weight)
-        if part < n_parts and share.must_stop():
-            break
     regressor.set_params(warm_start=False)
 
 

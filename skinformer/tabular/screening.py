@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from skinformer.budget import current_share
 from skinformer.tabular.features import FeatureMaker
 from skinformer.threads import at_once, threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -31,7 +32,8 @@ def unhelpful_columns(
     groups = maker.known_positions(features.shape[1])
     if not groups or len(y) < n_least:
         return ()
-    some = slice(None, None, math.ceil(len(y) / 15_000))
+    n_most = current_share().of(15_000, least=3000)
+    some = slice(None, None, math.ceil(len(y) / n_most))
     # The earliest two thirds are learnt, the others judge.
     late = steps[some] >= np.quantile(steps[some], 2 / 3)
     helpful = _are_helpful(
