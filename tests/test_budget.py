@@ -196,7 +196,7 @@ def test_training_stops_within_an_epoch(work):
     assert len(model.history_) >= 1
     assert "stopped when its part of max_seconds=20 was over" in set(
         model.leaderboard()["reason"].str.removeprefix(
-            "others err less at the cut-offs; "
+            "other members have smaller errors at the cut-offs; "
         )
     )
 

@@ -134,7 +134,7 @@ def _margins(
     if margin is not None:
         return margins | {TREES: margin}, plan
     del margins[TREES]
-    reason = "no column known ahead, and a random walk or few forecasts to be judged by"
+    reason = "no future covariates, and a random walk or too few validation forecasts"
     return margins, plan.without(reason, TREES)
 
 

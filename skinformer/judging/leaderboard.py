@@ -129,8 +129,8 @@ class Standings:
         if name in self.reasons:
             return self.reasons[str(name)]
         if name not in self.errors:
-            return "no rows are held out that compare it with others"
-        reason = "others err less at the cut-offs"
+            return "there are no validation rows to compare it with others"
+        reason = "other members have smaller errors at the cut-offs"
         return f"{reason}; {cut}" if cut else reason
 
 

@@ -84,12 +84,15 @@ def plan_members(settings: FitSettings, table: Table) -> Plan:
     if isinstance(members.get(TREES), str) and table.first_row[-1] < _ROWS_OF_TREES:
         plan = plan.without(f"fewer than {_ROWS_OF_TREES:,} rows", TREES)
     if not is_panel:
-        plan = plan.without("one series alone has ridges already", OwnRidges.name)
+        plan = plan.without(
+            "only for panels: a single series has the ridges", OwnRidges.name
+        )
     is_long = n_rows >= _LONG * window_len
     if is_long and not _sees_more(table, settings.seq_len, n_rows):
         return plan.without(
-            f"series of {n_rows:,} rows hold {_LONG} windows of seq_len + pred_len = {window_len} "
-            "rows and more, without a longer season, many gaps or a step at their end",
+            f"only for short series: these have {n_rows:,} rows, at least {_LONG} windows of "
+            f"seq_len + pred_len = {window_len}, and no longer season, many gaps or recent "
+            "level shift",
             CLASSICAL,
         )
     if CLASSICAL not in members or _fits_windows(settings, n_rows, is_panel=is_panel):

@@ -153,7 +153,7 @@ def test_trees_are_not_asked_on_a_random_walk_without_columns_known_ahead():
         last=0.5,
     )
     assert challenge is None
-    assert plan.reasons[TREES].startswith("no column known ahead, and a random walk")
+    assert plan.reasons[TREES].startswith("no future covariates, and a random walk")
     assert TREES not in plan.settings.members
 
 

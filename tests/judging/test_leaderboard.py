@@ -101,8 +101,11 @@ def test_a_long_table_has_the_network_among_those_that_are_compared():
     model = InformerRegressor("y", **with_parts(**P)).fit(hours(1600))
     board = model.leaderboard()
     assert board.loc[["ridges", "trees", "network"], "error"].notna().all()
-    assert "hold 20 windows" in board.loc["classical", "reason"]
-    assert board.loc["own_ridges", "reason"] == "one series alone has ridges already"
+    assert "at least 20 windows" in board.loc["classical", "reason"]
+    assert (
+        board.loc["own_ridges", "reason"]
+        == "only for panels: a single series has the ridges"
+    )
     assert (
         board.loc[["ridges", "trees"], ["fit_seconds", "forecast_seconds"]] > 0
     ).all(axis=None)
@@ -117,7 +120,10 @@ def test_a_regressor_that_errs_more_has_a_reason(panel):
     options = with_parts(**P, members=["ridges", Wrong()])
     board = InformerRegressor("y", **options).fit(panel).leaderboard()
     assert not board.loc["Wrong", "takes_part"]
-    assert board.loc["Wrong", "reason"] == "others err less at the cut-offs"
+    assert (
+        board.loc["Wrong", "reason"]
+        == "other members have smaller errors at the cut-offs"
+    )
     assert board.loc["Wrong", "error"] > 5
 
 

@@ -67,9 +67,12 @@ def test_reasons_say_which_rows_are_meant():
         "series of 39 rows are too short for windows of 25 rows"
     )
     assert plan_of(100).reasons["trees"] == "fewer than 1,500 rows"
-    assert plan_of(100).reasons["own_ridges"] == "one series alone has ridges already"
     assert (
-        "hold 20 windows of seq_len + pred_len = 25"
+        plan_of(100).reasons["own_ridges"]
+        == "only for panels: a single series has the ridges"
+    )
+    assert (
+        "at least 20 windows of seq_len + pred_len = 25"
         in plan_of(600).reasons["classical"]
     )
 
