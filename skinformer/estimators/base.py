@@ -7,21 +7,18 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.ensemble.head import Head
 from skinformer.ensemble.network import module_of
-from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin
 from skinformer.estimators.cleaning import clean_later_rows, warn_beyond_fit
 from skinformer.estimators.exporting import ExportMixin
+from skinformer.estimators.fittable import FittableInformer
 from skinformer.estimators.fitting import fit_copy
 from skinformer.estimators.member_parameters import nested_in_members, open_members
 from skinformer.estimators.parts import PART_CONSTRAINTS, PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.requests import RequestMixin
-from skinformer.estimators.state import FittedState
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_update, read_y_true
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
@@ -40,9 +37,7 @@ class BaseInformer(
     PersistentMixin,
     ExportMixin,
     RequestMixin,
-    CallbackSupportMixin,
-    BaseEstimator,
-    FittedState,
+    FittableInformer,
 ):
     """An Informer over a timeline; the head of a subclass says what its forecasts mean."""
 
@@ -52,14 +47,6 @@ class BaseInformer(
         """Make an estimator, unless a parameter is given that is one of a part."""
         check_moved(params, PARTS)
         return super().__new__(cls)
-
-    def _make_head(self) -> Head:
-        """Describe what the outputs of the network mean."""
-        raise NotImplementedError
-
-    def _make_reader(self, X: Any, y: Any) -> NumberReader:  # noqa: ARG002
-        """Describe how truths are read."""
-        return NumberReader()
 
     def set_params(self, **params: Any) -> Self:
         """

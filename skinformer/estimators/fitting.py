@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,7 +22,7 @@ from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.fitting import FitBatches, FitRows, window_batches
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
-from skinformer.ensemble.network import network_of
+from skinformer.ensemble.network import module_of, network_of
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module
@@ -31,6 +31,7 @@ from skinformer.estimators.bases import with_callbacks
 from skinformer.estimators.callbacks import FitTasks, callback_data, training_course
 from skinformer.estimators.cleaning import clean_training_rows
 from skinformer.estimators.fingerprint import fingerprint
+from skinformer.estimators.fittable import FittableInformer
 from skinformer.estimators.parts import Training
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import reading_settings
@@ -62,9 +63,6 @@ from skinformer.validation.parameters import (
 )
 from skinformer.validation.rows import warn_of_closed
 
-if TYPE_CHECKING:
-    from skinformer.estimators.base import BaseInformer
-
 
 class Fit:
     """A fit in steps, which `run` takes one after another; results stand on the model.
@@ -81,10 +79,10 @@ class Fit:
 
     def __init__(
         self,
-        model: BaseInformer,
+        model: FittableInformer,
         *,
         device: str,
-        earlier: BaseInformer | None,
+        earlier: FittableInformer | None,
         budget: Budget,
     ) -> None:
         self.model = model
@@ -291,7 +289,7 @@ class Fit:
             settings,
             sizes,
             linear,
-            None if self.earlier is None else self.earlier.module_,
+            None if self.earlier is None else module_of(self.earlier.ensemble_),
             seed=seed,
         )
         return EnsembleFit(
@@ -448,7 +446,7 @@ class Fit:
         )
 
 
-def fit_copy(model: BaseInformer, *given: Any) -> BaseInformer:
+def fit_copy(model: FittableInformer, *given: Any) -> FittableInformer:
     """Fit a copy without fitted state, on the CPU where "auto" finds too small a GPU.
 
     given: X, y and sample_weight.
@@ -466,9 +464,9 @@ def fit_copy(model: BaseInformer, *given: Any) -> BaseInformer:
 
 def _fit_copy_on(
     device: str,
-    model: BaseInformer,
+    model: FittableInformer,
     given: tuple[Any, ...],
-) -> BaseInformer:
+) -> FittableInformer:
     copy = type(model).__new__(type(model))
     for name, value in vars(model).items():
         if not name.endswith("_"):
@@ -492,7 +490,7 @@ def _fit_copy_on(
 
 @with_callbacks
 def _run(
-    model: BaseInformer,  # noqa: ARG001
+    model: FittableInformer,  # noqa: ARG001
     fit: Fit,
     given: tuple[Any, ...],
 ) -> None:
@@ -500,7 +498,7 @@ def _run(
     fit.run(*given)
 
 
-def _may_fit_on_cpu(model: BaseInformer, error: RuntimeError) -> bool:
+def _may_fit_on_cpu(model: FittableInformer, error: RuntimeError) -> bool:
     """Whether a fit that a GPU had no memory for begins anew on the CPU.
 
     Not where it has written a checkpoint, whose epochs would be lost.
