@@ -188,10 +188,15 @@ def compare(
     *,
     coverage: float | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins."""
+    """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins.
+
+    The rivals see columns of numbers alone.
+    """
     results = {"InformerRegressor": backtest(informer, test, coverage=coverage)}
     targets = informer.target
-    train = as_believed(informer, train)
+    train = as_believed(informer, train.select_dtypes("number"))
+    test = test[list(train)]
+    known = [name for name in informer.known_future or () if name in train]
     y_train = fill_gaps(train[targets])
     for name, rival in rivals.items():
         with one_thread():
@@ -201,7 +206,7 @@ def compare(
             test,
             test[targets],
             horizon=informer.pred_len,
-            known_future=informer.known_future or (),
+            known_future=known,
         )
     return results
 

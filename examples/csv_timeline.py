@@ -1,4 +1,4 @@
-"""From the cells of a CSV to a timeline: numbers under a regular index of time.
+"""From the cells of a CSV to a timeline: numbers and text under a regular index of time.
 
 Rows are brought into order, and steps without a row get an empty one; both is told. If the file
 holds several series, the index is (series, time).
@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 from csv_cells import (
     CountForm,
@@ -27,20 +28,21 @@ from csv_cells import (
     split_date,
 )
 
+from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, open_clock
+from skinformer.timeline.open_hours import find_open_week
+
 NAMES_OF_TIME = re.compile(
     r"year|jahr|ann[eé]e|año|time|date|stamp|epoch|unix", re.IGNORECASE
 )
-DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-STEPS_OF_THE_CALENDAR = ["MS", "ME", "QS", "QE", "YS", "YE"]
-STEPS_OF_THE_CALENDAR += [pd.DateOffset(months=n) for n in (1, 3, 12)]  # each 15th
+ROWS_A_LEVEL = 10  # of text; what has more levels is a name or a remark
 
 
 class Timeline(NamedTuple):
-    """What a file holds, the target last, the step between its rows, and how it is written."""
+    """What a file holds, the target last, the clock of its rows, and how it is written."""
 
     frame: pd.DataFrame
     lines: pd.Series  # the line of each row that the file has
-    step: pd.offsets.BaseOffset
+    clock: Clock
     sep: str
     encoding: str
     decimal: str
@@ -83,15 +85,15 @@ def read_timeline(options: argparse.Namespace) -> Timeline:
     cells = cells.loc[when.index]
     dates = pd.Series(read_dates(when, options.dayfirst), when.index, name=when.name)
     forms = {name: find_form(cells[name], dates) for name in time}
-    # 3. Numbers.
+    # 3. Numbers, and text.
     others = cells.drop(columns=time)
     if options.series is not None:
         others = others.drop(columns=options.series)
     decimal = options.decimal or _decimal_of_numbers(others, sep)
     values = _read_values(others, options.target, decimal, options.known)
     # 4. One row a step, of each series.
-    frame, lines, step = _arrange(cells, others, values, dates, options)
-    return Timeline(frame, lines, step, sep, encoding, decimal, forms)
+    frame, lines, clock = _arrange(cells, others, values, dates, options)
+    return Timeline(frame, lines, clock, sep, encoding, decimal, forms)
 
 
 def _arrange(
@@ -100,8 +102,8 @@ def _arrange(
     values: pd.DataFrame,
     dates: pd.Series,
     options: argparse.Namespace,
-) -> tuple[pd.DataFrame, pd.Series, pd.offsets.BaseOffset]:
-    """Bring the rows of each series into order; return them, their lines and their step."""
+) -> tuple[pd.DataFrame, pd.Series, Clock]:
+    """Bring the rows of each series into order; return them, their lines and their clock."""
     parts = {}
     lines = {}
     for name, own_lines in _lines_of_series(cells, options.series).items():
@@ -111,16 +113,13 @@ def _arrange(
             values.loc[own_lines], own_dates, options.duplicates, advice
         )
         lines[name] = pd.Series(own_lines, own_dates).groupby(level=0).first()
-    if options.freq is None:
-        step = _find_step(max(parts.values(), key=len).index)
-    else:
-        step = _named_step(options.freq)
+    clock = _find_clock(max(parts.values(), key=len).index, options.freq)
     for name, part in parts.items():
-        parts[name] = _without_gaps(part, step, name)
+        parts[name] = _without_gaps(part, clock, name)
     if options.series is None:
-        return parts[""], lines[""], step
+        return parts[""], lines[""], clock
     names = [options.series]
-    return pd.concat(parts, names=names), pd.concat(lines, names=names), step
+    return pd.concat(parts, names=names), pd.concat(lines, names=names), clock
 
 
 def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -193,7 +192,7 @@ def _without_remarks(when: pd.Series) -> pd.Series:
 def _read_values(
     cells: pd.DataFrame, target: str | None, decimal: str, known: list[str]
 ) -> pd.DataFrame:
-    """Read the columns of numbers, the target last; it and those known must be numbers."""
+    """Read the columns of numbers and those of text, the target, which must be numbers, last."""
     if target is None:
         possible = [name for name in _numeric_columns(cells) if name not in known]
         if not possible:
@@ -207,6 +206,8 @@ def _read_values(
         bad = cells[name][cells[name].notna() & numbers.isna()]
         if not len(bad) and numbers.notna().any():
             kept[name] = numbers
+        elif name != target and _has_levels(cells[name], numbers):
+            kept[name] = cells[name]
         elif name == target:
             _raise_no_numbers(bad, f"--target {name}")
         elif name in known:
@@ -215,6 +216,12 @@ def _read_values(
             reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
             print(f"left out, column {name!r}: {reason}")
     return pd.DataFrame(kept)
+
+
+def _has_levels(cells: pd.Series, numbers: pd.Series) -> bool:
+    """Whether cells are text that changes, and each text comes often enough to learn from it."""
+    n_levels = cells.nunique()
+    return numbers.isna().all() and 1 < n_levels <= len(cells) / ROWS_A_LEVEL
 
 
 def _decimal_of_numbers(cells: pd.DataFrame, sep: str) -> str:
@@ -293,6 +300,19 @@ def _one_row_a_step(
     return values.groupby(dates).agg(duplicates or "first")
 
 
+def _find_clock(index: pd.DatetimeIndex, freq: str | None) -> Clock:
+    """Find the steps that skinformer takes: of --freq or of the calendar, or open hours."""
+    if freq is not None:
+        return clock_for(index, _named_step(freq))
+    if len(index) < 2:
+        raise InputError("all rows are of one time.")
+    step = infer_step(index, None)
+    if step is None:
+        raise _no_step(index.to_series().diff().dropna())
+    week = find_open_week(index, step)
+    return clock_for(index, step) if week is None else open_clock(index, step, week)
+
+
 def _named_step(freq: str) -> pd.offsets.BaseOffset:
     """Read --freq."""
     try:
@@ -306,60 +326,16 @@ def _named_step(freq: str) -> pd.offsets.BaseOffset:
     return step
 
 
-def _find_step(index: pd.DatetimeIndex) -> pd.offsets.BaseOffset:
-    """Find the step of dates some of which may be missing."""
-    gaps = index.to_series().diff().dropna()
-    if not len(gaps):
-        raise InputError("all rows are of one time.")
-    usual = gaps.mode()[0]
-    days, rest = divmod(usual, pd.Timedelta(days=1))
-    regular = usual if rest else f"{days}D"
-    open_hours = _steps_of_open_days(index, usual)
-    for step in [*open_hours, regular, *STEPS_OF_THE_CALENDAR]:
-        grid = pd.date_range(index[0], index[-1], freq=step)
-        if len(grid) <= 2 * len(index) and index.isin(grid).all():
-            return grid.freq
-    raise _no_step(gaps, usual)
-
-
-def _no_step(gaps: pd.Series, usual: pd.Timedelta) -> InputError:
+def _no_step(gaps: pd.Series) -> InputError:
     """Return an error that names the first gap that is not as usual."""
+    usual = gaps.mode()[0]
     odd = gaps[gaps % usual != pd.Timedelta(0)]
-    advice = "name the step by --freq, such as h or MS, or mend the dates"
     if not len(odd):
         odd = gaps[gaps != usual]
-        closed = "if these are closed hours, make one row of each open hour"
-        advice = f"{closed}; if not, {advice}"
     return InputError(
         f"rows are mostly {_span(usual)} apart, but {_span(odd.iloc[0])} before {odd.index[0]}"
-        f"{and_more(len(odd))}; {advice}."
+        f"{and_more(len(odd))}; name the step by --freq, such as h or MS, or mend the dates."
     )
-
-
-def _steps_of_open_days(
-    index: pd.DatetimeIndex, usual: pd.Timedelta
-) -> list[pd.offsets.BaseOffset]:
-    """Find the step of days some of which are always closed, or of their open hours."""
-    if index[-1] - index[0] < pd.Timedelta(days=7):
-        return []
-    open_days = [DAYS[day] for day in sorted(index.day_of_week.unique())]
-    weekmask = " ".join(open_days)
-    if usual == pd.Timedelta(days=1):
-        if open_days == DAYS:
-            return []
-        if open_days == DAYS[:5]:
-            return [pd.offsets.BDay()]
-        return [pd.offsets.CustomBusinessDay(weekmask=weekmask)]
-    clock = index - index.normalize()
-    first = clock.min()
-    end = clock.max() + usual
-    has_nights = end - first < pd.Timedelta(days=1)
-    is_whole_minute = not (index.second | index.nanosecond).any()
-    if usual == pd.Timedelta(hours=1) and has_nights and is_whole_minute:
-        midnight = pd.Timestamp(0)
-        hours = {"start": f"{midnight + first:%H:%M}", "end": f"{midnight + end:%H:%M}"}
-        return [pd.offsets.CustomBusinessHour(**hours, weekmask=weekmask)]
-    return []
 
 
 def _span(gap: pd.Timedelta) -> str:
@@ -367,26 +343,25 @@ def _span(gap: pd.Timedelta) -> str:
     return str(gap).removeprefix("0 days ").removesuffix(" 00:00:00")
 
 
-def _without_gaps(
-    rows: pd.DataFrame, step: pd.offsets.BaseOffset, name: str
-) -> pd.DataFrame:
+def _without_gaps(rows: pd.DataFrame, clock: Clock, name: str) -> pd.DataFrame:
     """Put an empty row where a step has none."""
     where = f"series {name!r}: " if name else ""
-    grid = pd.date_range(rows.index[0], rows.index[-1], freq=step, name=rows.index.name)
-    between = rows.index.difference(grid)
+    steps = clock.steps(rows.index)
+    between = rows.index[steps == OFF_GRID]
     if len(between):
         raise InputError(
-            f"{where}{between[0]} lies between two steps of {step.freqstr!r}"
+            f"{where}{between[0]} lies between two steps of {clock.step_name!r}"
             f"{and_more(len(between))}; name another step by --freq, or mend the dates."
         )
+    grid = clock.labels(np.arange(steps[0], steps[-1] + 1))
     missing = grid.difference(rows.index)
     if len(missing) > len(rows):
         raise InputError(
-            f"{where}{len(missing)} of {len(grid)} steps of {step.freqstr!r} have no row, the "
+            f"{where}{len(missing)} of {len(grid)} steps of {clock.step_name!r} have no row, the "
             f"first {missing[0]}; name a longer step by --freq, or add the rows."
         )
     if len(missing):
         print(
             f"{where}empty rows put where steps had none: {len(missing)}, first {missing[0]}"
         )
-    return rows.reindex(grid)
+    return rows.reindex(grid.rename(rows.index.name))

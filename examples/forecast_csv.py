@@ -3,8 +3,8 @@ Forecast your own CSV
 =====================
 
 The quickstart for a file of yours: one row a time step, one column of dates, one or more of
-numbers. Prints the errors over the last rows, saves a picture of them, and writes the forecast of
-the rows to come into a CSV of the same form::
+numbers, others of text. Prints the errors over the last rows, saves a picture of them, and writes
+the forecast of the rows to come into a CSV of the same form::
 
     python examples/forecast_csv.py load.csv --target load --pred-len 24
     python examples/forecast_csv.py sales.csv --series shop --known price promotion --coverage 0.8
@@ -19,6 +19,7 @@ from math import floor, log10
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from comparison import (
     OUTPUT,
@@ -31,7 +32,8 @@ from comparison import (
 from csv_cells import InputError, and_more
 from csv_timeline import Timeline, read_timeline
 
-from skinformer import InformerRegressor, Network, Training
+from skinformer import InformerRegressor, Training
+from skinformer.timeline.clock import Clock
 
 
 def parse_options(argv: list[str] | None) -> argparse.Namespace:
@@ -198,13 +200,11 @@ def check_known(rows: pd.DataFrame, timeline: Timeline, known: list[str]) -> Non
         )
 
 
-def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
+def rows_of_a_week(clock: Clock, pred_len: int) -> int | None:
     """Count the rows of a week; None if the step does not divide it or forecasts are longer."""
-    start = pd.date_range("2024-01-01", periods=1, freq=step)[0]
-    end = start + pd.Timedelta(days=7)
-    week = pd.date_range(start, end, freq=step)
-    rows = len(week) - 1
-    return rows if week[-1] == end and rows >= max(2, pred_len) else None
+    start = clock.labels(np.array([0]))
+    [n_rows] = clock.steps(start + pd.Timedelta(days=7))  # negative between two steps
+    return int(n_rows) if n_rows >= max(2, pred_len) else None
 
 
 def run(options: argparse.Namespace) -> None:
@@ -226,15 +226,13 @@ def run(options: argparse.Namespace) -> None:
         names = " ".join(unused)
         print(f"columns with values in rows to come are used by --known {names}")
     # 2. The model, beside its rivals on the test rows.
-    covariates = pd.concat([train, test]).drop(columns=target)
-    has_gaps = covariates.isna().any(axis=None)
-    informer = make_model(target, timeline.step, options, has_gaps=has_gaps)
+    informer = make_model(target, options)
     informer.fit(train)
     rivals = make_rivals(
         [target],
         seq_len=options.seq_len,
         pred_len=options.pred_len,
-        season=rows_of_a_week(timeline.step, options.pred_len),
+        season=rows_of_a_week(timeline.clock, options.pred_len),
     )
     results = compare(informer, rivals, train, test, coverage=options.coverage)
     show_errors(results, target, options)
@@ -249,23 +247,16 @@ def run(options: argparse.Namespace) -> None:
         print(first.to_string(index=False, float_format="{:.5g}".format))
 
 
-def make_model(
-    target: str,
-    step: pd.offsets.BaseOffset,
-    options: argparse.Namespace,
-    *,
-    has_gaps: bool,
-) -> InformerRegressor:
-    """Make the forecaster, which sees where other columns have gaps."""
+def make_model(target: str, options: argparse.Namespace) -> InformerRegressor:
+    """Make the forecaster, which takes columns of text and gaps as they are."""
     return InformerRegressor(
         target=[target],
         known_future=options.known or None,
         seq_len=options.seq_len,
         pred_len=options.pred_len,
-        freq=step,
+        freq=options.freq,
         random_state=0,
         verbose=1,
-        network=Network(embeddings=["missing"] if has_gaps else []),
         training=Training(max_iter=options.epochs),
     )
 

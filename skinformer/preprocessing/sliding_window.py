@@ -81,7 +81,8 @@ class SlidingWindow(RowTransformer):
         Parameters
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
-            Consecutive rows in time order within each series.
+            Rows in time order within each series. Closed hours and days are no steps; where
+            another row is missing, windows hold the mean.
         y : Any, default=None
             Not used.
 
@@ -98,7 +99,7 @@ class SlidingWindow(RowTransformer):
         self._validate_params()
         rows = read_rows(self, X, reset=True)
         grouped = group_rows(rows.time, rows.series, len(rows.values))
-        self.clock_, steps = grouped.count_steps(None)
+        self.clock_, steps = grouped.count_steps(None, may_skip=True)
         self._places = grouped.places(X, self.clock_, steps)
         self.series_ = grouped.names
         codes = grouped.series

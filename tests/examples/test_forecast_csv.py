@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer.timeline.clock import clock_for
+
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "forecast_csv.py"
 QUICK = ("--seq-len", "24", "--pred-len", "6", "--epochs", "1")
 
@@ -378,6 +380,28 @@ def test_missing_values_of_all_columns_are_taken(
 
 
 @pytest.mark.slow
+def test_columns_of_text_are_used_as_they_are(example, write, rows, tmp_path, capsys):
+    """Weather and shifts come as words; of two hundred rows a word of its own teaches nothing."""
+    hours = pd.date_range("2024-01-01", periods=206, freq="h")
+    late = np.random.default_rng(1).integers(0, 2, 206)
+    load = [*(rows["load"] + 20 * late[:200]).round(2), *[np.nan] * 6]
+    table = pd.DataFrame({"when": hours, "load": load})
+    table["shift"] = np.where(late, "late", "early")
+    table["weather"] = np.where(np.arange(206) % 9 == 4, "", "sun")
+    table["weather"] = table["weather"].where(np.arange(206) % 5 > 0, "rain")
+    table["remark"] = [f"row {i}" for i in range(206)]
+    options = [*QUICK, "--known", "shift", "--target", "load"]
+    path = write(table)
+    assert example.main([str(path), *options, "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    left_out = [line for line in printed.splitlines() if line.startswith("left out")]
+    assert left_out == ["left out, column 'remark': 'row 0' (line 2) is no number"]
+    ahead = pd.read_csv(tmp_path / "data_forecast.csv", index_col="when")
+    wave = 50 + 10 * np.sin(hours[200:].hour * 2 * np.pi / 24)
+    np.testing.assert_allclose(ahead["load"] - wave, 20 * late[200:], atol=6)
+
+
+@pytest.mark.slow
 def test_a_week_of_rows_adds_the_seasonal_rival(example, write, rows, tmp_path, capsys):
     """Daily rows have a week of seven."""
     daily = rows.assign(when=pd.date_range("2024-01-01", periods=200, freq="D"))
@@ -406,10 +430,13 @@ def test_several_series_are_forecast_side_by_side(
 
 def test_the_rows_of_a_week(example):
     """A week of working days has five rows, not seven; months have no week."""
-    step = pd.tseries.frequencies.to_offset
-    found = {
-        name: example.rows_of_a_week(step(name), 3)
+    starts = {
+        name: pd.date_range("2024-01-01", periods=1, freq=name)
         for name in ("h", "D", "B", "MS", "5h")
+    }
+    found = {
+        name: example.rows_of_a_week(clock_for(start, start.freq), 3)
+        for name, start in starts.items()
     }
     assert found == {"h": 168, "D": 7, "B": 5, "MS": None, "5h": None}
 
@@ -619,7 +646,7 @@ def test_answers_have_the_offset_of_the_latest_time(
 ):
     """Answers in UTC, unsaid, would be taken for local time, an hour or two off."""
     read = timeline("t;load\n" + "".join(f"{cell};1\n" for cell in cells))
-    assert read.step == pd.Timedelta(hours=1)
+    assert read.clock.freq == pd.offsets.Hour()
     ahead = read.frame.tail(1).shift(1, freq="h")
     assert read.written(ahead)["t"].iloc[0].endswith(following)
     printed = capsys.readouterr().out
@@ -703,23 +730,21 @@ def test_opening_hours_are_followed_by_opening_hours(
     text = "t;load\n" + "".join(f"{hour};1\n" for hour in hours.delete(5))
     read = timeline(text)
     assert list(read.frame.index) == list(hours)
-    after = pd.date_range(hours[-1], periods=n_hours + 2, freq=read.step)[1:]
+    after = read.clock.labels(np.arange(len(hours), len(hours) + n_hours + 1))
     assert list(after[[0, -1]]) == [hours[0] + pd.Timedelta(days=d) for d in (28, 29)]
-    assert modules[0].rows_of_a_week(read.step, 3) == len(hours) // 4
+    assert modules[0].rows_of_a_week(read.clock, 3) == len(hours) // 4
 
 
-def test_closed_days_and_closed_half_hours(read, modules):
-    """Days closed on Sundays have a step; half-hours have none, and a sentence says what to do."""
+def test_closed_days_and_closed_half_hours(read):
+    """Nights and Sundays are no steps, however long a step is."""
     days = pd.date_range("2024-01-01", periods=60)
     days = days[days.day_of_week < 6]
     frame = read("t;load\n" + "".join(f"{day:%Y-%m-%d};1\n" for day in days))
     assert list(frame.index) == list(days)
     halves = pd.date_range("2024-01-01", periods=48 * 14, freq="30min")
     halves = halves[(halves.hour >= 8) & (halves.hour < 18)]
-    with pytest.raises(
-        modules[2].InputError, match="if these are closed hours, make one row of e"
-    ):
-        read("t;load\n" + "".join(f"{half};1\n" for half in halves))
+    frame = read("t;load\n" + "".join(f"{half};1\n" for half in halves))
+    assert list(frame.index) == list(halves)
 
 
 @pytest.mark.slow

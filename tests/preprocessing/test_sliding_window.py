@@ -592,6 +592,23 @@ def test_a_row_years_ahead_costs_no_more_than_another():
     np.testing.assert_allclose(out[-1:], expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:rows are of Mon-Fri:UserWarning")
+def test_the_row_before_an_opening_hour_is_the_last_one_before_closing():
+    """A pipeline on lags takes the tables that the regressor takes."""
+    hours = pd.date_range("2024-01-01", periods=24 * 28, freq="h")
+    is_open = (hours.hour >= 8) & (hours.hour < 18) & (hours.day_of_week < 5)
+    X = pd.DataFrame({"load": np.arange(200.0)}, index=hours[is_open])
+    window = SlidingWindow(seq_len=3).fit(X[:150])
+    found = window.transform(X)
+    expected = np.column_stack([np.arange(200.0) - lag for lag in (2, 1, 0)])
+    np.testing.assert_array_equal(found[2:], expected[2:])
+    X = X.drop(X.index[99])  # a Friday's last hour, once nobody came
+    with pytest.warns(UserWarning, match="1 steps of 'h' have no rows"):
+        window = SlidingWindow(seq_len=2).fit(X)
+    row = window.transform(X).iloc[99]
+    np.testing.assert_allclose(row, [X["load"].mean(), 100.0])
+
+
 @pytest.mark.parametrize("own_grid", [False, True])
 def test_windows_equal_a_search_row_by_row(own_grid):
     """Holes, any order, and rows that the training held, too."""
