@@ -15,9 +15,8 @@ from torch.nn import Module
 from skinformer.bounds.closed import Closed
 from skinformer.budget import Budget, Share
 from skinformer.budget import running as running_budget
+from skinformer.cleaning.scales import comparable_scales
 from skinformer.cleaning.seasons import name_seasons
-from skinformer.cleaning.short_series import lend_scales
-from skinformer.cleaning.volatility import rescale_by_volatility
 from skinformer.ensemble.building import limit_epochs, model_sizes
 from skinformer.ensemble.fitting import FitBatches, FitRows, window_batches
 from skinformer.ensemble.head import PointHead
@@ -210,9 +209,8 @@ class Fit:
             split,
             model.series_,
         )
-        scaler = rescale_by_volatility(scaler, table, split)
         window_len = self.settings.seq_len + self.settings.pred_len
-        scaler = lend_scales(scaler, table, split, window_len)
+        scaler = comparable_scales(scaler, table, split, window_len)
         scaler = model.reader_.adapt_scaler(scaler)
         timeline = build_timeline(
             table, scaler, fill_covariates="missing" not in self.settings.embeddings

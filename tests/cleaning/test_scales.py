@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.cleaning.volatility import rescale_by_volatility
+from skinformer.cleaning.scales import rescale_by_volatility
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.target_scale import TargetScale
