@@ -94,6 +94,6 @@ def test_the_naive_forecast_names_the_last_column_too(frame):
     naive = messages_of(SeasonalNaive(), frame(80))
     assert len(naive) == 1
     assert naive[0].startswith(
-        "target=None forecasts the last column of X, 'load'; the others"
+        "target=None forecasts the last column of X, 'load'; the other columns"
     )
     assert messages_of(SeasonalNaive(), frame(80).to_numpy())[0].count("[0, 1]") == 1
