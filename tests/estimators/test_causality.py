@@ -171,7 +171,9 @@ def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(
     assert (after[4:12] != before[4:12]).all()
 
 
-@pytest.mark.filterwarnings("ignore:X holds .* forecast as a separate series:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 def test_no_forecast_of_another_timeline_looks_ahead(frame, modes):
     """X off the training grid brings its own context; the same rule holds there."""
     estimator = modes.fit("frame", frame(60))

@@ -233,7 +233,7 @@ def test_a_label_that_training_never_saw_is_wrong_in_a_score_and_missing_as_hist
             lambda df: df["price"],
             ValueError,
             r"^Unknown label type: continuous. X \(column 'level'\) holds 0.63696\d, and classes "
-            "are labels. Use InformerRegressor to forecast numbers, or make classes of them with pd.cut",
+            "are labels. Use InformerRegressor to forecast numbers, or make classes of them",
         ),
         (
             lambda df: df["level"].astype(object).where(df["level"] != "busy", 3),

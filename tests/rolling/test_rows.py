@@ -185,7 +185,9 @@ def test_more_rows_than_one_chunk_get_the_same_forecasts_in_any_number(small, fr
 # --- X as its own timeline -------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:X holds .* forecast as a separate series:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 @pytest.mark.parametrize(
     "start", ["2023-01-01 00:30", "2024-01-02 00:20", "2024-05-01 00:59"]
 )
@@ -204,7 +206,9 @@ def test_rows_off_the_grid_are_their_own_timeline_anchored_at_their_first_row(
     assert moved[4:16].all()
 
 
-@pytest.mark.filterwarnings("ignore:X holds .* forecast as a separate series:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 @pytest.mark.parametrize("start", ["2023-06-01 00:00", "2023-12-31 20:00"])
 def test_rows_before_the_history_take_their_context_from_x(fitted, frame, start):
     """Nothing that is stored lies before them."""
@@ -221,7 +225,9 @@ def test_rows_before_the_history_take_their_context_from_x(fitted, frame, start)
 
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
-@pytest.mark.filterwarnings("ignore:X holds .* forecast as a separate series:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:X holds .* forecast as a separate series:UserWarning"
+)
 def test_the_first_rows_of_another_timeline_see_the_training_mean_only(fitted, frame):
     """Nothing is known before them: the forecast cannot depend on X's values at all."""
     estimator = fitted("frame")
