@@ -2,14 +2,15 @@
 Forecast your own CSV
 =====================
 
-The quickstart for a file of yours: one row a time step, one column of dates, one or more of
-numbers, others of text. Prints the errors over the last rows, saves a picture of them, and writes
-the forecast of the rows to come into a CSV of the same form::
+The quickstart for a file of yours, with one row for each time step, a column of dates, and columns
+of numbers or text. It prints the errors over the last rows, saves a plot of them, and writes the
+forecast of future rows into a CSV of the same form::
 
     python examples/forecast_csv.py load.csv --target load --pred-len 24
     python examples/forecast_csv.py sales.csv --series shop --known price promotion --coverage 0.8
 
-What is known ahead stands in the last rows of the file, whose target is empty: they are forecast.
+The last rows of the file may contain future covariates and an empty target: these rows are
+forecast.
 """
 
 import argparse
@@ -43,10 +44,10 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("path", type=Path, help="the CSV")
     parser.add_argument(
-        "--target", help="column to forecast (default: the last of numbers)"
+        "--target", help="column to forecast (default: the last numeric column)"
     )
     parser.add_argument(
-        "--series", help="column that tells apart several series in one file"
+        "--series", help="column with the names of several series in one file"
     )
     parser.add_argument(
         "--known",
@@ -54,25 +55,27 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns known ahead, such as a promotion",
+        help="future covariates: columns known in advance, such as a promotion",
     )
     parser.add_argument(
         "--coverage",
         type=float,
-        help="add an interval that holds this share of cases, such as 0.8",
+        help="add a prediction interval with this coverage, such as 0.8",
     )
     sizes = parser.add_argument_group("sizes")
-    sizes.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
-    sizes.add_argument("--pred-len", type=int, default=24, help="rows forecast at once")
+    sizes.add_argument(
+        "--seq-len", type=int, default=96, help="rows that a forecast is based on"
+    )
+    sizes.add_argument("--pred-len", type=int, default=24, help="rows to forecast")
     sizes.add_argument(
         "--test",
         type=int,
-        help="rows to test on (default: 4 forecasts, of short files a quarter)",
+        help="rows to test on (default: 4 times pred-len, at most a quarter of the file)",
     )
-    sizes.add_argument("--epochs", type=int, help="of training, at most")
+    sizes.add_argument("--epochs", type=int, help="largest number of training epochs")
     add_form_options(parser)
     parser.add_argument(
-        "--output", type=Path, default=OUTPUT, help="folder, or file, of the picture"
+        "--output", type=Path, default=OUTPUT, help="folder or file of the plot"
     )
     return parser.parse_args(argv)
 
@@ -82,21 +85,25 @@ def add_form_options(parser: argparse.ArgumentParser) -> None:
     form = parser.add_argument_group(
         "form of the file, where it does not show by itself"
     )
-    form.add_argument("--sep", type=separator, help="between columns, such as ; or tab")
-    form.add_argument("--decimal", choices=[".", ","], help="sign before decimals")
+    form.add_argument(
+        "--sep", type=separator, help="separator of columns, such as ; or tab"
+    )
+    form.add_argument("--decimal", choices=[".", ","], help="decimal sign")
     form.add_argument(
         "--dayfirst",
         action=argparse.BooleanOptionalAction,
-        help="01/02/2024 is 1 February, or January 2",
+        help="whether 01/02/2024 is 1 February (or January 2)",
     )
     form.add_argument(
-        "--time", action="append", help="column of dates; once more for the time of day"
+        "--time",
+        action="append",
+        help="column of dates; give it twice for a date and a time of day",
     )
     form.add_argument("--freq", help="step between rows, such as h, D or MS")
     form.add_argument(
         "--duplicates",
         choices=["mean", "first", "last"],
-        help="what to keep of rows of one time",
+        help="what to do with several rows of the same time",
     )
 
 
