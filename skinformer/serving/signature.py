@@ -18,38 +18,39 @@ _VERSION = 3
 @dataclass(frozen=True)
 class Signature:
     """
-    What an exported graph takes: names of columns, lengths, and names of inputs.
+    The inputs of an exported graph: names of columns, lengths, and names of inputs.
 
     Parameters
     ----------
     targets, past, known : tuple of str or int
-        Columns of `past` in their order: targets, columns known up to the present, columns known
-        ahead. The last ones are those of `future`.
+        Columns of the input "past" in their order: targets, past covariates, future covariates. The
+        last ones are also the columns of the input "future".
     calendar : tuple of str
         Calendar fields of the input "calendar": "minute", "hour", "weekday" (from Monday), "day",
         "week" (of seven days from 1 January) and "month", each counted from 0.
     seq_len, pred_len : int
-        Steps of a window, and those that are forecast.
+        Number of steps of a window, and of steps to forecast.
     inputs : tuple of str
-        Names of the graph's inputs: "past", and as far as the model reads them "future",
-        "series", "calendar" and "steps".
+        Names of the inputs of the graph: "past", and, if the model needs them, "future", "series",
+        "calendar" and "steps".
     series : tuple of str, int or float, or None
-        Names of the series of a panel; the place of a name is its number.
+        Names of the series of a panel; the position of a name is its number in the input "series".
     freq : str, int or None
-        The step between rows as pandas writes it; None where it cannot, and is read off the rows.
+        The frequency as pandas writes it. None if it cannot be written; it is then inferred from
+        the rows.
     tz : str or None
         The time zone of dates.
     may_miss : bool
-        Whether future covariates may miss values.
+        Whether future covariates may have missing values.
     origin : str, int or None, default=None
-        The label from which steps are counted; None where nothing goes by them.
+        The label from which steps are counted; None if they are not needed.
     closed : tuple of (int, tuple of int), default=()
-        Steps at which no target is ever observed, such as nights of a shop: lengths of seasons, and
-        phases of each. In `past` targets hold their last value there.
+        Steps at which no target is ever observed, such as the nights of a shop: the lengths of
+        seasons, and the phases of each. There the targets in the input "past" keep their last value.
 
     See Also
     --------
-    window_inputs : The inputs of rows.
+    window_inputs : Makes these inputs from rows.
 
     Examples
     --------

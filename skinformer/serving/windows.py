@@ -20,14 +20,14 @@ from skinformer.timeline.clock import (
 
 class WindowInputs(NamedTuple):
     """
-    Windows as an exported graph takes them.
+    The inputs of an exported graph for some windows.
 
     Parameters
     ----------
     inputs : dict of str to ndarray
-        By the graph's names, one row of each for a window.
+        The arrays by the names of the inputs; each has one row per window.
     labels : Index of shape (n_windows * pred_len,)
-        Of the forecasts, window after window; (series, time) for a panel.
+        Labels of the forecasts, window after window; (series, time) for a panel.
 
     Examples
     --------
@@ -95,20 +95,20 @@ def window_inputs(
     origins: Any = None,
 ) -> WindowInputs:
     """
-    Make the arrays that an exported graph takes of rows.
+    Make the inputs of an exported graph from rows.
 
     Parameters
     ----------
     X : DataFrame of shape (n_rows, n_columns)
-        Rows by time, in any order: dates, periods or integers as index; of a panel (series,
-        time). A missing target is a step to forecast. Columns that are not needed are not
-        looked at; those that are not known ahead may be left out where all is missing. The target
-        stands in the units of the forecasts. Rows that are missing count as missing values.
+        Rows in any order, with dates, periods or integers as index; in a panel with the index
+        (series, time). Steps to forecast have a missing target. Other columns are ignored. Past
+        covariates without any value may be left out. The target is in the units of the forecasts.
+        Missing rows count as missing values.
     signature : Signature
-        Of the graph.
+        The signature of the graph.
     origins : Index, default=None
-        Labels, as those of X, of the first step of each window, one window for each. None: one
-        window for each series, after its last row whose targets are all known.
+        Labels of the first steps to forecast, one for each window. None makes one window for each
+        series, after its last row in which all targets are known.
 
     Returns
     -------
