@@ -41,10 +41,10 @@ def find_ceilings(
         is_reached = np.abs(top - ceiling) <= _ROUNDING * ceiling
         is_reached &= targets.floor[some] == 0
         for place, target in np.argwhere(is_reached):
-            number = some[place]
-            rows = slice(*timeline.first_row[number : number + 2])
-            least = greatest[place, target] - _ROUNDING
-            near = (timeline.values[rows, target] >= least) & observed[rows, target]
-            if near.sum() >= _FEWEST:
-                ceilings[number, target] = ceiling
+            series = some[place]
+            rows = slice(*timeline.first_row[series : series + 2])
+            seen = timeline.values[rows, target][observed[rows, target]]
+            n_near = np.count_nonzero(seen >= greatest[place, target] - _ROUNDING)
+            if n_near >= _FEWEST:
+                ceilings[series, target] = ceiling
     return ceilings

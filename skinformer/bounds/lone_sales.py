@@ -44,9 +44,7 @@ def find_lone_sales(
     is_sale = windows.known & (y != zero_of_row)
     # 1. Known rows and sales of each window; what is fed back is neither.
     origins = windows.origins
-    is_known = np.any(windows.known, axis=1)
-    known_until = _row_behind_last(is_known, origins)
-    begin = np.maximum(windows.begin, known_until - look_back)
+    begin = _first_read(windows, look_back)
     known_before = _count_before(windows.known)
     sales_before = _count_before(is_sale)
     n_known = known_before[origins] - known_before[begin]
@@ -62,6 +60,13 @@ def find_lone_sales(
     excess = y[at_sale] - zero_of_window
     mean = zero_of_window + excess / np.maximum(n_known, 1)
     return LoneSales(is_lone, zero_of_window, mean.astype(np.float32))
+
+
+def _first_read(windows: SeenWindows, look_back: int) -> IntArray:
+    """Return the first row that a forecast of each window is made from, (n,)."""
+    is_known = np.any(windows.known, axis=1)
+    known_until = _row_behind_last(is_known, windows.origins)
+    return np.maximum(windows.begin, known_until - look_back)
 
 
 def _row_behind_last(is_true: BoolArray, origins: IntArray) -> IntArray:

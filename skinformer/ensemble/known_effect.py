@@ -287,14 +287,11 @@ class _EffectWindows(NamedTuple):
         n_targets = sizes.n_targets
         low = _least_positive(timeline, sizes, scaler)
         mean, deviation = scaler.affine_parameters(series, n_targets)
-        weight = np.ones((*rows.shape, n_targets))
-        if timeline.weight is not None:
-            weight = timeline.weight[rows].astype(np.float64)
         return cls(
             timeline.values[rows, :n_targets].astype(np.float64),
             known_columns(timeline.values, rows, series, scaler, np.zeros_like(low)),
             known_columns(timeline.values, rows, series, scaler, low),
-            weight,
+            timeline.weights(n_targets)[rows].astype(np.float64),
             mean,
             deviation,
             low,

@@ -271,12 +271,7 @@ def _refit_folds(
     order = sort_rows(time, labels, len(X)).order
     time = time[order]
     moments = time.unique().sort_values()
-    first = moments.get_indexer([find_start(moments, start)])[0]
-    if not first:
-        raise ValueError(
-            "start is the first label of X, so there are no rows to fit to. Pass X with the "
-            "training rows before it."
-        )
+    first = _find_first_origin(moments, start)
     request = request._replace(since=moments[first])
     later = moments[first:]
     steps = count_steps(later, np.arange(len(later)), request.step)
@@ -291,6 +286,17 @@ def _refit_folds(
         return request._replace(until=until), _take(X, y, before), _take(X, y, test)
 
     return [partial(cut, *borders) for borders in zip_longest(begins, begins[1:])]
+
+
+def _find_first_origin(moments: Any, start: Any) -> int:
+    """Return the place of the first origin among labels; raise if there is none before it."""
+    first: int = moments.get_indexer([find_start(moments, start)])[0]
+    if not first:
+        raise ValueError(
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it."
+        )
+    return first
 
 
 def _take(

@@ -99,9 +99,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)
         self._one_dimensional = not isinstance(self.target, list)
-        for place in self.targets_:
-            if place in places_of_names(X):
-                numeric_column(X.iloc[:, place], rows.names[place])  # which refuses it
+        self._check_numbers(X, rows)
         values = self._targets_of(rows)
         if truth is not None:
             check_same_rows(X, y)
@@ -115,6 +113,12 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         self._places = grouped.places(X, clock, steps)
         self._history = _as_rows(grouped.series, steps, values[grouped.order])
         return self
+
+    def _check_numbers(self, X: Any, rows: Any) -> None:
+        """Raise if a target is a column of names."""
+        for place in self.targets_:
+            if place in places_of_names(X):
+                numeric_column(X.iloc[:, place], rows.names[place])  # which refuses it
 
     def _find_targets(self, rows: Any, truth: Any) -> list[int]:
         """Return the positions of the targets; warn if the last column is taken unasked."""

@@ -121,11 +121,7 @@ def read_sorted_rows(
 ) -> SortedRows:
     """Read rows and their truth, and bring those of each series together in time."""
     last = split_last_step(estimator)[1]
-    first_number = 0
-    if hasattr(last, "timeline_") and isinstance(last.timeline_.clock, RowClock):
-        # Rows without an index are counted on from those of the fit.
-        first_number = int(last.timeline_.end_step[0])
-    X = labelled_rows(X, first_number)
+    X = labelled_rows(X, _first_number(last))
     truth = _read_truth(_find_targets(estimator, last, X), X, y)
     time, labels = time_labels(X.index)
     check_distinct(time, labels)
@@ -144,6 +140,13 @@ def read_sorted_rows(
         series=rows.series,
         first_row=runs(rows.series, rows.series[-1] + 1),
     )
+
+
+def _first_number(last: Any) -> int:
+    """Return the number of the first row: without an index they are counted on from the fit's."""
+    if hasattr(last, "timeline_") and isinstance(last.timeline_.clock, RowClock):
+        return int(last.timeline_.end_step[0])
+    return 0
 
 
 def read_labels(estimator: Any, X: Any, y: Any) -> tuple[Layout, Any, Any]:

@@ -92,12 +92,9 @@ def encode_names(
         new_names[name] = encoding.columns
         categories.append(encoding)
     _check_new_names(categories, roles)
-    roles = replace(
-        roles,
-        past=_replaced(roles.past, new_names),
-        known=_replaced(roles.known, new_names),
-        categories=tuple(categories),
-    )
+    past = _replaced(roles.past, new_names)
+    known = _replaced(roles.known, new_names)
+    roles = replace(roles, past=past, known=known, categories=tuple(categories))
     return replace(table, columns=columns), roles
 
 

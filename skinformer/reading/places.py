@@ -79,17 +79,12 @@ class GroupedRows:
             steps = clock.steps(time)
         named = freq is not None
         checks.check_on_grid(steps, time, clock, self.series, self.names, named=named)
+        of_rows = self.series, steps, clock, self.names
         if may_skip and is_dated(time) and self._lacks_few(steps, named=named):
-            checks.warn_of_missing_steps(
-                self.series,
-                steps,
-                clock,
-                self.names,
-                of_week=week is not None,
-                named=named,
-            )
+            of_week = week is not None
+            checks.warn_of_missing_steps(*of_rows, of_week=of_week, named=named)
         else:
-            checks.check_no_missing_steps(time, self.series, steps, clock, self.names)
+            checks.check_no_missing_steps(time, *of_rows)
         return clock, steps
 
     def _time_of_longest(self, time: pd.Index) -> pd.Index:

@@ -295,7 +295,7 @@ class Timeline:
             weight = other.weight
         if weight is not None:
             n_targets = weight.shape[1]
-            weights = [self._weights(n_targets), other._weights(n_targets)]
+            weights = [self.weights(n_targets), other.weights(n_targets)]
             weight = np.concatenate(weights)[order]
         return replace(
             self,
@@ -304,7 +304,7 @@ class Timeline:
             first_row=self.first_row + other.first_row,
         )
 
-    def _weights(self, n_targets: int) -> Float32Array:
+    def weights(self, n_targets: int) -> Float32Array:
         """Return the weight of each truth, (n_rows, n_targets)."""
         if self.weight is None:
             return np.ones((len(self.values), n_targets), dtype=np.float32)
