@@ -14,7 +14,7 @@ OPEN = {
     *("target", "known_future", "time", "series", "freq", "season"),
     *("seq_len", "pred_len"),
     *("early_stopping", "validation_fraction", "warm_start"),
-    *("device", "random_state", "verbose"),
+    *("device", "max_seconds", "n_jobs", "random_state", "verbose"),
 }
 OPEN_IN_PARTS = {
     "label_len",

@@ -46,7 +46,7 @@ class Signature:
         The label from which steps are counted; None if they are not needed.
     closed : tuple of (int, tuple of int), default=()
         Steps at which no target is ever observed, such as the nights of a shop: the lengths of
-        seasons, and the phases of each. There the targets in the input "past" keep their last value.
+        seasons, and the phases of each. There the targets in "past" keep their last value.
 
     See Also
     --------
