@@ -32,7 +32,7 @@ from skinformer.validation.parameters import check_same_weights
 
 #: Efforts from which on periods are left out in turn, and from which on all candidates compete.
 _ENOUGH_FOR_FOLDS = 0.5
-_ENOUGH_FOR_ALL = 0.25
+_ENOUGH_FOR_ALL = 0.15
 
 
 @timed(RIDGES)

@@ -23,6 +23,8 @@ from skinformer.timeline.timeline import Table
 
 #: The fits to all rows of members that were judged by fits to the rows before a cut-off.
 REFITS = "refits"
+#: Forecasts of the history by which prediction intervals are found, when they are asked for.
+INTERVALS = "intervals"
 #: Forecasts of what is missing.
 FILLING = "filling"
 #: Members in the order of what the ensemble loses without each: of panels, and of one long table.
@@ -103,6 +105,13 @@ def fit_costs(
         costs[NETWORK] = _network(sizes, settings)
     if missing is not None and not settings.classifies:
         costs[FILLING] = _filling(sizes, float(missing.any(axis=1).mean()))
+    if costs and not settings.classifies:
+        first = next(iter(costs))
+        costs = {
+            first: costs.pop(first),
+            INTERVALS: _intervals(sizes, set(costs)),
+            **costs,
+        }
     return costs
 
 
@@ -137,13 +146,15 @@ def _ridges(sizes: _Sizes) -> Cost:
     n_windows = min(sizes.n_windows, 100_000)
     window_len = sizes.seq_len + sizes.pred_len
     own = sizes.n_targets * sizes.seq_len * window_len
-    n_mixed = min(sizes.seq_len * sizes.n_columns, 1024) if sizes.n_columns > 1 else 0
+    if sizes.n_known:  # their effects are looked for, too
+        own *= 4
+    n_rows = min(sizes.seq_len, 48)
+    n_mixed = min(n_rows * sizes.n_columns, 1024) if sizes.n_columns > 1 else 0
     mixed = n_mixed * (n_mixed + sizes.n_targets * sizes.pred_len)
     n_decomposed = (1 + sizes.n_targets) * sizes.seq_len**3 + n_mixed**3
-    return Cost(
-        0.05 + 2e-10 * sizes.seq_len**3,
-        0.2 + 1.5e-10 * n_windows * (own + mixed) + 1.5e-9 * n_decomposed,
-    )
+    seconds = 0.4 + 1.5e-10 * n_windows * (own + mixed) + 1.5e-9 * n_decomposed
+    # A third is left where no period is left out in turn.
+    return Cost(seconds / 3, seconds * 2 / 3)
 
 
 def _trees(sizes: _Sizes) -> Cost:
@@ -215,6 +226,17 @@ def _filling(sizes: _Sizes, share_missing: float) -> Cost:
     """Forecast each gap after the other."""
     n_gaps = share_missing * sizes.n_rows
     return Cost(0.05, 0.03 * n_gaps / sizes.n_series + 1e-3 * n_gaps)
+
+
+def _intervals(sizes: _Sizes, others: set[str]) -> Cost:
+    """Forecast windows of the history, by members that take long where they take part."""
+    n_windows = 512
+    of_window = 1e-4 * sizes.n_targets
+    if TREES in others:
+        of_window += 1e-5 * sizes.pred_len * sizes.n_targets
+    if CLASSICAL in others:
+        of_window += 1.5e-6 * min(sizes.rows, MOST_ROWS) * sizes.n_targets
+    return Cost(0.1 + n_windows * of_window)
 
 
 def words_of_cuts(budget: Budget) -> dict[str, str]:

@@ -45,6 +45,8 @@ from skinformer.validation.forecasters import warn_of_unjudged
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
 #: quarterly, tourism quarterly and CIF 1.7, .4, 1.0 and 1.3 %; with it .7, .2, .2 and .3 %.
 _CLASSICAL_PRIOR = 1.0
+#: The power of the effort by which cut-offs are fewer: of few, luck makes weights.
+_CUT_OFFS = 0.5
 
 
 class EnsembleFit:
@@ -141,7 +143,7 @@ class EnsembleFit:
         n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
         if self.settings.forecasters:
             n_most = min(n_most, MOST_WEIGHED)
-        n_most = ceil(self.budget.effort * n_most)
+        n_most = ceil(self.budget.effort**_CUT_OFFS * n_most)
         self.proof = self._proof_at(self._validation_windows(n_most))
         self.proof.add(self.ridges)
         challenge, self.plan = weigh_challengers(
@@ -317,7 +319,9 @@ class EnsembleFit:
         n_most = len(windows)
         if self.settings.forecasters:
             n_most = MOST_WEIGHED
-        n_most = max(ceil(self.budget.effort * n_most), rows.timeline.n_series)
+        n_most = max(
+            ceil(self.budget.effort**_CUT_OFFS * n_most), rows.timeline.n_series
+        )
         windows = windows.take(spread_places(len(windows), n_most))
         self.proof = self._proof_at(windows)
         members = []
