@@ -281,6 +281,14 @@ JUDGING = [
         ),
     ),
     Mutant(
+        "what forecasts alone is proved on rows that it was fitted to",
+        "judging/alone.py",
+        "prove_alone",
+        "rows.before_cutoff()",
+        "rows",
+        ("judging/test_alone.py::test_the_last_rows_change_nothing_that_is_proved",),
+    ),
+    Mutant(
         "members are judged on rows that they were fitted to",
         "ensemble/fitting.py",
         "FitRows.before_cutoff",

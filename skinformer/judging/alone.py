@@ -36,7 +36,7 @@ def prove_alone(
     """
     # 1. The last rows of some series.
     n_most = 256
-    chosen = spread_places(timeline.n_series, n_most)
+    chosen = np.unique(spread_places(timeline.n_series, n_most))
     some = timeline.of_series(chosen)
     split = _last_rows(some, sizes.pred_len)
     origins = Origins(split, some.first_row[1:] - sizes.pred_len)
