@@ -14,7 +14,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Rows
-from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline, first_known
@@ -159,6 +159,21 @@ class FitRows:
         """Rows of the longest series, those behind the split among them."""
         timeline = (self.whole or self).timeline
         return int(np.diff(timeline.first_row).max())
+
+    @property
+    def zero_of_targets(self) -> Float64Array | None:
+        """The zero of one table's targets, (n_targets,), standardised.
+
+        It is None for a panel, whose series have one each, and where targets are transformed.
+        """
+        targets = self.scaler.targets
+        is_transformed = targets is not None and targets.is_transformed.any()
+        if self.timeline.n_series > 1 or is_transformed:
+            return None
+        first = np.array([0])
+        mean, deviation = self.scaler.affine_parameters(first, self.sizes.n_targets)
+        zero: Float64Array = (-mean / deviation)[0]
+        return zero
 
     def times_of(self, rows: IntArray) -> IntArray:
         """Return times of rows: 0 is where their series' split begins; without one, clock steps."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from skinformer.budget import current_share
@@ -22,12 +24,13 @@ from skinformer.model.informer import Informer
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
+from skinformer.ridge.roots import Roots, find_roots
 from skinformer.ridge.sums import Problem
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.cycle import Cycle, find_cycle
-from skinformer.timeline.windows import Origins
+from skinformer.timeline.windows import Origins, window_rows
 from skinformer.validation.parameters import check_same_weights
 
 #: Efforts from which on periods are left out in turn, and from which on all candidates compete.
@@ -36,11 +39,18 @@ _ENOUGH_FOR_ALL = 0.15
 
 
 @timed(RIDGES)
-def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
+def linear_fit(
+    rows: FitRows,
+    training: Origins,
+    *,
+    refit: bool,
+    of_mean: bool = False,
+) -> LinearFits:
     """Fit the linear path: the blend that the network is trained beside, and the final one.
 
     training: the windows to train on.
     refit: whether the maps are fitted again with the validation windows.
+    of_mean: whether forecasts are to be means, which squares of forecast roots are not.
     """
     timeline = rows.timeline
     sizes = rows.sizes
@@ -68,14 +78,76 @@ def linear_fit(rows: FitRows, training: Origins, *, refit: bool) -> LinearFits:
     origins = np.concatenate(
         [training.thinned(n_training), validation.thinned(n_validation)]
     )
-    return fit_linear_path(
-        problem,
-        origins,
-        rows.times_of(origins),
+    fit = partial(
+        fit_linear_path,
+        origins=origins,
+        steps=rows.times_of(origins),
         split=None if rows.split is None else 0,
         refit=refit,
         n_folds=3 if limit.effort >= _ENOUGH_FOR_FOLDS else 0,
         alone=limit.effort < _ENOUGH_FOR_ALL,
+    )
+    fits = fit(problem)
+    roots = _find_roots(rows, of_mean=of_mean) if fits.folds else None
+    if roots is None:
+        return fits
+    # Columns known ahead may explain what multiplies: ridges themselves have the last word.
+    of_roots = fit(problem.in_roots(roots)).of_roots(roots)
+    windows = training.thinned(600)
+    errors = [
+        _error(each, problem, rows, windows, of_mean=of_mean)
+        for each in (fits, of_roots)
+    ]
+    return of_roots if errors[1] < errors[0] else fits
+
+
+def _error(
+    fits: LinearFits,
+    problem: Problem,
+    rows: FitRows,
+    origins: IntArray,
+    *,
+    of_mean: bool,
+) -> float:
+    """Add up squared or absolute errors of windows, each by the fold that has not learnt it.
+
+    They are in units of each target's deviation.
+    """
+    lengths = [problem.seq_len, problem.pred_len]
+    clock = rows.timeline.clock
+    steps = rows.timeline.steps
+    calendar = calendar_at(clock, steps, rows.sizes.calendar_fields).astype(np.int64)
+    ends = [end for end, _ in fits.folds]
+    number = np.searchsorted(ends[:-1], rows.times_of(origins), side="right")
+    total = 0.0
+    for i, (_, fit) in enumerate(fits.folds):
+        some = origins[number == i]
+        of_windows = window_rows(some - problem.seq_len, sum(lengths))
+        past, future = torch.from_numpy(problem.values[of_windows]).split_with_sizes(
+            lengths, dim=1
+        )
+        times = torch.from_numpy(calendar[of_windows]).split_with_sizes(lengths, dim=1)
+        with torch.inference_mode():
+            forecast = LinearPath(fit)(past, future, *times)
+        distance = forecast - future[..., : problem.n_targets]
+        known = distance[~distance.isnan()]
+        total += float((known.square() if of_mean else known.abs()).sum())
+    return total
+
+
+def _find_roots(rows: FitRows, *, of_mean: bool) -> Roots | None:
+    """Find targets of one series, in rows before the split, that ridges see by their roots."""
+    zero = rows.zero_of_targets
+    targets = rows.scaler.targets
+    if zero is None or targets is None:
+        return None
+    end = None if rows.split is None else rows.split[0]
+    return find_roots(
+        rows.timeline.values[:end, : rows.sizes.n_targets],
+        zero,
+        targets.floor[0] == 0,
+        pred_len=rows.sizes.pred_len,
+        of_mean=of_mean,
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
@@ -16,7 +14,7 @@ from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, fit_tabular
-from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.arrays import Float32Array
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Tabular(Member):
             quick=settings.refits_on_all and not rows.is_whole,
             calendar=rows.calendar,
             of_mean=settings.head.of_mean,
-            zero=_zero_of(rows),
+            zero=rows.zero_of_targets,
         )
         return cls(fit)
 
@@ -90,19 +88,6 @@ class Tabular(Member):
             windows.steps,
             windows.buffer.clock,
         )
-
-
-def _zero_of(rows: FitRows) -> Float64Array | None:
-    """Return the zero of one table's targets, (n_targets,), standardised.
-
-    It is None for a panel, whose series have one each, and where logarithms are taken.
-    """
-    targets = rows.scaler.targets
-    is_transformed = targets is not None and targets.is_transformed.any()
-    if rows.timeline.n_series > 1 or is_transformed:
-        return None
-    mean, deviation = rows.scaler.affine_parameters(np.array([0]), rows.sizes.n_targets)
-    return (-mean / deviation)[0]
 
 
 def columns_of(sizes: ModelSizes) -> Columns:

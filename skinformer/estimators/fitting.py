@@ -275,7 +275,10 @@ class Fit:
         if RIDGES in settings.members:
             with self.budget.part(RIDGES):
                 linear = linear_fit(
-                    rows, training, refit=settings.early_stopping == "auto"
+                    rows,
+                    training,
+                    refit=settings.early_stopping == "auto",
+                    of_mean=settings.head.of_mean,
                 )
             rows = replace(
                 rows, calendars=(linear.before.calendar, linear.final.calendar)

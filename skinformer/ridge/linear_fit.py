@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from skinformer.ridge.roots import Roots
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 
@@ -48,6 +49,7 @@ class LinearFit:
     blend: weight of each candidate.
     calendar: what calendar and columns known ahead do, in place of `effect`.
     phases: what is added to the forecast by the time of the day.
+    roots: targets whose square roots all of this is about; None where there are none.
     """
 
     own: Float32Array
@@ -57,6 +59,7 @@ class LinearFit:
     blend: dict[str, float]
     calendar: CalendarEffect | None = None
     phases: PhaseMaps | None = None
+    roots: Roots | None = None
 
 
 class LinearFits(NamedTuple):
@@ -71,3 +74,13 @@ class LinearFits(NamedTuple):
     before: LinearFit
     final: LinearFit
     folds: tuple[tuple[int, LinearFit], ...] = ()
+
+    def of_roots(self, roots: Roots) -> LinearFits:
+        """Return the fits, found for roots of targets, as those of the targets themselves."""
+        before = replace(self.before, roots=roots)
+        is_refitted = self.final is not self.before
+        return LinearFits(
+            before,
+            replace(self.final, roots=roots) if is_refitted else before,
+            tuple((end, replace(fit, roots=roots)) for end, fit in self.folds),
+        )

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from skinformer.algebra import tensor_of
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
+from skinformer.ridge.roots import Roots
 from skinformer.timeline.cycle import CalendarEffect, number_cells
 
 
@@ -35,6 +36,7 @@ class LinearPath(nn.Module):
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
         self.phases = None if fit.phases is None else Phases(fit.phases)
+        self.roots = None if fit.roots is None else _Roots(fit.roots)
         _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
@@ -51,7 +53,7 @@ class LinearPath(nn.Module):
         past_calendar, future_calendar: as of `Informer`, for `calendar` and `phases`.
         """
         with torch.autocast(past.device.type, enabled=False):
-            past = self.seen(past)
+            past = self.seen(self.in_roots(past))
             future = self.seen(future)
             # 1. Take off what calendar and columns known ahead do.
             effect = self._effect(past, past_calendar)
@@ -64,7 +66,17 @@ class LinearPath(nn.Module):
             forecast = last[..., : self.n_targets] + mapped
             forecast = forecast + self._turned(distance, future_calendar)
             # 3. Add what they do ahead.
-            return forecast + self._effect(future, future_calendar)
+            forecast = forecast + self._effect(future, future_calendar)
+            return (
+                forecast if self.roots is None else self.roots.numbers.squared(forecast)
+            )
+
+    def in_roots(self, past: Tensor) -> Tensor:
+        """Take the roots of targets, the first columns of a window, that are forecast by these."""
+        if self.roots is None:
+            return past
+        targets, others = past.tensor_split([self.n_targets], dim=-1)
+        return torch.cat([self.roots.numbers.of(targets.float()), others], dim=-1)
 
     def seen(self, values: Tensor) -> Tensor:
         """Fill NaN by the mean, and clip columns known ahead to what a `calendar` has seen."""
@@ -152,6 +164,25 @@ class _Calendar(nn.Module):
         others, known = values.tensor_split([values.shape[-1] - n_known], dim=-1)
         low, high = self.bounds
         return torch.cat([others, known.clamp(low, high)], dim=-1)
+
+
+class _Roots(nn.Module):
+    """`Roots` as buffers."""
+
+    taken: Tensor
+    zero: Tensor
+    mean: Tensor
+    deviation: Tensor
+    variance: Tensor
+
+    def __init__(self, roots: Roots) -> None:
+        super().__init__()
+        _keep(self, roots._asdict())
+
+    @property
+    def numbers(self) -> Roots:
+        """The numbers, as tensors."""
+        return Roots(self.taken, self.zero, self.mean, self.deviation, self.variance)
 
 
 class Phases(nn.Module):

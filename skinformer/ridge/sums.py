@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skinformer.algebra import eigenvectors, product, solution
+from skinformer.ridge.roots import Roots
 from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.cycle import CalendarEffect, Cycle
 from skinformer.timeline.windows import spread_places, window_rows
@@ -92,6 +93,12 @@ class Problem(NamedTuple):
     def n_known(self) -> int:
         """Number of last columns that are known ahead."""
         return len(self.effect)
+
+    def in_roots(self, roots: Roots) -> Problem:
+        """Return it with the square roots of targets in place of targets."""
+        targets, others = np.split(self.values, [self.n_targets], axis=1)
+        of_targets = roots.of(targets).astype(targets.dtype)
+        return self._replace(values=np.column_stack([of_targets, others]))
 
     @property
     def n_observed(self) -> int:

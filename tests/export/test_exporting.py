@@ -261,7 +261,9 @@ def test_features_and_their_truth_are_columns_of_one_window():
 
 def test_bounds_are_kept():
     """No forecast of what never was below zero falls below it; what is fed back may."""
-    X = make_frame().assign(load=lambda df: (df["load"] - 1020).clip(lower=0))[["load"]]
+    X = make_frame()[["load"]]
+    falling = np.linspace(300, -30, len(X))
+    X["load"] = (X["load"] - 1000 + falling).clip(lower=0)
     model = fit(X, known_future=None)
     origins = X.index[-240::6]
     forecast, fed_back = served(model, X, origins)
