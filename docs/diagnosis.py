@@ -151,21 +151,12 @@ def correction(network, weights, source, origins, base):
 # --- draw -------------------------------------------------------------------------------------
 
 
-def relative(run, part, epoch, averaged, share=1.0, axis=None):
-    """Give squared errors with a share of the correction, over those of the path alone."""
+def relative(run, part, epoch, averaged):
+    """Give squared errors with an epoch's correction, over those of the path alone."""
     residual, weight = run[f"{part}_residual"], run[f"{part}_weight"]
-    corrected = residual - share * run[f"{part}_correction"][epoch, averaged].astype(
-        float
-    )
-    return (weight * corrected**2).sum(axis) / (weight * residual**2).sum(axis)
-
-
-def best_epoch(run, averaged=1):
-    """Give the epoch with the least error on the split, which a fit would keep."""
-    n_epochs = len(run["split_correction"])
-    return int(
-        np.argmin([relative(run, "split", e, averaged) for e in range(n_epochs)])
-    )
+    correction = run[f"{part}_correction"][epoch, averaged].astype(float)
+    corrected = residual - correction
+    return (weight * corrected**2).sum() / (weight * residual**2).sum()
 
 
 def draw_epochs(runs):
@@ -190,42 +181,6 @@ def draw_epochs(runs):
     lines += [plt.Line2D([], [], color="black", linestyle=s, label=t)
               for s, t in (("-", "mean of steps"), (":", "last step"))]  # fmt: skip
     figure.legend(handles=lines, loc="outside lower center", ncols=5, frameon=False)
-    return figure
-
-
-def draw_shares(runs):
-    """Draw errors by share of the correction, by step ahead and by column, of the kept epoch."""
-    size = 2.9 * len(runs), 7.4
-    figure, axes = plt.subplots(
-        3, len(runs), squeeze=False, figsize=size, layout="constrained"
-    )
-    shares = np.linspace(0, 1, 21)
-    for (top, middle, bottom), (name, seeds) in zip(axes.T, runs.items(), strict=True):
-        for number, run in enumerate(seeds):
-            epoch = best_epoch(run)
-            for part in ("split", "later"):
-                look = {"color": COLORS[part], "linewidth": 1.4}
-                top.plot(
-                    shares, [relative(run, part, epoch, 1, s) for s in shares], **look
-                )
-                steps = relative(run, part, epoch, 1, 0.5, axis=(0, 2))
-                middle.plot(np.arange(1, len(steps) + 1), steps, **look)
-                columns = relative(run, part, epoch, 1, 0.5, axis=(0, 1))
-                place = (
-                    np.arange(len(columns)) + (part == "later") * 0.35 + number * 0.12
-                )
-                bottom.plot(place, columns, "o", color=COLORS[part], markersize=3.5)
-        for ax in (top, middle, bottom):
-            ax.axhline(1, color="black", linewidth=0.8)
-        top.set(title=name, xlabel="share of the correction")
-        middle.set(xlabel="step ahead (share ½)")
-        bottom.set(xlabel="column (share ½)", xticks=[])
-    for ax in axes[:, 0]:
-        ax.set_ylabel("squared error / the path's")
-    lines = [
-        plt.Line2D([], [], color=COLORS[p], label=NAMES[p]) for p in ("split", "later")
-    ]
-    figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
@@ -255,16 +210,12 @@ def main():
         name, horizon, _ = file.stem.split("_")
         runs.setdefault(f"{name}, {horizon} ahead", []).append(np.load(file))
     runs = {name: [dict(run) for run in seeds] for name, seeds in runs.items()}
-    for picture in (draw_epochs, draw_shares):
-        figure, file = (
-            picture(runs),
-            options.into / f"diagnosis_{picture.__name__[5:]}.png",
-        )
-        figure.savefig(file, dpi=110)
-        plt.close(figure)
-        with Image.open(file) as image:
-            small = image.convert("RGB").quantize(64)  # a palette: a third of the size
-        small.save(file, optimize=True)
+    figure, file = draw_epochs(runs), options.into / "diagnosis_epochs.png"
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+    with Image.open(file) as image:
+        small = image.convert("RGB").quantize(64)  # a palette: a third of the size
+    small.save(file, optimize=True)
 
 
 if __name__ == "__main__":

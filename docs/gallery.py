@@ -1,21 +1,29 @@
-"""Draw the gallery: `python docs/gallery.py [FOLDER]`.
+"""Draw the pictures of the plots and of the examples: `python docs/gallery.py [FOLDER]`.
 
-Every display of `skinformer.display` on the bundled counts. Small models are fitted anew, which
-takes a minute, what the pictures need of them is written to `gallery.npz` beside this script, and
-the pictures are drawn from there into the folder, `docs/images` by default: processors round
-differently, so that another machine's fit draws another picture, but not another machine's file.
+Every display of `skinformer.display` on the bundled counts, and what two examples draw. Models are
+fitted anew, which takes some minutes, what the pictures need of them is written to `gallery.npz`
+beside this script, and the pictures are drawn from there into the folder, `docs/images` by default:
+processors round differently, so that another machine's fit draws another picture, but not another
+machine's file.
 """
 
+import runpy
 import sys
+import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
-from PIL import Image
+from sklearn.calibration import CalibrationDisplay
 from sklearn.ensemble import HistGradientBoostingRegressor
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from style import WIDTH, axes, draw_pair
 
 from skinformer import Attention, InformerRegressor, Network, Training
 from skinformer.datasets import load_auckland_pedestrians
@@ -42,14 +50,9 @@ FIRST_ROWS = 2016
 NUMBERS = Path(__file__).with_name("gallery.npz")
 STREET, UNIT = "45 Queen Street", "people per hour"
 LEVELS = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
-SMALL = {
-    "seq_len": 48,
-    "pred_len": 24,
-    "network": Network(d_model=8, n_heads=1),
-    "training": Training(max_iter=6),
-}
-COUNTS = load_auckland_pedestrians().loc["2024-09":"2024-11"]
-TRAIN, TEST = COUNTS[: -24 * 28], COUNTS[-24 * 28 :]
+DAY = "2024-05-06"  # a Monday
+COUNTS = load_auckland_pedestrians().loc["2023-09":"2024-05"]
+TRAIN, TEST = COUNTS[: -24 * 70], COUNTS[-24 * 70 :]
 
 
 # --- what is fitted, and kept in the file ---------------------------------------------------
@@ -59,7 +62,15 @@ def measure():
     """Fit the models and return what the pictures need of them, as arrays by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of fits that are this small
-        return {**of_first(), **of_forecasts(), **of_reasons(), **of_attention()}
+        return {
+            **of_first(),
+            **of_forecasts(),
+            **of_training(),
+            **of_reasons(),
+            **of_attention(),
+            **of_quickstart(),
+            **of_crowd(),
+        }
 
 
 def of_first():
@@ -78,19 +89,65 @@ def of_first():
 
 
 def of_forecasts():
-    trees = HistGradientBoostingRegressor(max_iter=30)
-    model = InformerRegressor(
-        STREET, members=["ridges", trees, "network"], random_state=0, **SMALL
-    ).fit(TRAIN[[STREET]])
-    result = backtest(model, TEST[[STREET]], levels=LEVELS)
-    fit = TrainingDisplay.from_estimator(model)
+    """Forecast ten weeks, a day ahead, by the same settings."""
+    model = InformerRegressor(STREET, seq_len=168, pred_len=24, random_state=0)
+    model.fit(TRAIN[[STREET]])
     shares = WeightsDisplay.from_estimator(model).weights
     return {
-        **pack("result", result),
-        **pack("history", fit.history.drop(columns="seconds")),
-        **pack("fit", pd.DataFrame({"trust": [fit.trust]})),
+        **pack("result", backtest(model, TEST[[STREET]], levels=LEVELS)),
         **pack("shares", shares.rename_axis("ahead").reset_index()),
     }
+
+
+def of_training():
+    """Train a network alone, and for too long: what it learns last is of these rows alone."""
+    model = InformerRegressor(
+        STREET,
+        members=["network"],
+        network=Network(d_model=32, patch_len=4),
+        training=Training(max_iter=25, n_iter_no_change=25),
+        random_state=0,
+    )
+    fit = TrainingDisplay.from_estimator(model.fit(TRAIN[[STREET]][-24 * 56 :]))
+    return pack("history", fit.history.drop(columns="seconds"))
+
+
+def of_quickstart():
+    """Run the quickstart, and keep the week that it draws."""
+    drawn = run_example("plot_quickstart")["display"]
+    week = drawn.quantiles.rename(columns=str)
+    week = week.assign(forecast=drawn.forecast, actual=drawn.actual)
+    return pack("week", week.rename_axis("time").reset_index())
+
+
+def of_crowd():
+    """Run the example of classes, and keep how often each came over how likely it was."""
+    run = run_example("plot_crowd")
+    points = []
+    for label in run["LEVELS"]:
+        for name in ("InformerClassifier", "boosting on 168 lags"):
+            proba = run["forecasts"][name][:, list(run["classes"]).index(label)]
+            drawn = CalibrationDisplay.from_predictions(
+                run["y_test"] == label, proba, n_bins=10
+            )
+            plt.close(drawn.figure_)
+            came = {"came": drawn.prob_true, "forecast": drawn.prob_pred}
+            points.append(pd.DataFrame(came).assign(label=label, model=name))
+    table = pd.concat(points)
+    return pack("crowd", table.astype({"label": "str", "model": "str"}))
+
+
+def run_example(name):
+    """Run a script of the examples, and give what it has made."""
+    folder = Path(__file__).resolve().parents[1] / "examples"
+    with (
+        tempfile.TemporaryDirectory() as output,
+        mock.patch.object(sys, "argv", [name, "--output", output]),
+        mock.patch.object(sys, "path", [str(folder), *sys.path]),
+    ):
+        made = runpy.run_path(str(folder / f"{name}.py"))
+    plt.close("all")
+    return made
 
 
 def of_reasons():
@@ -127,7 +184,9 @@ def of_attention():
         training=Training(max_iter=3),
         random_state=0,
     )
-    first = attention_maps(model.fit(TRAIN[[STREET]]), TEST[[STREET]][:24])[0]
+    first = attention_maps(model.fit(TRAIN[[STREET]][-24 * 63 :]), TEST[[STREET]][:24])[
+        0
+    ]
     names = ("weights", "selected", "visible")
     return {
         **{f"attention/{name}": getattr(first, name) for name in names},
@@ -187,46 +246,38 @@ def first():
     forecast, actual = ahead.pop("forecast"), history["actual"].rename(STREET)
     display = ForecastDisplay(
         actual, forecast, ahead.rename(columns=float), unit=UNIT
-    ).plot()
+    ).plot(ax=axes(3.7))
     came = load_auckland_pedestrians()[[STREET]][FIRST_ROWS : FIRST_ROWS + len(ahead)]
-    display.ax_.plot(came, "k--", label="actual value of that day")
+    ink = display.actual_line_.get_color()
+    display.ax_.plot(came, "--", color=ink, label="actual value of that day")
     legend_above(display.ax_)
     return display
 
 
-def contributions():
-    return ContributionDisplay.from_frame(
-        table("reasons"), time="2024-10-28", unit=UNIT
-    )
-
-
-def contributions_over_time():
-    return ContributionDisplay.from_frame(table("reasons"), kind="heatmap", unit=UNIT)
-
-
-def attention():
-    arrays = [
-        numbers()[f"attention/{name}"] for name in ("weights", "selected", "visible")
-    ]
-    times = [table("query_times"), table("key_times")]
-    return AttentionDisplay.from_maps(
-        AttentionMap("encoder", 1, TEST.index[0], None, 1.0, *arrays, *times)
-    )
-
-
 def forecast():
-    week = table("result").set_index("time")[: 24 * 7]
+    week = table("result").set_index("time")[DAY:][: 24 * 7]
     bands = week[[name for name in week if name.startswith("q")]]
     actual = week["actual"].rename(STREET)
-    return ForecastDisplay.from_predictions(actual, week["forecast"], bands, unit=UNIT)
+    return ForecastDisplay.from_predictions(
+        actual, week["forecast"], bands, unit=UNIT, ax=axes(3.7)
+    )
+
+
+def quickstart():
+    week = table("week").set_index("time")
+    actual, forecast = week.pop("actual").rename(STREET), week.pop("forecast")
+    return ForecastDisplay(
+        actual, forecast, week.rename(columns=float), unit=UNIT
+    ).plot(ax=axes(3.7))
 
 
 def coverage():
-    return CoverageDisplay.from_predictions(table("result"))
+    _, ax = plt.subplots(figsize=(4, 4))
+    return CoverageDisplay.from_predictions(table("result"), ax=ax)
 
 
 def coverage_by_step():
-    return CoverageDisplay.from_predictions(table("result"), by="ahead")
+    return CoverageDisplay.from_predictions(table("result"), by="ahead", ax=axes(3.4))
 
 
 def errors():
@@ -241,62 +292,117 @@ def errors():
         for name, season in (("last day", 24), ("last week", 168))
     }
     return ErrorDisplay.from_predictions(
-        {"Informer": table("result"), **naive}, unit=UNIT
+        {"InformerRegressor": table("result"), **naive}, unit=UNIT, ax=axes(3.4)
     )
 
 
 def errors_by_hour():
     streets = dict(list(of_streets().groupby("target")))
-    return ErrorDisplay.from_predictions(streets, by="hour", unit=UNIT)
+    return ErrorDisplay.from_predictions(streets, by="hour", unit=UNIT, ax=axes(4.2))
 
 
 def training():
-    trust = table("fit")["trust"].iloc[0]
-    return TrainingDisplay(table("history"), trust=trust).plot()
+    display = TrainingDisplay(table("history")).plot(ax=axes(3.4))
+    display.ax_.set_yscale("log")
+    return display
 
 
 def weights():
-    return WeightsDisplay(table("shares").set_index("ahead")).plot()
+    return WeightsDisplay(table("shares").set_index("ahead")).plot(ax=axes(3.4))
 
 
 def residuals():
-    return ResidualDisplay.from_predictions(table("result"), unit=UNIT)
+    figure = plt.figure(figsize=(WIDTH, 5.2))
+    mosaic = figure.subplot_mosaic("tt;ha")
+    return ResidualDisplay.from_predictions(
+        table("result")[-24 * 28 :], unit=UNIT, ax=list(mosaic.values())
+    )
 
 
-PICTURES = (
-    first,
-    forecast,
-    coverage,
-    coverage_by_step,
-    errors,
-    errors_by_hour,
-    training,
-    weights,
-    residuals,
-    contributions,
-    contributions_over_time,
-    attention,
-)
-DARK = (forecast, errors_by_hour, contributions_over_time, attention)
+def contributions():
+    return ContributionDisplay.from_frame(
+        table("reasons"), time="2024-10-28", unit=UNIT, ax=axes(2.4)
+    )
+
+
+def contributions_over_time():
+    return ContributionDisplay.from_frame(
+        table("reasons"), kind="heatmap", unit=UNIT, ax=axes(2.4)
+    )
+
+
+def attention():
+    arrays = [
+        numbers()[f"attention/{name}"] for name in ("weights", "selected", "visible")
+    ]
+    times = [table("query_times"), table("key_times")]
+    maps = AttentionMap("encoder", 1, TEST.index[0], None, 1.0, *arrays, *times)
+    _, heads = plt.subplots(2, 2, figsize=(WIDTH, 7))
+    display = AttentionDisplay.from_maps(maps, ax=list(heads.ravel()))
+    for ax in heads.ravel():
+        ax.label_outer()
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.get_offset_text().set_visible(False)  # the year, over the labels
+    return display
+
+
+def crowd():
+    points = table("crowd")
+    panels = axes(3.1, 3, sharey=True)
+    for ax, (label, each) in zip(
+        panels, points.groupby("label", sort=False), strict=True
+    ):
+        ax.axline(
+            (0, 0),
+            slope=1,
+            color=ax.xaxis.label.get_color(),
+            ls=":",
+            label="calibrated",
+        )
+        for name, line in each.groupby("model", sort=False):
+            ax.plot(line["forecast"], line["came"], "s-", ms=4, lw=1.2, label=name)
+        ax.set(title=label, xlabel="forecast probability")
+    panels[0].set_ylabel("share that came")
+    panels[0].figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=3,
+        frameon=False,
+    )
+    return panels[0]
+
+
+PICTURES = {
+    "gallery_first": first,
+    "gallery_forecast": forecast,
+    "gallery_coverage": coverage,
+    "gallery_coverage_by_step": coverage_by_step,
+    "gallery_errors": errors,
+    "gallery_errors_by_hour": errors_by_hour,
+    "gallery_training": training,
+    "gallery_weights": weights,
+    "gallery_residuals": residuals,
+    "gallery_contributions": contributions,
+    "gallery_contributions_over_time": contributions_over_time,
+    "gallery_attention": attention,
+    "quickstart": quickstart,
+    "crowd_reliability": crowd,
+}
+
+
+def figure_of(picture):
+    """Draw a picture, and give its figure."""
+    drawn = picture()
+    return getattr(drawn, "figure_", None) or drawn.figure
 
 
 def draw(folder):
     """Draw every picture into a folder and return the files."""
-    pairs = [("default", each) for each in PICTURES] + [
-        ("dark_background", each) for each in DARK
+    return [
+        file
+        for name, picture in PICTURES.items()
+        for file in draw_pair(lambda picture=picture: figure_of(picture), folder, name)
     ]
-    files = []
-    for style, picture in pairs:
-        with plt.style.context(style):
-            display = picture()
-            dark = "_dark" if style != "default" else ""
-            files.append(Path(folder) / f"gallery_{picture.__name__}{dark}.png")
-            display.figure_.savefig(files[-1], dpi=90)
-            plt.close(display.figure_)
-        with Image.open(files[-1]) as image:
-            small = image.convert("RGB").quantize(64)  # a palette: a third of the size
-        small.save(files[-1], optimize=True)
-    return files
 
 
 if __name__ == "__main__":

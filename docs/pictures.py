@@ -15,9 +15,12 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from PIL import Image
 from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from style import WIDTH, draw_pair
 
 from skinformer import InformerRegressor, Network, PanelTimeSeriesSplit, Training
 
@@ -31,19 +34,21 @@ SMALL = {
 }
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; hatches say the same again.
+# Those that are None have the ground of the page, or the colour of its texts.
 STYLES = {
     "seen": {"facecolor": "#56B4E9"},
     "forecast": {"facecolor": "#F5C04A"},
     "fed back": {"facecolor": "#F5C04A", "hatch": "////"},
-    "dropped": {"facecolor": "#FDF3DA"},
+    "dropped": {"facecolor": "#F5C04A55"},
     "known": {"facecolor": "#009E73"},
-    "hidden": {"facecolor": "#FFFFFF", "hatch": "xxxx"},
-    "mean": {"facecolor": "#CCCCCC"},
-    "unused": {"facecolor": "#F2F2F2"},
+    "hidden": {"facecolor": None, "hatch": "xxxx"},
+    "mean": {"facecolor": "#9A9A9A"},
+    "unused": {"facecolor": "#88888822"},
 }
+EDGE = "#555555"
 LINES = {
-    "origin of a block": {"color": "#D00000", "markeredgewidth": 3},
-    "end of the history": {"color": "black", "linestyle": ":", "marker": ""},
+    "origin of a block": {"color": "#D55E00", "markeredgewidth": 3},
+    "end of the history": {"color": None, "linestyle": ":", "marker": ""},
 }
 STEPS = np.arange(40)
 DF = pd.DataFrame(
@@ -137,12 +142,22 @@ def fitted(rows):
 # --- drawing --------------------------------------------------------------------------------
 
 
+def ink():
+    """Give the colour of texts on the page that is drawn for."""
+    return plt.rcParams["text.color"]
+
+
+def fill(kind):
+    """Give the style of a kind of cells on the page that is drawn for."""
+    look = STYLES[kind]
+    edge = ink() if kind == "hidden" else EDGE  # hatches have it, too
+    ground = look["facecolor"] or plt.rcParams["figure.facecolor"]
+    return {"linewidth": 0.6, "edgecolor": edge, **look, "facecolor": ground}
+
+
 def draw_cells(ax, steps, kinds, y, *, height=0.8, texts=None):
     for i, (step, kind) in enumerate(zip(steps, kinds, strict=True)):
-        box = Rectangle(
-            (step, y), 1, height, edgecolor="#444444", linewidth=0.6, **STYLES[kind]
-        )
-        ax.add_patch(box)
+        ax.add_patch(Rectangle((step, y), 1, height, **fill(kind)))
         if texts is not None:
             ax.text(
                 step + 0.5,
@@ -151,19 +166,20 @@ def draw_cells(ax, steps, kinds, y, *, height=0.8, texts=None):
                 ha="center",
                 va="center",
                 fontsize=9,
+                color=ink() if kind == "dropped" else "black",
             )
 
 
 def outline(ax, steps, y, *, height=0.8):
-    box = Rectangle(
-        (steps[0], y), len(steps), height, fill=False, linewidth=2.2, zorder=3
-    )
+    look = {"fill": False, "linewidth": 2.2, "edgecolor": ink(), "zorder": 3}
+    box = Rectangle((steps[0], y), len(steps), height, **look)
     ax.add_patch(box)
 
 
 def upright(**style):
     """Make the legend's key of a vertical line."""
     style = {"linestyle": "none", "marker": "|", "markersize": 15} | style
+    style["color"] = style["color"] or ink()
     return Line2D([], [], **style)
 
 
@@ -174,7 +190,7 @@ def bare(ax, *, x, y):
 
 def make_figure(height, rows=1, columns=1, **options):
     figure, axes = plt.subplots(
-        rows, columns, figsize=(8, height), dpi=150, layout="constrained", **options
+        rows, columns, figsize=(WIDTH, height), layout="constrained", **options
     )
     return figure, np.atleast_1d(axes)
 
@@ -182,13 +198,10 @@ def make_figure(height, rows=1, columns=1, **options):
 def add_legend(figure, columns=None, lines=(), boxed=None, **kinds):
     """Explain the styles; keys have "_" for a space."""
     kinds = {kind.replace("_", " "): label for kind, label in kinds.items()}
-    handles = [
-        Patch(edgecolor="#444444", linewidth=0.6, label=label, **STYLES[kind])
-        for kind, label in kinds.items()
-    ]
+    handles = [Patch(label=label, **fill(kind)) for kind, label in kinds.items()]
     handles += [upright(**LINES[label], label=label) for label in lines]
     if boxed:
-        handles.append(Patch(fill=False, linewidth=2.2, label=boxed))
+        handles.append(Patch(fill=False, linewidth=2.2, edgecolor=ink(), label=boxed))
     figure.legend(
         handles=handles,
         loc="outside lower center",
@@ -223,7 +236,7 @@ def draw_windows(ax, windows, y, *, gap=0.62, height=0.5):
         ax.plot(
             [origin, origin],
             [y - 0.05, y + height + 0.05],
-            color="#D00000",
+            color=LINES["origin of a block"]["color"],
             linewidth=3,
         )
         ax.text(
@@ -257,9 +270,7 @@ def blocks():
         draw_cells(ax, range(HISTORY), ["seen"] * HISTORY, 0)
         draw_asked(ax, windows, requested, 0, after=HISTORY)
         bottom = draw_windows(ax, windows, -0.15)
-        ax.plot(
-            [HISTORY] * 2, [bottom - 0.1, 1], color="black", linestyle=":", zorder=0
-        )
+        ax.plot([HISTORY] * 2, [bottom - 0.1, 1], color=ink(), linestyle=":", zorder=0)
         ax.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
         bare(ax, x=(-2.2, 36), y=(bottom - 0.15, 1))
     add_legend(
@@ -340,8 +351,13 @@ def modes():
                     fontsize=10,
                 )
         origin = window.block[0]
-        ax.plot([origin] * 2, [-0.1, 2.9], color="#D00000", linewidth=3)
-        ax.plot([HISTORY] * 2, [-0.1, 2.9], color="black", linestyle=":", linewidth=1.5)
+        ax.plot(
+            [origin] * 2,
+            [-0.1, 2.9],
+            color=LINES["origin of a block"]["color"],
+            linewidth=3,
+        )
+        ax.plot([HISTORY] * 2, [-0.1, 2.9], color=ink(), linestyle=":", linewidth=1.5)
         labels = {
             HISTORY - 1: "history",
             HISTORY + 2: "X, block 1",
@@ -435,16 +451,11 @@ PICTURES = (blocks, rolling, modes, folds, panels)
 
 def draw(folder):
     """Draw every picture into a folder and return the files."""
-    files = []
-    for picture in PICTURES:
-        figure = picture()
-        files.append(Path(folder) / f"user_guide_{picture.__name__}.png")
-        figure.savefig(files[-1])
-        plt.close(figure)
-        with Image.open(files[-1]) as image:
-            small = image.convert("RGB").quantize(64)  # a palette: a third of the size
-        small.save(files[-1], optimize=True)
-    return files
+    return [
+        file
+        for picture in PICTURES
+        for file in draw_pair(picture, folder, f"user_guide_{picture.__name__}")
+    ]
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ extensions = [
 ]
 exclude_patterns = ["files/**", "examples/index.rst"]  # gallery.md lists the examples
 myst_heading_anchors = 4  # as GitHub makes them
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
 smartquotes = False  # docstrings write code
 
 default_role = "literal_text"  # docstrings write `name`, and mean code

@@ -24,7 +24,7 @@ def stage(docs: Path, source: Path) -> None:
         "index.md": lambda text: text + contents(text),
     }
     for name, text in pages.items():
-        text = made.get(name, str)(text)
+        text = pair_pictures(made.get(name, str)(text), source)
         text = re.sub(
             r"\[([^\]]+)\]\(\.\./([^)#]+)(#[^)]*)?\)",
             lambda link: outward(link, docs.parent, source, examples),
@@ -36,6 +36,19 @@ def stage(docs: Path, source: Path) -> None:
         if not is_run(path):
             write_example(path, docs.parent / "examples", source / "examples")
     write_reference(pages["api.md"], source / "reference")
+
+
+def pair_pictures(text: str, source: Path) -> str:
+    """Give each picture that has a dark one beside it the class that hides it on dark pages."""
+
+    def pair(picture: re.Match) -> str:
+        alt, light = picture.groups()
+        dark = light.replace(".svg", "_dark.svg")
+        if dark == light or not (source / dark).exists():
+            return picture[0]
+        return f"![{alt}]({light}){{.only-light}}![{alt}]({dark}){{.only-dark}}"
+
+    return re.sub(r"!\[([^\]]*)\]\((images/[^)]+)\)", pair, text)
 
 
 def groups_of(index: str) -> dict[str, list[str]]:

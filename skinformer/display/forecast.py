@@ -315,19 +315,33 @@ class ForecastDisplay(BacktestDisplay):
         )
         self.line_ = draw_line(
             ax,
-            self.forecast,
+            _joined_to(self.actual, self.forecast),
             color=colour,
             lw=1.4,
             label=name,
         )
         self.bands_ = []
         if self.quantiles is not None:
-            self.bands_ = draw_bands(ax, self.quantiles, colour)
+            bands = _joined_to(self.actual, self.quantiles)
+            self.bands_ = draw_bands(ax, bands, colour)
         ax.margins(x=0)
         rule_times(ax.xaxis, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
         return self
+
+
+def _joined_to(actual: Series, ahead: Any) -> Any:
+    """Begin what lies ahead of the actual values at the last one of these, without a gap.
+
+    >>> _joined_to(Series([1.0, 2.0]), Series([3.0], [2])).tolist()
+    [2.0, 3.0]
+    """
+    last = actual.iloc[-1]
+    if np.isnan(last) or actual.index[-1] >= ahead.index[0]:
+        return ahead
+    begin = ahead.iloc[:1] * 0.0 + last
+    return pd.concat([begin.set_axis(actual.index[-1:]), ahead])
 
 
 def _rows_of_series(

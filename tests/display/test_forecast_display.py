@@ -44,10 +44,30 @@ def test_plain_array_takes_the_time_of_the_truth(actual):
 
 
 def test_forecast_has_its_own_time(actual):
-    """A forecast of the days to come is drawn behind the truth, not on its first days."""
+    """A forecast of the days to come is drawn behind the truth, not on its first days.
+
+    It begins where the truth ends: between the two lines there is no gap.
+    """
     forecast = actual[:5].set_axis(pd.date_range("2024-01-31", periods=5, freq="D"))
-    display = ForecastDisplay.from_predictions(actual, forecast)
-    assert display.line_.get_xdata()[0] > display.actual_line_.get_xdata()[-1]
+    bounds = pd.DataFrame({0.1: forecast - 1, 0.9: forecast + 1})
+    display = ForecastDisplay.from_predictions(actual, forecast, bounds)
+    end, *ahead = display.line_.get_xydata()
+    np.testing.assert_array_equal(end, display.actual_line_.get_xydata()[-1])
+    x, y = end
+    assert min(later for later, _ in ahead) > x
+    assert [value for _, value in ahead] == list(forecast)
+    (band,) = display.bands_
+    first = band.get_paths()[0].vertices
+    assert set(first[first[:, 0] == x, 1]) == {y}
+
+
+def test_a_forecast_is_not_joined_to_a_truth_that_is_missing(actual):
+    """What lies between is unknown."""
+    later = pd.date_range("2024-01-31", periods=5, freq="D")
+    forecast = actual[:5].set_axis(later)
+    cut = actual.copy()
+    cut.iloc[-1] = np.nan
+    assert len(ForecastDisplay.from_predictions(cut, forecast).line_.get_xdata()) == 5
 
 
 def test_draws_on_the_axes_it_is_given(actual, pyplot):

@@ -1,0 +1,38 @@
+"""
+What ProbSparse attention looks at
+==================================
+
+Trains the network of the Informer alone, with the attention of the paper, and draws which of the
+past hours each head looks at.
+"""
+
+# %%
+# ProbSparse attention computes weights for the few queries that look at some hours much more than
+# at others. All other queries take the mean of what they may see.
+
+import matplotlib.pyplot as plt
+
+from skinformer import Attention, InformerRegressor, Network, Training
+from skinformer.datasets import load_auckland_pedestrians
+from skinformer.display import AttentionDisplay
+
+street = "45 Queen Street"
+counts = load_auckland_pedestrians().loc["2024-09":"2024-11", [street]]
+train, test = counts[:"2024-11-23"], counts["2024-11-24":]
+model = InformerRegressor(
+    street,
+    members=["network"],
+    network=Network(
+        d_model=16, patch_len=2, attention=Attention(encoder="probsparse", factor=3)
+    ),
+    training=Training(max_iter=8),
+    random_state=0,
+)
+model.fit(train)
+
+# %%
+# Four heads of the first layer of the encoder: queries from top to bottom, keys from left to right,
+# both over the 96 hours before the forecast. Hatched queries are not selected.
+
+AttentionDisplay.from_estimator(model, test[:24], where="encoder", layer=1)
+plt.show()
