@@ -358,7 +358,9 @@ def test_all_series_at_once_equal_one_after_the_other(known):
     model = informer(seq_len=12, pred_len=4, known_future=known).fit(before)
     for step in (1, 4):
         with (
-            pytest.warns(UserWarning, match="held") if known is None else nullcontext()
+            pytest.warns(UserWarning, match="forward-filled")
+            if known is None
+            else nullcontext()
         ):
             table = backtest(model, later, step=step)
             expected = naive_loop(model, later, horizon=4, step=step)
@@ -392,9 +394,9 @@ def test_a_row_far_ahead_changes_its_own_series_alone():
     labels.loc[5, "when"] += pd.Timedelta(days=30)
     later.index = pd.MultiIndex.from_frame(labels)
     model = informer(target=["load"], seq_len=12, pred_len=3).fit(before)
-    with pytest.warns(UserWarning, match="held"):
+    with pytest.warns(UserWarning, match="forward-filled"):
         table = backtest(model, later, horizon=6)
-    with pytest.warns(UserWarning, match="held"):
+    with pytest.warns(UserWarning, match="forward-filled"):
         expected = backtest(model, later.drop(later.index[:6]), horizon=6)
     others = table["series"] != later.index[5][0]
     pd.testing.assert_frame_equal(

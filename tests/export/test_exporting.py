@@ -291,7 +291,7 @@ def test_missing_covariates_are_held_and_leading_targets_are_the_mean():
     later.iloc[10:13, 0] = np.nan
     with pytest.warns(UserWarning, match=r".") as warned:
         expected = model.forecast(later)
-    assert any("held" in str(each.message) for each in warned)
+    assert any("forward-filled" in str(each.message) for each in warned)
     assert_close(served(model, later)[0], expected, 35)
 
 

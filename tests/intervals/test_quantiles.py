@@ -410,4 +410,4 @@ def test_a_forecast_with_levels_forecasts_and_warns_once(fan, rows):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.forecast(horizon=20, levels=LEVELS)
-    assert len([w for w in caught if "held" in str(w.message)]) == 1
+    assert len([w for w in caught if "forward-filled" in str(w.message)]) == 1
