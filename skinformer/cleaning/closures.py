@@ -57,7 +57,7 @@ class Closures(NamedTuple):
 
     def in_rows(self, table: Table) -> BoolArray | None:
         """Return where targets are zero in a closure, (n, n_targets); None for nowhere."""
-        closed = np.zeros((len(table.series), table.n_targets), dtype=bool)
+        closed = table.no_marks()
         wall = table.clock.wall_steps(table.steps)
         for column, target, value, weekly in self.found:
             y = table.columns[target]

@@ -34,7 +34,7 @@ class Reasons(NamedTuple):
         first_known = table.n_targets + n_past
         return cls(
             _bounds(table, table.columns[first_known:], _unusual),
-            _bounds(table, table.columns[: table.n_targets], _far_from_median),
+            _bounds(table, table.targets, _far_from_median),
         )
 
     def in_rows(self, table: Table) -> BoolArray:
@@ -53,7 +53,7 @@ class Reasons(NamedTuple):
 
     def _shared(self, table: Table) -> BoolArray:
         """Whether a third of all other series are far from their medians at the same step."""
-        shared = np.zeros((len(table.series), table.n_targets), dtype=bool)
+        shared = table.no_marks()
         if len(self.events) < 2:
             return shared
         _, step = np.unique(table.steps, return_inverse=True)

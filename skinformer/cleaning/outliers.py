@@ -291,7 +291,7 @@ def _marked(
     found: list[Outlier],
 ) -> Table:
     """Return the table with cleaned columns, and marks at outliers of targets."""
-    marks = np.zeros((len(table.series), table.n_targets), dtype=bool)
+    marks = table.no_marks()
     for outlier in found:
         if outlier.column < table.n_targets:
             marks[outlier.row, outlier.column] = True

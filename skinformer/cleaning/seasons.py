@@ -34,7 +34,7 @@ def name_seasons(
 def _known_rows(table: Table) -> list[Float64Array]:
     """Return the rows of each series and target, with lines across gaps; none of rare rows."""
     found = []
-    for column in table.columns[: table.n_targets]:
+    for column in table.targets:
         for values in table.by_series(column.astype(np.float64)):
             known = np.flatnonzero(np.isfinite(values))
             if len(known) > 0.6 * len(values):

@@ -42,7 +42,7 @@ def ends_behind_step(table: Table, seq_len: int) -> bool:
     """Return whether a level of one series has changed at once in the last window."""
     season = _shortest(calendar_seasons(table.clock, least_days=1))
     last = table.take(slice(-_rows_of_step(seq_len, season), None))
-    values = np.stack(last.columns[: last.n_targets]).astype(float)
+    values = np.stack(last.targets).astype(float)
     wall = np.tile(table.clock.wall_steps(last.steps), (len(values), 1))
     return bool(_has_step(Past(values, wall), season, seq_len).any())
 

@@ -107,7 +107,7 @@ def _unused(table: Table) -> BoolArray:
     """Return a copy of the marks of targets that are not used."""
     if table.unused is not None:
         return table.unused.copy()
-    return np.zeros((len(table.series), table.n_targets), dtype=bool)
+    return table.no_marks()
 
 
 def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBounds]:
@@ -175,7 +175,7 @@ def _warn_of_outliers(
 def _least_target(table: Table, outliers: list[Outlier]) -> float:
     """Find the least target of rows, with the outliers that were taken out of them."""
     least = np.inf
-    for column in table.columns[: table.n_targets]:
+    for column in table.targets:
         if column is not None:
             values = column.astype(np.float64)
             least = min(least, np.nanmin(values, initial=np.inf))

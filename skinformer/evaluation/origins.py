@@ -60,7 +60,7 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     if not _can_update(model, ordered):
         return None
     # 1. Append the rows: missing truths, which are filled in, have no weight.
-    targets = np.column_stack(ordered.columns[: ordered.n_targets])
+    targets = np.column_stack(ordered.targets)
     weight = (~np.isnan(targets)).astype(np.float64)
     forecaster = model._forecaster
     history = forecaster.appended(replace(ordered, weight=weight))
@@ -86,7 +86,7 @@ def _can_update(model: Any, table: Table) -> bool:
     expected = history.end_step[table.series] + place
     if (table.steps != expected).any():
         return False
-    for column in table.columns[table.n_targets :]:
+    for column in table.covariates:
         if column is None or np.isnan(column).any():
             return False
     scaler = model.scaler_

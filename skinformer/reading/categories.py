@@ -75,17 +75,15 @@ def encode_names(
     """
     if not names:
         return table, roles
-    targets = table.columns[: table.n_targets]
-    covariates = table.columns[table.n_targets :]
-    columns = list(targets)
+    columns = table.targets
     new_names: dict[Hashable, tuple[Hashable, ...]] = {}
     categories = []
-    for name, column in zip((*roles.past, *roles.known), covariates, strict=True):
+    for name, column in zip((*roles.past, *roles.known), table.covariates, strict=True):
         if name not in names:
             columns.append(column)
             new_names[name] = (name,)
             continue
-        of_name = replace(table, columns=[*targets, column])
+        of_name = replace(table, columns=[*table.targets, column])
         encoded = _one_level_each(of_name, names[name])
         encoding = _make_categories(name, encoded, of_name, pred_len)
         columns += list(encoding.encode(encoded.codes))
@@ -214,7 +212,7 @@ def _target_means(
         group = table.series
         occasion = table.steps // pred_len
     deviations = []
-    for y in table.columns[: table.n_targets]:
+    for y in table.targets:
         usual = 0.0 if is_static else _usual(y, table)
         deviations.append(_standardised(y - usual, group))
     # 2. The mean of each occasion, and those of levels.

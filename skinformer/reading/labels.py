@@ -174,7 +174,7 @@ class LabelReader(NumberReader):
         is_weighted = table.weight is not None
         for target in self.targets:
             is_weighted |= target.weight is not None
-        covariates = table.columns[table.n_targets :]
+        covariates = table.covariates
         return replace(
             table,
             columns=columns + covariates,

@@ -78,8 +78,8 @@ def read_update(
     check_same_index(X, y)
     if (table.series >= fitted.places.n_series).any():
         raise_unseen_series(fitted.places.names)
-    targets = table.columns[: table.n_targets]
-    covariates = table.columns[table.n_targets :]
+    targets = table.targets
+    covariates = table.covariates
     if y is not None:
         values = read_targets(y).values
         check_consistent_length(table.series, values)
@@ -232,7 +232,7 @@ def _check_known_to_end(table: Table, roles: Roles) -> None:
 def _has_target(table: Table) -> BoolArray:
     """Return which rows have a value of a target."""
     has_target = np.zeros(len(table.series), dtype=bool)
-    for target in table.columns[: table.n_targets]:
+    for target in table.targets:
         if target is not None:
             has_target |= ~np.isnan(target)
     return has_target

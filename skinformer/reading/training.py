@@ -332,7 +332,7 @@ def _without_holes(
 
     Where the network has learnt vectors for what is missing it stays so.
     """
-    covariates = table.columns[table.n_targets :]
+    covariates = table.covariates
     holes = [find_holes(column) for column in covariates]
     if not any(hole is not None for hole in holes):
         return table, roles
@@ -352,7 +352,7 @@ def _without_holes(
         column if hole is None else fill_holes(column, first_row)
         for column, hole in zip(covariates, holes, strict=True)
     ]
-    return replace(table, columns=table.columns[: table.n_targets] + filled), roles
+    return replace(table, columns=table.targets + filled), roles
 
 
 def _with_static(
@@ -381,8 +381,8 @@ def _with_static(
         longest_holes=_reordered(roles.longest_holes, roles.known, known),
     )
     # Columns in the order of their roles.
-    of_covariates = dict(zip(covariates, table.columns[table.n_targets :], strict=True))
-    columns = table.columns[: table.n_targets]
+    of_covariates = dict(zip(covariates, table.covariates, strict=True))
+    columns = table.targets
     columns += [of_covariates[name] for name in (*past, *known)]
     return replace(table, columns=columns), roles
 

@@ -97,7 +97,7 @@ def _with_moves(
     """
     start = table.first_row[:-1][parted]
     end = known[parted]
-    targets = table.columns[: table.n_targets]
+    targets = table.targets
     moves = np.any([find_moves(column) for column in targets], axis=0)
     n_still = resting_rows(moves, start, end).min()
     if 2 * n_still < n_rows:

@@ -53,10 +53,23 @@ class Table:
         return runs(self.series, last_series + 1)
 
     @property
+    def targets(self) -> list[Any]:
+        """Columns of targets."""
+        return self.columns[: self.n_targets]
+
+    @property
+    def covariates(self) -> list[Any]:
+        """Columns beside the targets, those that are known up to the present alone first."""
+        return self.columns[self.n_targets :]
+
+    def no_marks(self) -> BoolArray:
+        """Return marks of targets, (n, n_targets), none of them set."""
+        return np.zeros((len(self.series), self.n_targets), dtype=bool)
+
+    @property
     def missing(self) -> BoolArray | None:
         """Where targets are missing, shape (n, n_targets); None where none is."""
-        y = self.columns[: self.n_targets]
-        missing = np.column_stack([np.isnan(column) for column in y])
+        missing = np.column_stack([np.isnan(column) for column in self.targets])
         return missing if missing.any() else None
 
     def constant_columns(self) -> list[int]:
