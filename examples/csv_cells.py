@@ -343,7 +343,7 @@ def read_dates(cells: pd.Series, dayfirst: bool | None) -> pd.DatetimeIndex:
 
 def _read_counts(cells: pd.Series, unit: str) -> pd.Series:
     """Read numbers that count time."""
-    counts = cells[cells.str.fullmatch(COUNTS[unit]).fillna(False).astype(bool)]
+    counts = cells[cells.str.fullmatch(COUNTS[unit], na=False)]
     counts = counts.str.removesuffix(".0")
     if unit == "years":
         dates = pd.to_datetime(counts, format="%Y")

@@ -180,7 +180,7 @@ def _counts_time(cells: pd.Series) -> bool:
 
 def _without_remarks(when: pd.Series) -> pd.Series:
     """Leave out lines without a date before the first date and after the last: units, sums."""
-    dated = when.index[when.str.contains(r"\d").fillna(False).astype(bool)]
+    dated = when.index[when.str.contains(r"\d", na=False)]
     kept = when.loc[dated[0] : dated[-1]] if len(dated) else when
     if len(kept) < len(when):
         print(
@@ -271,7 +271,7 @@ def _advise_on_duplicates(cells: pd.DataFrame, dates: pd.Series) -> str:
             return f"if {name!r} is the time of day, add {times}"
         if pd.concat([cells[name], dates], axis=1).duplicated().any():
             continue
-        is_month = cells[name].str.fullmatch("0?[1-9]|1[0-2]").fillna(False)
+        is_month = cells[name].str.fullmatch("0?[1-9]|1[0-2]", na=False)
         if of_years and is_month.all():
             return f"if {name!r} is the month, add {times}"
         if cells[name].nunique() < len(cells) / 2:

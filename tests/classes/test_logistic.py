@@ -23,6 +23,7 @@ def fit(features, truth, weight, **changes):
     return logistic.fit_logistic(features, np.eye(3)[truth], weight, **options)
 
 
+@pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
 def test_its_minimum_is_that_of_scikit_learn(data):
     """The same penalty, 3 without early truths to choose it by, the same weights, another way."""
     features, truth, weight = data

@@ -127,6 +127,7 @@ def test_a_random_state_instance_moves_on_and_none_differs(alone, frame):
     np.testing.assert_raises(AssertionError, assert_same_weights, *free)
 
 
+@pytest.mark.filterwarnings("ignore:Please use the new API settings:UserWarning")
 def test_settings_of_torch_stay(alone, frame):
     """Threads, determinism and the default dtype belong to the caller."""
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from versions import HAS_CALLBACKS
 
 import skinformer
 from skinformer.ensemble.ensemble import Ensemble
@@ -84,6 +85,7 @@ def test_a_fit_that_has_a_checkpoint_is_not_begun_anew(small, full_gpu, tmp_path
         small(device="auto", checkpoint=path).fit(WAVE)
 
 
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
 def test_callbacks_end_the_first_fit_before_the_second_begins(small, monkeypatch):
     """A progress bar that is never torn down keeps the process from ending."""
     calls = []
