@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product
+from skinformer.budget import current_share
 from skinformer.ridge.blend import choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import Effect, with_year
 from skinformer.ridge.candidates import Candidate, Competition
@@ -94,7 +95,8 @@ def fit_linear_path(
     rest = effect.find(problem, training.origins)
     # 2. Blends of candidates, by stretches of time that they have not learnt.
     trial = _try_candidates(rest, windows, split, alone=alone)
-    periods = _Periods(rest, training, n_folds)
+    share = current_share()
+    periods = _Periods(rest, training, 0 if share.must_stop() else n_folds)
     late = _without_jumps(rest, training, windows) if refit else origins[:0]
     fits = _fit_blends(trial, periods, late)
     # 3. The newest holiday, too.
@@ -154,7 +156,7 @@ def _choose_effect(
     best, taken_off = _best_effect(
         problem, windows, split, early, has_calendar=has_calendar
     )
-    if not has_calendar:
+    if not has_calendar or current_share().must_stop():
         return best
     with_waves = with_year(taken_off, early)
     if with_waves is taken_off:
@@ -188,7 +190,10 @@ def _best_effect(
     taken_off = problem
     highest = 0.0
     without = None
+    share = current_share()
     for kind in kinds:
+        if share.must_stop():
+            break
         found = kind.find(problem, early)
         if found.calendar is None and not found.effect.any():
             continue
