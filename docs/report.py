@@ -48,10 +48,10 @@ def browse(*options):
 
 def write_example(path):
     """Write the report of four weeks of hourly counts."""
-    counts = load_auckland_pedestrians().loc["2024-09":"2024-11", ["45 Queen Street"]]
+    counts = load_auckland_pedestrians().loc["2023-08":"2024-03", ["45 Queen Street"]]
     train, test = counts[: -24 * 28], counts[-24 * 28 :]
     estimators = {
-        "Informer": InformerRegressor(
+        "InformerRegressor": InformerRegressor(
             "45 Queen Street",
             seq_len=168,
             pred_len=24,
@@ -67,8 +67,10 @@ def write_example(path):
         for estimator in estimators.values():
             estimator.fit(train)
     results = {
-        "Informer": backtest(
-            estimators["Informer"], test, levels=[0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
+        "InformerRegressor": backtest(
+            estimators["InformerRegressor"],
+            test,
+            levels=[0.05, 0.1, 0.25, 0.75, 0.9, 0.95],
         ),
         "last week repeated": backtest(
             estimators["last week repeated"], test, test, horizon=24
