@@ -87,7 +87,7 @@ class OutlierBounds:
     def _clean_series(
         self,
         i: int,
-        part: _SeriesRows,
+        part: _RowsBehindRecent,
         table: Table,
         columns: list[Any],
     ) -> Iterator[Outlier]:
@@ -118,7 +118,7 @@ class OutlierBounds:
                 columns[j][rows] = _impute(values, outlying, usual, self.season)[steps]
 
 
-class _SeriesRows(NamedTuple):
+class _RowsBehindRecent(NamedTuple):
     """Rows of a series behind its recent values.
 
     rows, steps: of the table, and their places in `values`.
@@ -147,7 +147,7 @@ def _append_rows(
     table: Table,
     explained: BoolArray,
     rows: IntArray,
-) -> _SeriesRows:
+) -> _RowsBehindRecent:
     """Put rows of a series behind its recent values.
 
     end: the step after the recent values; None where these have steps of their own.
@@ -168,7 +168,7 @@ def _append_rows(
     for j, column in enumerate(table.columns):
         if column is not None:
             values[j, steps] = column[rows]
-    return _SeriesRows(rows, steps, clock, values, has_reason)
+    return _RowsBehindRecent(rows, steps, clock, values, has_reason)
 
 
 @np.errstate(all="ignore")

@@ -213,7 +213,7 @@ class IntervalForecaster(StepForecaster):
         return _SizedWindows(self, inner, requested)
 
 
-class _Windows(NamedTuple):
+class _WindowsWithEarlier(NamedTuple):
     """Requested windows and, behind them, the earlier ones whose errors their sizes depend on.
 
     origins: (n + n_earlier,), their first forecast rows.
@@ -305,13 +305,13 @@ class _SizedWindows:
         series = self.requested.place.series[rows.segment[origins]]
         return np.minimum(series, self.forecaster.history.n_series)
 
-    def _with_earlier(self, rows: Rows, origins: IntArray) -> _Windows:
+    def _with_earlier(self, rows: Rows, origins: IntArray) -> _WindowsWithEarlier:
         """Put behind requested windows those that ended before them, each once."""
         until, anchor = self._last_known(rows, origins)
         trailing = self._trailing_origins(rows, origins, anchor)
         earlier = np.unique(trailing[trailing >= 0])
         place = len(origins) + np.searchsorted(earlier, trailing)
-        return _Windows(
+        return _WindowsWithEarlier(
             np.append(origins, earlier),
             np.append(until, self.known_until[earlier - 1]),
             np.append(anchor, earlier),
@@ -354,7 +354,7 @@ class _SizedWindows:
         )
         return trailing_origins(anchor, earliest, distance)
 
-    def _predict(self, rows: Rows, windows: _Windows) -> _Prediction:
+    def _predict(self, rows: Rows, windows: _WindowsWithEarlier) -> _Prediction:
         """Forecast windows, and predict the sizes of errors by what is known at their origins."""
         fit = self.forecaster
         origins = windows.origins
@@ -381,7 +381,7 @@ class _SizedWindows:
     def _recent_log_size(
         self,
         rows: Rows,
-        windows: _Windows,
+        windows: _WindowsWithEarlier,
         predicted: _Prediction,
     ) -> Float64Array:
         """Average the sizes of the errors before requested windows: their logs, (n, n_targets).

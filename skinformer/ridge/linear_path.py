@@ -36,7 +36,7 @@ class LinearPath(nn.Module):
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
         self.phases = None if fit.phases is None else Phases(fit.phases)
-        self.roots = None if fit.roots is None else _Roots(fit.roots)
+        self.roots = None if fit.roots is None else _RootBuffers(fit.roots)
         _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
@@ -166,7 +166,7 @@ class _Calendar(nn.Module):
         return torch.cat([others, known.clamp(low, high)], dim=-1)
 
 
-class _Roots(nn.Module):
+class _RootBuffers(nn.Module):
     """`Roots` as buffers."""
 
     taken: Tensor

@@ -90,7 +90,7 @@ def find_roots(
     for j in np.flatnonzero(is_bounded & (deviation > 0)):
         windows = above_zero[rows, j]
         size = windows.std()
-        trial = _Trial(windows / size, seq_len)
+        trial = _RootsBesidePlain(windows / size, seq_len)
         if trial.roots_are_better(of_mean=of_mean):
             taken[j] = 1.0
             if of_mean:
@@ -102,7 +102,7 @@ def find_roots(
     return Roots(*(each.astype(np.float32) for each in numbers))
 
 
-class _Trial:
+class _RootsBesidePlain:
     """Ridges of a target's windows and of their roots, each of what it has not learnt.
 
     windows: from the target's zero on, (n_windows, seq_len + pred_len).
