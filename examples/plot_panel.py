@@ -17,8 +17,10 @@ from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import ForecastDisplay
 
 days = load_auckland_pedestrians().resample("D").sum()
-panel = days.stack().rename("people").rename_axis(["day", "street"]).swaplevel()
-panel = panel.to_frame().sort_index()
+panel = days.melt(var_name="street", value_name="people", ignore_index=False)
+panel = (
+    panel.rename_axis("day").set_index("street", append=True).swaplevel().sort_index()
+)
 new = "45 Queen Street"
 known = panel.drop(new, level="street")
 history = known[known.index.get_level_values("day") < "2024-11-18"]
