@@ -171,22 +171,19 @@ class Classical(PerSeriesMember):
                 at_dates[some, :, j], widening[some, :, j] = found
         return (at_dates, widening) if at_dates.any() else None
 
-    def fitted_before(self, rows: FitRows) -> Self:
-        """Return the same, fitted to the rows before a cut-off.
+    def fitted_before(self, rows: FitRows) -> list[Self]:
+        """Return the same, fitted to the rows before a cut-off; of a panel in a second way, too.
 
-        In panels of which these hold less than two seasons the choice of the panel stays: another
-        one would be made. Only what was chosen for each series by its own errors is left out.
+        Where these are half of all rows another choice is made. In the second way that of the panel
+        stays: only what was chosen for each series by its own errors is left out.
         """
-        earlier = super().fitted_before(rows)
-        n_rows = np.diff(rows.timeline.first_row).max()
-        if rows.timeline.n_series == 1 or n_rows >= self.fewest_rows:
-            return earlier
-        fit = replace(
-            earlier.fit,
-            candidates=self.fit.candidates,
-            weights=np.broadcast_to(self.fit.panel_weights, earlier.fit.weights.shape),
-        )
-        return replace(earlier, fit=fit)
+        [earlier] = super().fitted_before(rows)
+        n_least = 6  # series that are a panel
+        if rows.timeline.n_series < n_least:
+            return [earlier]
+        weights = np.broadcast_to(self.fit.panel_weights, earlier.fit.weights.shape)
+        fit = replace(earlier.fit, candidates=self.fit.candidates, weights=weights)
+        return [earlier, replace(earlier, fit=fit)]
 
     @property
     def fewest_rows(self) -> int:

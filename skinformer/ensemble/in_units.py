@@ -131,15 +131,16 @@ class PerSeriesMember(Member):
         fit = cls.fit_series(_without_profiles(series, profiles), sizes, whole)
         return cls(fit, effect, profiles, scaler.with_unseen(), of_mean)
 
-    def fitted_before(self, rows: FitRows) -> Self:
+    def fitted_before(self, rows: FitRows) -> list[Self]:
         """Return the same, fitted to the rows before a cut-off; seasons stay those of all rows."""
-        return self.from_timeline(
+        earlier = self.from_timeline(
             rows.timeline,
             rows.sizes,
             rows.scaler,
             of_mean=self.of_mean,
             whole=self.fit,
         )
+        return [earlier]
 
     def forecast(
         self,

@@ -20,6 +20,7 @@ from skinformer.intervals.errors import (
     open_targets,
     optimism_of,
     proved_errors,
+    size_ratio,
 )
 from skinformer.intervals.features import (
     STILL,
@@ -41,6 +42,7 @@ from skinformer.intervals.windows import (
 from skinformer.judging.alone import prove_alone
 from skinformer.judging.proof import Proved
 from skinformer.rolling.forecaster import StepForecaster
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -123,7 +125,16 @@ def calibrate(
     windows = choose_windows(forecaster, distance, split)
     if not len(windows.origins):
         return None
-    outputs, errors, optimism = _forecast_fitted(forecaster, windows.origins, proved)
+    n = len(windows.origins)
+    compared = windows.origins[:0] if proved is None else proved.origins
+    both = forecast_windows(forecaster, np.append(windows.origins, compared))
+    outputs, errors = both.outputs[:n], both.errors[:n]
+    held_out = np.empty_like(both.errors[n:])
+    optimism = np.ones(errors.shape[2])
+    if proved is not None:
+        held_out = proved_errors(forecaster, proved)
+        n_apart = count_apart(compared, forecaster.sizes.pred_len)
+        optimism = optimism_of(held_out, both.errors[n:], n_apart)
     errors *= optimism
     if np.isnan(errors).all():
         return None
@@ -141,31 +152,13 @@ def calibrate(
         distance=distance,
         fitted_until=timeline.end_step,
     )
-    # 3. What the windows do not hold: later steps.
+    # 3. What the windows do not hold: unseen rows, and later steps.
+    if proved is not None:
+        errors = np.concatenate([errors, held_out])
+        found = _with_proved_level(
+            forecaster, found, windows, compared, both.outputs, errors
+        )
     return replace(found, far=_log_sizes_beyond(forecaster, found, split))
-
-
-def _forecast_fitted(
-    forecaster: StepForecaster,
-    origins: IntArray,
-    proved: Proved | None,
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Forecast windows that were fitted to: return outputs, errors and optimism.
-
-    The last is by what factor errors of each target are too small, 1 where nothing was proved.
-    """
-    if proved is None:
-        outputs, errors = forecast_windows(forecaster, origins)
-        return outputs, errors, np.ones(errors.shape[2])
-    n = len(origins)
-    both = np.append(origins, proved.origins)
-    outputs, errors = forecast_windows(forecaster, both)
-    optimism = optimism_of(
-        proved_errors(forecaster, proved),
-        errors[n:],
-        count_apart(proved.origins, forecaster.sizes.pred_len),
-    )
-    return outputs[:n], errors[:n], optimism
 
 
 def _distance_of_windows(forecaster: StepForecaster) -> int:
@@ -302,6 +295,62 @@ def _log_sizes_beyond(
     width = 2 * (pred_len // 2) + 1
     smooth = far.rolling(width, center=True, min_periods=1).mean().to_numpy()
     return np.fmax(smooth, typical.mean(axis=0))
+
+
+def _with_proved_level(
+    forecaster: StepForecaster,
+    found: Intervals,
+    windows: CalibrationWindows,
+    compared: IntArray,
+    outputs: Float64Array,
+    errors: Float64Array,
+) -> Intervals:
+    """Correct the level of sizes by windows that were not fitted to, as far as these are many.
+
+    compared: their origins; outputs and errors are of calibration windows, then of these.
+    """
+    prior = 30.0  # windows that stand for no correction
+    timeline = forecaster.history
+    # 1. Errors in the sizes that would have been predicted.
+    origins = np.append(windows.origins, compared)
+    series = timeline.series_of(origins)
+    begin = timeline.first_row[series]
+    changes = volatility(open_targets(forecaster), begin, origins)
+    features = features_of(forecaster, outputs, changes, series, found.quiet)
+    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
+    relative = found.spread.relative(errors, found.spread.log_size(features, steps))
+    # 2. In the sizes of errors before them.
+    n = len(windows.origins)
+    earlier = _windows_before(timeline, windows, compared, found.distance)
+    recent = mean_size(relative[:n], axis=1)[earlier]
+    recent[earlier < 0] = np.nan
+    held_out = relative[n:] / trailing_sizes(recent)[:, None]
+    # 3. Their level.
+    ratio = size_ratio(held_out, found.residuals.errors.astype(np.float64))
+    share = shrinkage(count_apart(compared, found.distance), prior)
+    typical = found.spread.typical + share * np.log(ratio)
+    return replace(found, spread=replace(found.spread, typical=typical))
+
+
+def _windows_before(
+    timeline: Timeline,
+    windows: CalibrationWindows,
+    origins: IntArray,
+    distance: int,
+) -> IntArray:
+    """Find calibration windows that ended before origins: (n, N_TRAILING), -1 for none.
+
+    They are the last one of its series, and those before it in its run, the latest first.
+    """
+    order = np.argsort(windows.origins, kind="stable")
+    ascending = windows.origins[order]
+    place = np.searchsorted(ascending, origins - distance, side="right") - 1
+    first_row = timeline.first_row[timeline.series_of(origins)]
+    is_there = (place >= 0) & (ascending[place] >= first_row)
+    last = order[place]
+    first_of_run = np.searchsorted(windows.run, windows.run[last])
+    earlier = trailing_origins(last + 1, first_of_run, 1)
+    return np.where(is_there[:, None], earlier, -1)
 
 
 def _growth_exponent(typical: Float64Array) -> Float64Array:

@@ -10,6 +10,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.windows import RowBuffer, Windows
 from skinformer.judging.proof import Proof, Proved
 from skinformer.timeline.arrays import IntArray
@@ -42,7 +43,7 @@ def prove_alone(
     origins = Origins(split, some.first_row[1:] - sizes.pred_len)
     if not origins.count:
         return None
-    # 2. The members that learn, fitted to the rows before.
+    # 2. The member, fitted to the rows before.
     rows = FitRows(
         some,
         sizes,
@@ -53,24 +54,24 @@ def prove_alone(
         seed=0,
     )
     before = rows.before_cutoff()
-    members = []
+    members: list[Member] = []
     for name, member in ensemble.members.items():
-        earlier = None
         if ensemble.weights_of(name).any():
-            earlier = member.fitted_before(before)
-        if earlier is not None:
-            members.append(earlier)
+            members += member.fitted_before(before)
     if not members:
         return None
-    # 3. Their forecasts.
+    # 3. The forecasts of the better of them.
     buffer = RowBuffer(
         rows.as_segments(), np.arange(len(chosen)), some.clock, sizes, device
     )
     windows = Windows(buffer, origins.thinned(n_most // ensemble.cost))
-    proof = Proof.at(windows, rows, head)
-    for member in members:
-        proof.add(member)
-    proved = Proved.of(proof, ensemble)
+    proofs = [Proof.at(windows, rows, head) for _ in members]
+    errors = [
+        proof.error(proof.add(member))
+        for proof, member in zip(proofs, members, strict=True)
+    ]
+    best = int(np.argmin(errors))
+    proved = Proved.of(proofs[best], ensemble)
     if proved is None:
         return None
     series = chosen[some.series_of(proved.origins)]

@@ -5,6 +5,7 @@ import pickle
 import re
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from skinformer.ensemble.ridges import Ridges
 from skinformer.evaluation import interval_coverage
 from skinformer.intervals import calibration, changes
 from skinformer.intervals.errors import proved_errors
+from skinformer.intervals.windows import CalibrationWindows
 
 LEVELS = [0.05, 0.5, 0.95]
 
@@ -581,7 +583,8 @@ def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     model = small(target="load", seq_len=40).fit(panel(n=(60, 60, 60), start=(0, 0, 0)))
     forecaster, proved = asked(model, monkeypatch)
-    # Beside no random walk.
+    # Without the level of what was proved, and beside no random walk.
+    monkeypatch.setattr(calibration, "shrinkage", lambda *_: 0.0)
     monkeypatch.setattr(changes, "shrinkage", lambda *_: 1.0)
     plain, wide = (calibration.calibrate(forecaster, part) for part in (None, proved))
     assert wide.optimism.min() > 1.01
@@ -595,6 +598,52 @@ def test_optimism_makes_errors_of_fitted_rows_larger(small, panel, monkeypatch):
         type(model), "intervals_", replace(plain, optimism=3 * plain.optimism)
     )
     assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
+
+
+def test_what_is_proved_corrects_the_level_of_sizes_as_far_as_windows_are_many(
+    model, monkeypatch
+):
+    """Ranges that are too narrow, or too wide, come nearer to the truth."""
+    forecaster, proved = asked(model, monkeypatch)
+    levels, counts = {}, []
+    for share in (0.0, 0.5, 1.0):
+        monkeypatch.setattr(
+            calibration, "shrinkage", lambda *n, s=share: counts.append(n) or s
+        )
+        found = calibration.calibrate(forecaster, proved)
+        levels[share] = found.spread.typical
+    assert len({counts[0], *counts}) == 1
+    n_windows, prior = counts[0]
+    assert 1 < n_windows <= len(proved.origins)
+    assert n_windows * found.distance <= np.ptp(proved.origins) + found.distance
+    shift = levels[1.0] - levels[0.0]
+    assert 0.01 < np.abs(shift).min() == pytest.approx(np.abs(shift).max())
+    np.testing.assert_allclose(levels[0.5] - levels[0.0], shift / 2)
+    monkeypatch.undo()
+    share = n_windows / (n_windows + prior)
+    found = calibration.calibrate(forecaster, proved)
+    np.testing.assert_allclose(found.spread.typical - levels[0.0], share * shift)
+
+
+def test_windows_before_are_the_last_of_their_series_and_its_run():
+    """Each ended before the window that it stands before."""
+    timeline = SimpleNamespace(
+        first_row=np.array([0, 100, 200]), series_of=lambda rows: rows // 100
+    )
+    origins, run = np.array([10, 20, 30, 15, 25, 150]), np.array([0, 0, 0, 1, 1, 2])
+    windows = CalibrationWindows(origins, run, 6, 6)
+    compared = np.array([41, 39, 35, 19, 155, 170, 99])
+    found = calibration._windows_before(timeline, windows, compared, 10)
+    before = [origins[row[row >= 0]].tolist() for row in found]
+    assert before == [
+        [30, 20, 10],
+        [25, 15],
+        [25, 15],
+        [],
+        [],
+        [150],
+        [30, 20, 10],
+    ]
 
 
 def test_steps_beyond_one_forecast_have_sizes_of_their_own(model, monkeypatch):
