@@ -37,10 +37,12 @@ class Cost(NamedTuple):
 
     fixed: whatever it learns from.
     variable: more, with all windows, trees and epochs.
+    later: behind the fit, where the part took place.
     """
 
     fixed: float
     variable: float = 0.0
+    later: float = 0.0
 
     def at(self, effort: float) -> float:
         """Return the seconds of a part that has a share of its windows, trees and epochs."""
@@ -48,7 +50,7 @@ class Cost(NamedTuple):
 
     def scaled(self, factor: float) -> Cost:
         """Return the cost where everything takes so many times as long."""
-        return Cost(factor * self.fixed, factor * self.variable)
+        return Cost(*(factor * seconds for seconds in self))
 
 
 @dataclass
@@ -147,6 +149,7 @@ class Budget:
         self._began = clock()
         self._ahead: dict[str, Cost] = {}
         self._measured: dict[str, float] = {}
+        self._later = 0.0
         self._is_planned = False
         self._running_cost = 0.0
         self._running_since = self._began
@@ -166,7 +169,7 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds that are left to plan with."""
-        return _PLANNED * self.max_seconds - self.passed
+        return _PLANNED * self.max_seconds - self.passed - self._later
 
     @property
     def _speed_of_parts(self) -> float:
@@ -196,7 +199,7 @@ class Budget:
         if not self.is_limited:
             return 1.0
         ahead, _ = self._fitting_in()
-        fixed = sum(cost.fixed for cost in ahead.values())
+        fixed = sum(cost.fixed + cost.later for cost in ahead.values())
         variable = sum(cost.variable for cost in ahead.values())
         if variable <= 0:
             return 1.0
@@ -233,7 +236,7 @@ class Budget:
         reasons: dict[str, str] = {}
         left = self.left
         for name, cost in list(self._ahead.items()):
-            seconds = self.pace * cost.at(LEAST)
+            seconds = self.pace * (cost.at(LEAST) + cost.later)
             is_first = not ahead and not self.efforts
             if is_first or seconds <= left:
                 ahead[name] = cost
@@ -253,9 +256,13 @@ class Budget:
         if name in reasons:
             effort = LEAST
         others = self.pace * sum(
-            cost.at(effort) for other, cost in ahead.items() if other != name
+            cost.at(effort) + cost.later
+            for other, cost in ahead.items()
+            if other != name
         )
-        planned = self._ahead.pop(name, Cost(0.0)).at(effort)
+        cost = self._ahead.pop(name, Cost(0.0))
+        planned = cost.at(effort)
+        self._later += cost.later
         began = self._clock()
         seconds = _OF_LEARNING * (self.left - others)
         share = Share(effort, began + seconds, self._clock)

@@ -79,6 +79,19 @@ def test_what_took_longer_than_planned_makes_the_rest_take_longer():
     assert budget.effort == pytest.approx(5 / 12)
 
 
+def test_what_a_part_needs_behind_the_fit_is_kept_for_it():
+    """Its forecasts for prediction intervals; nothing where it is left out."""
+    budget = planned({"a": Cost(1.0, 0.0, later=5.0), "b": Cost(2.0), "c": Cost(2.0)})
+    assert budget.takes("b")
+    assert not budget.takes("c")
+    with budget.part("a"):
+        pass
+    assert budget.left == pytest.approx(4.0)
+    budget = planned({"a": Cost(1.0), "b": Cost(2.0, 0.0, later=9.0), "c": Cost(8.0)})
+    assert not budget.takes("b")
+    assert budget.takes("c")
+
+
 def test_a_part_that_was_quick_makes_no_other_quicker():
     clock = Clock()
     budget = planned({"a": Cost(8.0), "b": Cost(0.0, 10.0)}, 10.0, clock)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skinformer.budget import current_share
+from skinformer.budget import LEAST, current_share
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
@@ -33,9 +33,8 @@ from skinformer.timeline.cycle import Cycle, find_cycle
 from skinformer.timeline.windows import Origins, window_rows
 from skinformer.validation.parameters import check_same_weights
 
-#: Efforts from which on periods are left out in turn, and from which on all candidates compete.
+#: Effort from which on periods are left out in turn; all candidates compete above the least one.
 _ENOUGH_FOR_FOLDS = 0.5
-_ENOUGH_FOR_ALL = 0.15
 
 
 @timed(RIDGES)
@@ -85,7 +84,7 @@ def linear_fit(
         split=None if rows.split is None else 0,
         refit=refit,
         n_folds=3 if limit.effort >= _ENOUGH_FOR_FOLDS else 0,
-        alone=limit.effort < _ENOUGH_FOR_ALL,
+        alone=limit.effort <= LEAST,
     )
     fits = fit(problem)
     roots = _find_roots(rows, of_mean=of_mean) if fits.folds else None

@@ -23,8 +23,6 @@ from skinformer.timeline.timeline import Table
 
 #: The fits to all rows of members that were judged by fits to the rows before a cut-off.
 REFITS = "refits"
-#: Forecasts of the history by which prediction intervals are found, when they are asked for.
-INTERVALS = "intervals"
 #: Forecasts of what is missing.
 FILLING = "filling"
 #: Members in the order of what the ensemble loses without each: of panels, and of one long table.
@@ -105,13 +103,10 @@ def fit_costs(
         costs[NETWORK] = _network(sizes, settings)
     if missing is not None and not settings.classifies:
         costs[FILLING] = _filling(sizes, float(missing.any(axis=1).mean()))
-    if costs and not settings.classifies:
-        first = next(iter(costs))
-        costs = {
-            first: costs.pop(first),
-            INTERVALS: _intervals(sizes, set(costs)),
-            **costs,
-        }
+    if not settings.classifies:
+        for name, seconds in _interval_seconds(sizes).items():
+            if name in costs:
+                costs[name] = costs[name]._replace(later=seconds)
     return costs
 
 
@@ -230,15 +225,14 @@ def _filling(sizes: _Sizes, share_missing: float) -> Cost:
     return Cost(0.05, 0.03 * n_gaps / sizes.n_series + 1e-3 * n_gaps)
 
 
-def _intervals(sizes: _Sizes, others: set[str]) -> Cost:
-    """Forecast windows of the history, by members that take long where they take part."""
-    n_windows = 512
-    of_window = 1e-4 * sizes.n_targets
-    if TREES in others:
-        of_window += 1e-5 * sizes.pred_len * sizes.n_targets
-    if CLASSICAL in others:
-        of_window += 1.5e-6 * min(sizes.rows, MOST_ROWS) * sizes.n_targets
-    return Cost(0.1 + n_windows * of_window)
+def _interval_seconds(sizes: _Sizes) -> dict[str, float]:
+    """Return what members cost that forecast the history for prediction intervals."""
+    n_forecasts = 512 * sizes.n_targets
+    return {
+        RIDGES: 1e-4 * n_forecasts,
+        TREES: 1e-5 * sizes.pred_len * n_forecasts,
+        CLASSICAL: 1.5e-6 * min(sizes.rows, MOST_ROWS) * n_forecasts,
+    }
 
 
 def words_of_cuts(budget: Budget) -> dict[str, str]:
