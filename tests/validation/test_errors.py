@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from versions import TEXT
 
 from skinformer import MaskFuture, TimeIndex, load
 from skinformer.evaluation import SeasonalNaive, backtest
@@ -456,7 +457,7 @@ def test_text_labels_are_refused(small, df):
     """Text sorts by letters, not by time."""
     with raises(
         TypeError,
-        "X.index holds str labels, which have no order in time: convert them, X.index = "
+        f"X.index holds {TEXT} labels, which have no order in time: convert them, X.index = "
         "pd.to_datetime(X.index), or number the rows, X.reset_index(drop=True).",
     ):
         small().fit(df.set_axis(df.index.astype(str)))
@@ -508,7 +509,7 @@ def test_the_advice_for_labels_of_a_panel_works(small, panel):
     convert = "X.index.set_levels(pd.to_datetime(X.index.levels[1]), level=1)"
     with raises(
         TypeError,
-        "X.index holds str labels, which have no order in time: convert them, X.index = "
+        f"X.index holds {TEXT} labels, which have no order in time: convert them, X.index = "
         f"{convert}, or number the rows of each series, X.groupby(level=0).cumcount().",
     ):
         small().fit(X)
@@ -649,6 +650,9 @@ def no_number(name, dtype, example, column):
 def test_columns_without_numbers_are_named_with_a_value(small, df, column, example):
     """A sample shows at once what is wrong."""
     X = df.assign(kind=pd.Series(column).repeat(30).set_axis(df.index))
+    if example == "1.5" and TEXT == "object":
+        small(target="load").fit(X)  # objects that say numbers are numbers
+        return
     with raises(ValueError, no_number("kind", X["kind"].dtype, example, "X['kind']")):
         small(target="load").fit(X)
 
@@ -659,7 +663,7 @@ def test_text_among_numbers_is_refused_by_name(small, df, dtype):
     mixed = df["flow"].astype(dtype)
     mixed.iloc[5] = "-"
     X = df.assign(kind=mixed)
-    with raises(ValueError, no_number("kind", dtype, "-", "X['kind']")):
+    with raises(ValueError, no_number("kind", mixed.dtype, "-", "X['kind']")):
         small(target="load").fit(X)
     X["kind"] = pd.to_numeric(X["kind"], errors="coerce")
     small(target="kind").fit(X)
@@ -668,9 +672,9 @@ def test_text_among_numbers_is_refused_by_name(small, df, dtype):
 def test_text_in_y_is_refused_likewise(small, df):
     """There the column is y itself."""
     y = df["load"].round(1).astype(str).str.replace(".", ",")
-    with raises(ValueError, no_number("load", "str", y.iloc[0], "y")):
+    with raises(ValueError, no_number("load", TEXT, y.iloc[0], "y")):
         small().fit(df[["price"]], y)
-    with raises(ValueError, no_number("load", "str", y.iloc[0], "y['load']")):
+    with raises(ValueError, no_number("load", TEXT, y.iloc[0], "y['load']")):
         small().fit(df[["price"]], y.to_frame())
 
 
@@ -709,7 +713,9 @@ def test_times_of_polars_go_into_the_index(small, df):
         df["load"].to_numpy(), pd.DatetimeIndex(DAYS), name="load"
     ).to_frame()
     forecast = small(target="load").fit(expected).forecast()
-    pd.testing.assert_frame_equal(model[-1].forecast(), forecast, check_names=False)
+    found = model[-1].forecast()
+    assert found.index.tolist() == forecast.index.tolist()
+    np.testing.assert_array_equal(found, forecast)
 
 
 @pytest.mark.filterwarnings("ignore:a frame of polars has no index:UserWarning")
@@ -789,7 +795,7 @@ def test_weights_must_fit_the_rows(small, df, shape):
     """One weight too few would be another row's; scikit-learn says so."""
     estimator = small().fit(df)
     for call in (estimator.fit, estimator.score):
-        with pytest.raises((TypeError, ValueError), match=r"60|dimension"):
+        with pytest.raises((TypeError, ValueError), match=r"60|dimension|1D"):
             call(df, sample_weight=np.ones(shape))
 
 
