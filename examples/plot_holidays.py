@@ -2,8 +2,8 @@
 What a holiday does to a forecast
 =================================
 
-Holidays are known in advance. A model that is told of them forecasts Labour Day as a holiday, and
-`explain` says how many people the holiday keeps away.
+Forecasts Labour Day by a model that is told of holidays, which are known in advance, and by one
+that is not, and computes how many people the holiday keeps away.
 """
 
 # %%
