@@ -107,9 +107,10 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         The number of seconds that a fit may take; None is no limit. The run time of the members is
         estimated from the rows and the speed of the machine. If it is too long, there are first
         fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
-        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long. A
-        classifier of your own is neither estimated nor stopped. Results depend on the machine and
-        on what else it does, also with a `random_state`. In a search each fit has so many seconds.
+        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long,
+        but where several other processes share its core. A classifier of your own is neither
+        estimated nor stopped. Results depend on the machine and on what else it does, also with a
+        `random_state`. In a search each fit has so many seconds.
     warm_start : bool, default=False
         Whether training continues from the weights of the last `fit` instead of new ones.
     device : str, default="auto"

@@ -134,8 +134,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         The number of seconds that a fit may take; None is no limit. The run time of the members is
         estimated from the rows and the speed of the machine. If it is too long, there are first
         fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
-        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long;
-        a fit needs the time in which rows are read and ridges are fitted, whatever this is. Your
+        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long,
+        but where several other processes share its core; rows are always read and ridges always
+        fitted, and a warning says if this took longer. Your
         own forecasters and regressors are neither estimated nor stopped. Results depend on the
         machine and on what else it does, also with a `random_state`. In a search each fit has so
         many seconds.
