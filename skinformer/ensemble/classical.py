@@ -174,8 +174,8 @@ class Classical(PerSeriesMember):
     def fitted_before(self, rows: FitRows) -> list[Self]:
         """Return the same, fitted to the rows before a cut-off; of a panel in a second way, too.
 
-        Where these are half of all rows another choice is made. In the second way that of the panel
-        stays: only what was chosen for each series by its own errors is left out.
+        Where these are half of all rows another choice is made. In the second way the panel's
+        choice is kept, and only what was chosen for each series by its own errors is left out.
         """
         [earlier] = super().fitted_before(rows)
         n_least = 6  # series that are a panel
