@@ -149,7 +149,8 @@ def asked_packages(paths):
 
 def test_ci_installs_what_tests_skip_without():
     """A test that CI always skips protects nothing: dates of arrow were tested nowhere."""
-    beside = set((ROOT / "tests/beside").glob("test_*.py"))
+    folders = [ROOT / "tests/beside", ROOT / "tests/site"]
+    beside = {path for folder in folders for path in folder.glob("test_*.py")}
     extras = PROJECT["project"]["optional-dependencies"]
     needs = {
         name: {re.match(r"[\w-]+", need)[0] for need in extra}
