@@ -205,10 +205,10 @@ def test_a_parameter_of_a_part_is_refused_where_it_stood(kind, name, part, place
         kind().set_params(**{name: 8})
 
 
-def test_twenty_two_parameters_at_most_stand_beside_the_parts():
-    """More can be documented but not known."""
-    for kind in (InformerRegressor, InformerClassifier):
-        assert len(kind().get_params(deep=False)) <= 22
+def test_few_parameters_stand_beside_the_parts():
+    """More can be documented but not known; classes have weights and two losses of their own."""
+    assert len(InformerRegressor().get_params(deep=False)) <= 22
+    assert len(InformerClassifier().get_params(deep=False)) <= 23
 
 
 @pytest.mark.parametrize(
