@@ -243,10 +243,17 @@ def _split(text: str, sep: str) -> dict[int, list[str]]:
 
 
 def _without_title(rows: dict[int, list[str]]) -> dict[int, list[str]]:
-    """Leave out lines of one cell above a table of several columns."""
-    if max(map(len, rows.values())) == 1:
+    """Leave out lines above the header of a table of several columns: a title, and who made it."""
+    widths = Counter(map(len, rows.values()))
+    if max(widths) == 1:
         return rows
     title = list(takewhile(lambda line: len(rows[line]) == 1, rows))
+    # Lines of several cells are left out if a header follows, which has neither date nor number.
+    usual = widths.most_common(1)[0][0]
+    narrow = list(takewhile(lambda line: len(rows[line]) < usual, rows))
+    first = next(row for line, row in rows.items() if line not in narrow)
+    if not any(split_date(cell) or cell[:1].isdigit() for cell in first):
+        title = max(title, narrow, key=len)
     if title:
         print(f"left out, above the table: {list_lines(title)}")
     return {line: row for line, row in rows.items() if line not in title}

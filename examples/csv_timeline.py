@@ -362,6 +362,7 @@ def _without_gaps(rows: pd.DataFrame, clock: Clock, name: str) -> pd.DataFrame:
         )
     if len(missing):
         print(
-            f"{where}empty rows put where steps had none: {len(missing)}, first {missing[0]}"
+            f"{where}steps of {clock.step_name!r} without a row: {len(missing)}, the first "
+            f"{missing[0]}; their values count as missing"
         )
     return rows.reindex(grid.rename(rows.index.name))

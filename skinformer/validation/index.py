@@ -19,6 +19,7 @@ from skinformer.compatibility.labels import as_index
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, OpenClock, is_dated
 from skinformer.timeline.open_hours import describe_week
+from skinformer.validation.date_columns import find_format
 from skinformer.validation.likely_dates import dates_of_numbers, periods_of_dates
 from skinformer.validation.warning import of_series, shown, warn_user
 
@@ -78,12 +79,21 @@ def _make_times(
     number = _number_rows(name, panel=panel)
     if not is_string_dtype(index.dtype):
         return number
-    dates = f"pd.to_datetime({name}.index)"
+    order = _order_of_days(index)
+    dates = f"pd.to_datetime({name}.index{order})"
     if panel:
-        dates = (
-            f"{name}.index.set_levels(pd.to_datetime({name}.index.levels[1]), level=1)"
-        )
+        level = f"pd.to_datetime({name}.index.levels[1]{order})"
+        dates = f"{name}.index.set_levels({level}, level=1)"
     return f"convert them, {name}.index = {dates}, or {number}"
+
+
+def _order_of_days(labels: pd.Index) -> str:
+    """Write what to_datetime must be told where the day, not the month, may stand first."""
+    try:
+        day_first = find_format(pd.Series(labels)).startswith("%d")
+    except ValueError:  # day and month may be swapped in all labels
+        return ", dayfirst=True or False"
+    return ", dayfirst=True" if day_first else ""
 
 
 def _number_rows(name: str, *, panel: bool) -> str:

@@ -373,8 +373,8 @@ def test_missing_values_of_all_columns_are_taken(
     printed = capsys.readouterr()
     assert "nan" not in printed.out.lower()
     assert (
-        "empty rows put where steps had none: 1, first 2024-01-04 05:00:00\n"
-        in printed.out
+        "steps of 'h' without a row: 1, the first 2024-01-04 05:00:00; their values count as "
+        "missing\n" in printed.out
     )
     assert printed.err == ""
 
@@ -575,6 +575,23 @@ def test_one_day_of_each_month_is_a_step(read, months):
     assert list(np.flatnonzero(frame["load"].isna())) == [4]
 
 
+def test_title_lines_of_several_cells_are_left_out_and_told(read, capsys):
+    """Cash registers write the shop and the kind of the report above the table."""
+    table = "t;a;load\n2024-01-01;1;2\n2024-01-02;1;2\n"
+    frame = read(f"Shop 7;daily sales\n\n{table}")
+    assert list(frame["load"]) == [2, 2]
+    assert capsys.readouterr().out == "left out, above the table: line 1\n"
+
+
+@pytest.mark.parametrize("row", ["2024-01-01;1;2", "1;2;3"])
+def test_a_header_that_lacks_a_name_is_no_title(read, modules, row):
+    """What follows it is a row of values, not the header."""
+    with pytest.raises(
+        modules[2].InputError, match="line 2 has 3 values, line 1 has 2"
+    ):
+        read(f"t;load\n{row}\n{row}\n", "--time=t")
+
+
 def test_a_sum_at_the_end_is_left_out_and_told(read, capsys):
     """It is no step of time, and a hundred times as large as one."""
     frame = read("t;a;load\n2024-01-01;1;2\n2024-01-02;1;2\nTotal;2;4\n;;9\n")
@@ -589,7 +606,8 @@ def test_rows_are_put_in_order_and_gaps_filled(read, rows, capsys):
     assert list(np.flatnonzero(frame["load"].isna())) == [5, 6]
     assert capsys.readouterr().out.splitlines()[1:] == [
         "rows brought into the order of time",
-        "empty rows put where steps had none: 2, first 2024-01-01 05:00:00",
+        "steps of 'h' without a row: 2, the first 2024-01-01 05:00:00; their values count as "
+        "missing",
     ]
 
 

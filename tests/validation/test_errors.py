@@ -464,6 +464,32 @@ def test_text_labels_are_refused(small, df):
 
 
 @pytest.mark.parametrize(
+    ("form", "order"),
+    [
+        ("%d.%m.%Y", ", dayfirst=True"),
+        ("%d/%m/%Y", ", dayfirst=True"),
+        ("%m/%d/%Y", ""),
+    ],
+)
+def test_text_labels_are_converted_with_the_order_of_day_and_month(small, form, order):
+    """Without dayfirst, pandas takes 02.01.2024 for the first of February."""
+    days = pd.date_range("2024-01-02", periods=60)
+    X = pd.DataFrame({"load": np.arange(60.0)}, index=days.strftime(form))
+    convert = f"pd.to_datetime(X.index{order})"
+    with pytest.raises(TypeError, match=re.escape(f"X.index = {convert}, or number")):
+        small().fit(X)
+    assert list(eval(convert, {"X": X, "pd": pd})) == list(days)
+
+
+def test_text_labels_of_which_no_order_is_known_ask_for_it(small):
+    """Both orders read the days up to the 12th."""
+    days = pd.date_range("2024-01-01", periods=12).strftime("%d/%m/%Y")
+    X = pd.DataFrame({"load": np.arange(12.0)}, index=days)
+    with pytest.raises(TypeError, match=r"X\.index, dayfirst=True or False\)"):
+        small().fit(X)
+
+
+@pytest.mark.parametrize(
     "kind", ["object", "float64", "bool", "timedelta64[us]", "category"]
 )
 def test_labels_without_an_order_in_time_are_refused(small, df, kind):
