@@ -87,11 +87,15 @@ def linear_fit(
         alone=limit.effort <= LEAST,
     )
     fits = fit(problem)
-    roots = _find_roots(rows, of_mean=of_mean) if fits.folds else None
+    if not fits.folds or limit.must_stop():
+        return fits
+    roots = _find_roots(rows, of_mean=of_mean)
     if roots is None:
         return fits
     # Columns known ahead may explain what multiplies: ridges themselves have the last word.
     of_roots = fit(problem.in_roots(roots)).of_roots(roots)
+    if not of_roots.folds:  # its seconds were over, and nothing compares it
+        return fits
     windows = training.thinned(600)
     errors = [
         _error(each, problem, rows, windows, of_mean=of_mean)

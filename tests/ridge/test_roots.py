@@ -7,6 +7,7 @@ import torch
 
 import skinformer
 from skinformer import InformerRegressor
+from skinformer.budget import current_share
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.estimators.exporting import exported_module
 from skinformer.ridge.roots import Roots, find_roots
@@ -71,6 +72,20 @@ def test_a_known_column_that_explains_what_multiplies_is_seen_by_ridges_as_it_is
 ):
     """Ridges have its effect at each hour, and of roots it would not be added."""
     assert _roots(_fit(_counts(multiplied=True), known_future="busy")) is None
+
+
+def test_roots_that_nothing_compares_are_not_taken(monkeypatch) -> None:
+    """Where the seconds of ridges are over before those of roots are judged, there are none."""
+
+    def find_at_last(*args: object, **kwargs: object) -> Roots | None:
+        found = find_roots(*args, **kwargs)
+        assert found is not None
+        current_share().end = 0.0
+        return found
+
+    monkeypatch.setattr("skinformer.ensemble.ridges.find_roots", find_at_last)
+    rows = _counts(multiplied=True)
+    assert _roots(_fit(rows, known_future="busy", max_seconds=1000)) is None
 
 
 def test_means_of_squares_are_not_too_low() -> None:
