@@ -92,6 +92,8 @@ def find_roots(
     for j in np.flatnonzero(is_tried):
         windows = above_zero[rows, j]
         size = windows.std()
+        if size == 0:  # all that is not zero lies between the windows
+            continue
         trial = _RootsBesidePlain(windows / size, seq_len)
         if trial.roots_are_better(of_mean=of_mean):
             taken[j] = 1.0

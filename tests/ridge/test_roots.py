@@ -144,6 +144,16 @@ def test_files_and_graphs_hold_roots(tmp_path) -> None:
     )
 
 
+def test_a_target_that_is_zero_in_all_windows_has_no_roots() -> None:
+    """Of long tables windows are drawn, and the only row that is not zero may lie between them."""
+    values = np.zeros((600_000, 1))
+    kinds = {"pred_len": 1, "of_mean": True}
+    for place in range(300_000, 300_600, 60):
+        values[place] = 1.0
+        assert find_roots(values, np.zeros(1), np.ones(1, bool), **kinds) is None
+        values[place] = 0.0
+
+
 def test_a_root_of_no_value_is_no_value() -> None:
     values = np.abs(np.random.default_rng(0).normal(size=(2000, 1))) ** 2
     values[500:520] = np.nan
