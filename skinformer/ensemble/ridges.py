@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skinformer.budget import LEAST, current_share
+from skinformer.budget import LEAST, Share, current_share
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
@@ -51,32 +51,9 @@ def linear_fit(
     refit: whether the maps are fitted again with the validation windows.
     of_mean: whether forecasts are to be means, which squares of forecast roots are not.
     """
-    timeline = rows.timeline
-    sizes = rows.sizes
-    longest = 2048  # rows of a window: what it costs grows by their square and cube
-    problem = Problem(
-        timeline.values,
-        timeline.weight,
-        rows.missing,
-        sizes.n_targets,
-        min(sizes.seq_len, longest),
-        sizes.pred_len,
-        effect=np.zeros((sizes.n_known, sizes.n_targets)),
-        cycle=_find_cycle(rows),
-    )
-    validation = rows.validation_origins
-    n_windows = training.count + validation.count
-    # Spread over the series, so many windows say all that a linear map can take in.
-    n_most = 100_000
+    problem = _pose(rows)
     limit = current_share()
-    if limit.is_limited:
-        n_most = limit.of(min(n_most, n_windows), least=1000)
-    share = min(1.0, n_most / max(n_windows, 1))
-    n_training = math.ceil(share * training.count)
-    n_validation = math.ceil(share * validation.count)
-    origins = np.concatenate(
-        [training.thinned(n_training), validation.thinned(n_validation)]
-    )
+    origins = _thin(rows, training, limit)
     fit = partial(
         fit_linear_path,
         origins=origins,
@@ -102,6 +79,37 @@ def linear_fit(
         for each in (fits, of_roots)
     ]
     return of_roots if errors[1] < errors[0] else fits
+
+
+def _pose(rows: FitRows) -> Problem:
+    """Say what ridges are fitted to: rows, sizes and the calendar's cycle."""
+    timeline = rows.timeline
+    sizes = rows.sizes
+    longest = 2048  # rows of a window: what it costs grows by their square and cube
+    return Problem(
+        timeline.values,
+        timeline.weight,
+        rows.missing,
+        sizes.n_targets,
+        min(sizes.seq_len, longest),
+        sizes.pred_len,
+        effect=np.zeros((sizes.n_known, sizes.n_targets)),
+        cycle=_find_cycle(rows),
+    )
+
+
+def _thin(rows: FitRows, training: Origins, limit: Share) -> IntArray:
+    """Choose windows of training and validation, as many as say all that a linear map can take."""
+    validation = rows.validation_origins
+    n_windows = training.count + validation.count
+    n_most = 100_000
+    if limit.is_limited:
+        n_most = limit.of(min(n_most, n_windows), least=1000)
+    share = min(1.0, n_most / max(n_windows, 1))
+    parts = [
+        part.thinned(math.ceil(share * part.count)) for part in (training, validation)
+    ]
+    return np.concatenate(parts)
 
 
 def _error(
