@@ -1,4 +1,4 @@
-"""Square roots of targets that are never negative: in them ridges see effects that multiply."""
+"""Square roots of targets that were never negative: in them ridges see effects that multiply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from skinformer.timeline.windows import spread_places, window_rows
 
 
 class Roots(NamedTuple):
-    """How ridges see targets: as standardised square roots of what lies above zero.
+    """How ridges see targets: as standardised square roots of their distance from zero.
+
+    Below zero, where later rows may lie, roots and squares of forecasts are negative, too.
 
     Numbers of every target, (n_targets,), float32. Arrays may be tensors.
 
@@ -36,14 +38,15 @@ class Roots(NamedTuple):
 
     def of(self, values: Any) -> Any:
         """Take roots of standardised targets, (…, n_targets); NaN stays NaN."""
-        above_zero = (values - self.zero).clip(0.0)
-        roots = (above_zero**0.5 - self.mean) / self.deviation
-        return self.taken * roots + (1.0 - self.taken) * values
+        distance = values - self.zero
+        roots = distance.clip(0.0) ** 0.5 - (-distance).clip(0.0) ** 0.5
+        standardised = (roots - self.mean) / self.deviation
+        return self.taken * standardised + (1.0 - self.taken) * values
 
     def squared(self, roots: Any) -> Any:
         """Turn forecasts of roots, (…, pred_len, n_targets), into standardised targets."""
-        above_zero = (roots * self.deviation + self.mean).clip(0.0) ** 2
-        values = self.zero + above_zero + self.variance
+        in_units = roots * self.deviation + self.mean
+        values = self.zero + in_units * abs(in_units) + self.variance
         return self.taken * values + (1.0 - self.taken) * roots
 
 

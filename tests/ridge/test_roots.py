@@ -163,5 +163,25 @@ def test_a_root_of_no_value_is_no_value() -> None:
     one = np.ones(1, np.float32)
     roots = Roots(one, -one, one, one, np.zeros((1, 1), np.float32))
     np.testing.assert_array_equal(
-        roots.of(np.array([[np.nan], [-5.0]])), [[np.nan], [-1.0]]
+        roots.of(np.array([[np.nan], [-1.0]])), [[np.nan], [-1.0]]
     )
+
+
+def test_roots_below_zero_are_negative_and_so_are_their_squares() -> None:
+    one = np.ones(1)
+    roots = Roots(one, 3 * one, 0.5 * one, 2 * one, np.zeros((1, 1)))
+    values = np.array([[-6.0], [2.0], [3.0], [7.0]])
+    assert (np.diff(roots.of(values), axis=0) > 0).all()
+    np.testing.assert_allclose(roots.squared(roots.of(values)), values)
+
+
+@pytest.mark.filterwarnings("ignore:'people'=:UserWarning")
+def test_targets_that_are_negative_after_the_fit_are_forecast_below_zero() -> None:
+    """Later rows lift the bound, and ridges of roots follow them as others do."""
+    rows = _counts(multiplied=True)[["people"]]
+    later = rows[-480:] - 400
+    model = _fit(rows[:-480])
+    assert _roots(model) is not None
+    model.update(later[:-24])
+    distance = np.abs(model.forecast() - later["people"][-24:])
+    assert distance.mean() < 25
