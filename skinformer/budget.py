@@ -228,10 +228,11 @@ class Budget:
     def _fitting_in(self) -> tuple[dict[str, Cost], dict[str, str]]:
         """Return the parts ahead that fit in by the least share, and why others do not.
 
-        Each has to fit in beside those that are more important.
+        Each has to fit in beside those that are more important. They are copied: who writes the
+        progress looks at them from another thread.
         """
         if not self.is_limited:
-            return self._ahead, {}
+            return dict(self._ahead), {}
         ahead: dict[str, Cost] = {}
         reasons: dict[str, str] = {}
         left = self.left

@@ -133,6 +133,17 @@ def test_without_a_limit_nothing_is_measured_or_stopped():
     assert budget.affords_again("trees")
 
 
+def test_a_part_may_end_while_another_thread_adds_up_what_is_ahead(monkeypatch):
+    budget = planned({"a": Cost(1.0), "b": Cost(1.0)}, None)
+
+    def ended(_cost, _effort):
+        budget.done("b")
+        return 1.0
+
+    monkeypatch.setattr(Cost, "at", ended)
+    assert budget.seconds_ahead == pytest.approx(2.0)
+
+
 def test_a_part_is_done_again_if_its_seconds_are_left():
     clock = Clock()
     budget = planned({"a": Cost(1.0), "b": Cost(1.0)}, 10.0, clock)
