@@ -122,12 +122,13 @@ def _error(
 ) -> float:
     """Add up squared or absolute errors of windows, each by the fold that has not learnt it.
 
-    They are in units of each target's deviation.
+    They are in units of each target's deviation, and count by the weights of their rows.
     """
     lengths = [problem.seq_len, problem.pred_len]
     clock = rows.timeline.clock
     steps = rows.timeline.steps
     calendar = calendar_at(clock, steps, rows.sizes.calendar_fields).astype(np.int64)
+    weight = rows.timeline.weights(problem.n_targets)
     ends = [end for end, _ in fits.folds]
     number = np.searchsorted(ends[:-1], rows.times_of(origins), side="right")
     total = 0.0
@@ -141,8 +142,9 @@ def _error(
         with torch.inference_mode():
             forecast = LinearPath(fit)(past, future, *times)
         distance = forecast - future[..., : problem.n_targets]
-        known = distance[~distance.isnan()]
-        total += float((known.square() if of_mean else known.abs()).sum())
+        error = distance.square() if of_mean else distance.abs()
+        of_future = torch.from_numpy(weight[of_windows[:, problem.seq_len :]])
+        total += float((of_future * error).nansum())
     return total
 
 

@@ -1,5 +1,7 @@
 """Ridges see targets whose effects multiply by their square roots."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import skinformer
 from skinformer import InformerRegressor
 from skinformer.budget import current_share
 from skinformer.datasets import load_auckland_pedestrians
+from skinformer.ensemble.ridges import _error
 from skinformer.estimators.exporting import exported_module
 from skinformer.ridge.roots import Roots, find_roots
 from skinformer.serving import window_inputs
@@ -86,6 +89,21 @@ def test_roots_that_nothing_compares_are_not_taken(monkeypatch) -> None:
     monkeypatch.setattr("skinformer.ensemble.ridges.find_roots", find_at_last)
     rows = _counts(multiplied=True)
     assert _roots(_fit(rows, known_future="busy", max_seconds=1000)) is None
+
+
+def test_rows_without_weight_say_nothing_of_roots(monkeypatch) -> None:
+    """What stands for a missing truth is no truth."""
+    errors = []
+
+    def error_without_weight(fits, problem, rows, windows, *, of_mean):
+        nothing = np.zeros_like(rows.timeline.values[:, :1])
+        rows = replace(rows, timeline=replace(rows.timeline, weight=nothing))
+        errors.append(_error(fits, problem, rows, windows, of_mean=of_mean))
+        return errors[-1]
+
+    monkeypatch.setattr("skinformer.ensemble.ridges._error", error_without_weight)
+    _fit(_counts(multiplied=True))
+    assert errors == [0.0, 0.0]
 
 
 def test_means_of_squares_are_not_too_low() -> None:
