@@ -458,6 +458,28 @@ def test_a_fit_and_its_forecasts_keep_to_the_limit(n_jobs):
     assert torch.get_num_threads() == 4
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_fits_for_intervals_keep_to_the_limit(n_jobs):
+    """A forecaster that nothing was compared with is fitted once more when they are asked for."""
+    seen = []
+
+    class Last:
+        def fit(self, history):
+            seen.append(torch.get_num_threads())
+            return self
+
+        def predict(self, history, horizon):
+            return np.array([[past[-1]] * horizon for past in history])
+
+    y = np.sin(np.arange(80.0))[:, None]
+    model = InformerRegressor(seq_len=12, pred_len=4, members=[Last()], n_jobs=n_jobs)
+    model.fit(y)
+    n_fits = len(seen)
+    assert model.intervals_ is not None
+    assert len(seen) > n_fits
+    assert max(seen) <= n_jobs
+
+
 @pytest.mark.slow
 def test_forecasts_of_several_threads_are_those_of_one():
     """But for rounding."""

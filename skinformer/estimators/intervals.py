@@ -14,6 +14,7 @@ from skinformer.estimators.requests import RequestMixin
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.paths import draw_levels
 from skinformer.rolling.blocks import RequestedSteps
+from skinformer.threads import limited
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import (
     check_count,
@@ -33,7 +34,8 @@ class IntervalsMixin(RequestMixin):
         """The errors behind prediction intervals; None if there are too few rows."""
         check_fitted(self)
         if "_intervals_" not in vars(self):  # the same whoever asks, and whenever
-            self._intervals_ = self.calibration_.intervals(self._forecaster)
+            with limited(self.n_jobs):
+                self._intervals_ = self.calibration_.intervals(self._forecaster)
         return self._intervals_
 
     def forecast(
