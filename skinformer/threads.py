@@ -98,14 +98,13 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
         return [each.result() for each in begun]
 
 
-def run_in_background(work: Callable[[], _Found]) -> Callable[[], _Found]:
-    """Start work in another thread, and return a function that waits for its result.
+def has_background() -> bool:
+    """Return whether there may be another thread, and no user has said how many there are."""
+    return torch.get_num_threads() > 1 and not _is_limited.get()
 
-    Where this thread may use no other, or the user has said how many there are, the work is done
-    when it is asked for.
-    """
-    if torch.get_num_threads() < 2 or _is_limited.get():
-        return cache(work)
+
+def run_in_background(work: Callable[[], _Found]) -> Callable[[], _Found]:
+    """Start work in another thread, and return a function that waits for its result."""
     with_settings = copy_context().run
     pool = ThreadPoolExecutor(1)
     found = pool.submit(with_settings, work)

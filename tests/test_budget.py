@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from skinformer import InformerClassifier, InformerRegressor, load
 from skinformer.budget import LEAST, Budget, Cost, Share, current_share
 from skinformer.estimators.fitting import Fit
+from skinformer.threads import limited
 from skinformer.training.trainer import _OngoingFit as NetworkFit
 
 P = {
@@ -229,6 +230,29 @@ def test_training_stops_within_an_epoch(work):
 def test_trees_stop_after_some(work):
     fitted(hours(1600), 15, work, members=["ridges", "trees"])
     assert 8 <= work.trees < 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [90, 150])
+def test_trees_that_are_fitted_behind_the_network_are_not_fewer_than_before(
+    work, seconds
+):
+    """On one thread they are fitted to all rows behind it, or stay as they were judged."""
+    df = hours(1700)
+    df["promotion"] = np.random.default_rng(1).normal(size=len(df))
+    df["y"] += 3.0 * (np.abs(df["promotion"]) > 1)
+    with limited(1):
+        model, _ = fitted(
+            df[["promotion", "y"]],
+            seconds,
+            work,
+            members=["ridges", "trees", "network"],
+            known_future="promotion",
+            max_iter=20,
+        )
+    for member in model.ensemble_.members["trees"].fit.members:
+        assert member.regressor.regressor.n_iter_ >= 150
+    assert work.now <= 1.2 * seconds
 
 
 @pytest.mark.slow

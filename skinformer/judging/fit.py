@@ -35,7 +35,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
-from skinformer.threads import run_in_background
+from skinformer.threads import has_background, run_in_background
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
@@ -160,10 +160,12 @@ class EnsembleFit:
         self.weights = challenge.weights
 
     def _begin_refits(self) -> None:
-        """Fit built-in members to all rows while the network is trained, if it is."""
+        """Fit built-in members to all rows while the network is trained, if both can be."""
         settings = self.settings
         if not settings.refits_on_all or NETWORK not in settings.members:
             return
+        if not has_background():
+            return  # they are fitted behind it, in seconds that are kept for them
         for member in self.challengers:
             # What a user gave has another name.
             counts = member.name in settings.members and self.weights[member.name].any()
