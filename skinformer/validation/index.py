@@ -210,7 +210,7 @@ def warn_of_missing_steps(
             f"{first}{where}: their targets count as missing"
         )
     if sentences:
-        advice = "" if named else " Pass freq to say which steps there are."
+        advice = "" if named else " If the frequency is another one, pass it as freq."
         warn_user(f"{'; '.join(sentences)}.{advice}")
 
 

@@ -138,7 +138,7 @@ def test_steps_that_are_skipped_have_no_truth(freq):
 @pytest.mark.parametrize(
     ("freq", "end"),
     [
-        (None, "count as missing. Pass freq to say which steps there are."),
+        (None, "count as missing. If the frequency is another one, pass it as freq."),
         ("D", "count as missing."),
     ],
 )
