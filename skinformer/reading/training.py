@@ -133,6 +133,8 @@ def _read_roles(
     """Read the columns of X and of y, and find their roles."""
     if isinstance(X, pd.DataFrame):
         check_some_columns(X.shape[1], "X")
+        if y is None:  # a misspelt target is told before the faults of columns
+            find_targets(settings.target, list(X), named=True, y_names=None)
     columns = read_columns(estimator, X, reset=True, takes_names=True)
     y_targets = None if y is None else read_targets(y)
     classifies = is_classifier(estimator)

@@ -10,6 +10,8 @@ from skinformer.validation.warning import shown, warn_user
 
 #: A date as text, whatever the order of its parts.
 _DATE = r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+#: A number with both thousands and decimals parted, as 1.329,34 and 1,329.34.
+_PARTED = r"-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:,\d{3})+\.\d+)"
 
 
 def holds_names(column: pd.Series) -> bool:
@@ -34,9 +36,10 @@ def holds_names(column: pd.Series) -> bool:
     if not is_text.any():
         return False
     texts = levels.astype(str)
-    plain = texts.str.strip(" %$€£").str.replace(",", ".")
-    numbers = pd.to_numeric(plain, errors="coerce")
-    is_name = is_text & numbers.isna() & ~texts.str.match(_DATE)
+    plain = texts.str.strip(" %$€£")
+    numbers = pd.to_numeric(plain.str.replace(",", "."), errors="coerce")
+    is_number = numbers.notna() | plain.str.fullmatch(_PARTED)
+    is_name = is_text & ~is_number & ~texts.str.match(_DATE)
     return bool(is_name.mean() > 0.5)
 
 

@@ -178,6 +178,13 @@ def numeric_column(
 def _how_to_convert(example: Any, column: str) -> str:
     """Return what to type instead, by what a value looks like."""
     text = str(example).strip()
+    if re.fullmatch(r"-?\d{1,3}(\.\d{3})+,\d+", text):
+        return (
+            "Thousands are parted by points, and decimals stand behind a comma: read the file "
+            "with pd.read_csv(path, decimal=',', thousands='.')."
+        )
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+\.\d+", text):
+        return "Thousands are parted by commas: read it with pd.read_csv(path, thousands=',')."
     if re.fullmatch(r"-?[\d. ]*,\d+", text):
         return "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',')."
     if re.fullmatch(r"-?[\d.]+ ?%", text):

@@ -84,6 +84,24 @@ def find_format(column: pd.Series) -> str:
     return fitting[0] if fitting else "ISO8601"
 
 
+def find_no_date(texts: pd.Series) -> str:
+    """Return the first text that is no date as the first one is; the first one if it is none.
+
+    >>> find_no_date(pd.Series(["30.01.2024", "31.01.2024", "Total"]))
+    'Total'
+    """
+    pattern = _find_pattern(texts.iloc[:1])
+    if pattern is None:
+        return str(texts.iloc[0])
+    wrong = texts[~texts.str.fullmatch(pattern)]
+    if not len(wrong):  # such as 31 February
+        known = pd.to_datetime(
+            texts, format="mixed", dayfirst=pattern == _DOTTED, errors="coerce"
+        )
+        wrong = texts[known.isna()]
+    return str(next(iter([*wrong, *texts])))
+
+
 def holds_days(column: pd.Series) -> bool:
     """Whether a column holds dates of Python or of arrow, which have no time of the day."""
     dtype = column.dtype

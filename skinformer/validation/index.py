@@ -19,7 +19,7 @@ from skinformer.compatibility.labels import as_index
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, OpenClock, is_dated
 from skinformer.timeline.open_hours import describe_week
-from skinformer.validation.date_columns import find_format
+from skinformer.validation.date_columns import find_format, find_no_date
 from skinformer.validation.likely_dates import dates_of_numbers, periods_of_dates
 from skinformer.validation.warning import of_series, shown, warn_user
 
@@ -466,7 +466,15 @@ def _parse_times(
             "tz='Europe/Berlin', or make dates of it, "
             f"pd.to_datetime(X[{name!r}], utc=True).dt.tz_convert('Europe/Berlin')."
         )
-    return pd.to_datetime(times, format=format, utc=bool(has_offset.any()))
+    try:
+        return pd.to_datetime(times, format=format, utc=bool(has_offset.any()))
+    except ValueError as error:
+        text = find_no_date(pd.Series(times))
+        raise ValueError(
+            f"column {name!r} holds {text!r}, which is no time, or not written as the others are: "
+            "correct it, drop the row if it is a total, or make dates of the column, "
+            f"X[{name!r}] = pd.to_datetime(X[{name!r}], format=…)."
+        ) from error
 
 
 def check_complete(column: pd.Series, what: str) -> None:

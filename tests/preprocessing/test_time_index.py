@@ -272,13 +272,22 @@ def test_what_is_no_time_is_refused(parameters, change, error, message):
         TimeIndex(**parameters).fit_transform(frame)
 
 
-def test_text_of_another_format_is_refused():
-    """In the words of pandas, which name the text and its place."""
-    rows = [{"time": "2024-01-01", "load": 1.0}, {"time": "01.02.2024", "load": 1.0}]
-    with pytest.raises(
-        ValueError, match=r"^Time data 01\.02\.2024 is not ISO8601 format"
-    ):
-        TimeIndex().fit_transform(rows)
+@pytest.mark.parametrize(
+    ("times", "wrong"),
+    [
+        (["2024-01-01", "01.02.2024"], "01.02.2024"),
+        (["02.01.2024", "03.01.2024", "Total"], "Total"),
+        (["30.01.2024", "31.02.2024"], "31.02.2024"),
+        (["2024-02-28", "2024-02-30"], "2024-02-30"),
+        (["first", "second"], "first"),
+    ],
+)
+def test_text_of_another_format_is_refused(times, wrong):
+    """The one that is no date is named, not those that are."""
+    rows = [{"time": time, "load": 1.0} for time in times]
+    message = f"^column 'time' holds '{wrong}', which is no time, or not written as"
+    with pytest.raises(ValueError, match=message):
+        TimeIndex("time").fit_transform(rows)
 
 
 def test_arrays_have_no_names():

@@ -71,6 +71,22 @@ def test_they_are_forecast(frame):
             "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',').",
         ),
         (
+            days().assign(
+                sales=[
+                    f"{1000 * x:,.2f}".translate(str.maketrans(",.", ".,"))
+                    for x in SALES
+                ]
+            ),
+            f"could not convert column 'sales' of dtype {TEXT} to float: it holds '10.012,57'. "
+            "Thousands are parted by points, and decimals stand behind a comma: read the file "
+            "with pd.read_csv(path, decimal=',', thousands='.').",
+        ),
+        (
+            days().assign(sales=[f"{1000 * x:,.2f}" for x in SALES]),
+            f"could not convert column 'sales' of dtype {TEXT} to float: it holds '10,012.57'. "
+            "Thousands are parted by commas: read it with pd.read_csv(path, thousands=',').",
+        ),
+        (
             days(share=[f"{i % 50}%" for i in range(N)]),
             f"could not convert column 'share' of dtype {TEXT} to float: it holds '0%'. Take the "
             "sign off, X['share'] = X['share'].str.rstrip('% ').astype(float).",
@@ -80,6 +96,13 @@ def test_they_are_forecast(frame):
             "column 'ds' holds 120 times again, the first '2024-01-01 00:00:00': keep one row a "
             "time, X.drop_duplicates(['ds']), or name the column of the series that they are of, "
             "series='shop'.",
+        ),
+        (
+            days(order=[f"A-{i:05}" for i in range(N)]).rename(
+                columns={"sales": "sum"}
+            ),
+            "target='sales' is not a column of X: the columns are ['sum', 'order']. Name one of "
+            "them; verbose_feature_names_out=False keeps a ColumnTransformer from prefixing names.",
         ),
         (
             pd.DataFrame({"day": DAYS.strftime("%d.%m.%Y"), "sales": SALES})[::-1],
@@ -108,8 +131,11 @@ def test_they_are_forecast(frame):
     ],
     ids=[
         "decimal commas",
+        "points between thousands",
+        "commas between thousands",
         "percent signs",
         "a panel without names",
+        "a misspelt target beside an order number",
         "the newest first",
         "two columns of dates",
         "an order number",
