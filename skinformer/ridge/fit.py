@@ -91,7 +91,7 @@ def fit_linear_path(
     windows = _usable(problem, origins, steps)
     training = windows.ending_before(split, problem.pred_len)
     # 1. What calendar and columns known ahead do is taken off.
-    effect = _choose_effect(problem, training, None, has_calendar=not alone)
+    effect = _choose_effect(problem, training, has_calendar=not alone)
     rest = effect.find(problem, training.origins)
     # 2. Blends of candidates, by stretches of time that they have not learnt.
     trial = _try_candidates(rest, windows, split, alone=alone)
@@ -137,7 +137,6 @@ def _fit_blends(
 def _choose_effect(
     problem: Problem,
     windows: TimedOrigins,
-    split: int | None,
     *,
     has_calendar: bool,
 ) -> Effect:
@@ -148,29 +147,26 @@ def _choose_effect(
     ridge has seen the day before. So each kind of effect has to prove itself on later rows than
     those that it was found on.
     """
-    stretches = _stretch_borders(problem, windows, split)
+    stretches = _stretch_borders(problem, windows, None)
     if not stretches:
         return Effect()
     # Windows that end before the first stretch.
     early = windows.ending_before(stretches[0][0], problem.pred_len).origins
-    best, taken_off = _best_effect(
-        problem, windows, split, early, has_calendar=has_calendar
-    )
+    best, taken_off = _best_effect(problem, windows, early, has_calendar=has_calendar)
     if not has_calendar or current_share().must_stop():
         return best
     with_waves = with_year(taken_off, early)
     if with_waves is taken_off:
         return best
     # By all candidates: those that see levels gain most.
-    without = _log_errors(taken_off, windows, split, alone=False)
-    gains = without - _log_errors(with_waves, windows, split, alone=False)
+    without = _log_errors(taken_off, windows, alone=False)
+    gains = without - _log_errors(with_waves, windows, alone=False)
     return best._replace(year=mean_less_error(gains) >= _LEAST_GAIN)
 
 
 def _best_effect(
     problem: Problem,
     windows: TimedOrigins,
-    split: int | None,
     early: IntArray,
     *,
     has_calendar: bool,
@@ -198,8 +194,8 @@ def _best_effect(
         if found.calendar is None and not found.effect.any():
             continue
         if without is None:
-            without = _log_errors(problem, windows, split)
-        gains = without - _log_errors(found, windows, split)
+            without = _log_errors(problem, windows)
+        gains = without - _log_errors(found, windows)
         gain = gains.mean()
         if kind.calendar:  # columns were asked for, and need not be sure
             gain = mean_less_error(gains) - _LEAST_GAIN
@@ -213,7 +209,6 @@ def _best_effect(
 def _log_errors(
     problem: Problem,
     windows: TimedOrigins,
-    split: int | None,
     *,
     alone: bool = True,
 ) -> Float64Array:
@@ -225,7 +220,7 @@ def _log_errors(
     """
     problem = problem._replace(seq_len=min(problem.seq_len, 336))
     windows = windows.thinned(10_000 if alone else 4_000)
-    trial = _try_candidates(problem, windows, split, alone=alone)
+    trial = _try_candidates(problem, windows, None, alone=alone)
     if not trial.stretches:
         return np.array([np.nan])
     return np.log(mixed_errors(trial.stretches, *_weigh(trial)))

@@ -76,8 +76,9 @@ def find_roots(
     >>> wave = np.sin(np.arange(2000) / 24 * 2 * np.pi)
     >>> noise = np.random.default_rng(0).normal(size=2000)
     >>> rows = np.stack([(2 + wave + 0.5 * noise) ** 2, 3 + wave + 0.5 * noise], axis=1)
-    >>> kinds = {"pred_len": 24, "of_mean": True}
-    >>> find_roots(rows, np.zeros(2), np.ones(2, bool), **kinds).taken.tolist()
+    >>> never_negative = np.ones(2, bool)
+    >>> roots = find_roots(rows, np.zeros(2), never_negative, pred_len=24, of_mean=True)
+    >>> roots.taken.tolist()
     [1.0, 0.0]
     """
     seq_len = 168  # a week of hours, which the calendar tells ridges, too
