@@ -227,6 +227,23 @@ def test_training_stops_within_an_epoch(work):
 
 
 @pytest.mark.slow
+def test_training_that_seconds_ended_goes_on_from_its_checkpoint(work, tmp_path):
+    """With other seconds, or with none: what was trained is not lost."""
+    options = {
+        "members": ["ridges", "network"],
+        "max_iter": 4,
+        "checkpoint": tmp_path / "fit.pt",
+    }
+    rows = hours(900)
+    stopped, _ = fitted(rows, 20, work, **options)
+    n_before = len(stopped.loss_curve_)
+    assert 1 <= n_before < 4
+    model = InformerRegressor("y", **with_parts(**(P | options))).fit(rows)
+    assert len(model.loss_curve_) == 4
+    assert model.loss_curve_[:n_before] == stopped.loss_curve_
+
+
+@pytest.mark.slow
 def test_trees_stop_after_some(work):
     fitted(hours(1600), 15, work, members=["ridges", "trees"])
     assert 8 <= work.trees < 150

@@ -151,14 +151,15 @@ def _error(
 def _find_roots(rows: FitRows, *, of_mean: bool) -> Roots | None:
     """Find targets of one series, in rows before the split, that ridges see by their roots."""
     zero = rows.zero_of_targets
-    targets = rows.scaler.targets
-    if zero is None or targets is None:
+    if zero is None:
         return None
     end = None if rows.split is None else rows.split[0]
+    values = rows.timeline.values[:end, : rows.sizes.n_targets]
+    least = np.fmin.reduce(values, axis=0)
     return find_roots(
-        rows.timeline.values[:end, : rows.sizes.n_targets],
+        values,
         zero,
-        targets.floor[0] == 0,
+        least >= zero - 1e-4,  # but for rounding
         pred_len=rows.sizes.pred_len,
         of_mean=of_mean,
     )

@@ -21,6 +21,7 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
     for name in (
         "training__checkpoint",
         "device",
+        "max_seconds",
         "n_jobs",
         "verbose",
         "training__memory_saving__gradient_checkpointing",

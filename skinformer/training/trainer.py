@@ -251,7 +251,8 @@ class _OngoingFit:
             "rows": [tuple(row) for row in self.rows],
             "step": self.step,
             "n_skipped": self.n_skipped,
-            "stopped": self.stopped,
+            # Who fits again gives it new seconds.
+            "stopped": "" if self.stopped == "max_seconds" else self.stopped,
             "batches": batches,
         }
 
